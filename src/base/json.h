@@ -1,0 +1,58 @@
+// Writes JSON text, value by value, with the commas in the right places. Strings that are not UTF-8
+// are mended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace clrscope {
+
+// `text` between quotes, escaped, appended to `out`; safe inside <script> too.
+void append_json_string(std::string& out, std::string_view text);
+
+class JsonWriter {
+ public:
+  JsonWriter& begin_object() { return open('{'); }
+  JsonWriter& end_object() { return close('}'); }
+  JsonWriter& begin_array() { return open('['); }
+  JsonWriter& end_array() { return close(']'); }
+  JsonWriter& key(std::string_view name);
+
+  JsonWriter& value(std::string_view text);
+  JsonWriter& value(const char* text) { return value(std::string_view{text}); }
+  JsonWriter& value(bool truth);
+  JsonWriter& value(double number);  // not finite: null
+  JsonWriter& value(std::int64_t number);
+  JsonWriter& value(std::uint64_t number);
+  template <class T>
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) JsonWriter& value(T number) {
+    if constexpr (std::is_signed_v<T>)
+      return value(static_cast<std::int64_t>(number));
+    else
+      return value(static_cast<std::uint64_t>(number));
+  }
+  JsonWriter& null();
+
+  template <class T>
+  JsonWriter& member(std::string_view name, const T& content) {
+    return key(name).value(content);
+  }
+
+  const std::string& text() const { return out_; }
+  std::string take() && { return std::move(out_); }
+  void clear() { out_.clear(), first_.clear(), after_key_ = false; }
+
+ private:
+  JsonWriter& open(char bracket);
+  JsonWriter& close(char bracket);
+  void separate();
+
+  std::string out_;
+  std::vector<bool> first_;  // per open bracket: nothing written in it yet
+  bool after_key_ = false;
+};
+
+}  // namespace clrscope

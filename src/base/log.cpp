@@ -1,0 +1,36 @@
+#include "base/log.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/io.h"
+
+namespace clrscope {
+namespace {
+
+std::atomic<LogLevel> least_level{LogLevel::kInfo};
+
+void write_line(const std::string& line) { (void)write_all(STDERR_FILENO, as_bytes(line)); }
+
+}  // namespace
+
+void set_log_level(LogLevel least) { least_level.store(least, std::memory_order_relaxed); }
+
+bool log_enabled(LogLevel level) { return level >= least_level.load(std::memory_order_relaxed); }
+
+void log_line(LogLevel level, std::string_view line) {
+  const char* prefix = level == LogLevel::kWarning ? "clrscope: warning: "
+                       : level == LogLevel::kInfo  ? ""
+                                                   : "clrscope: ";
+  write_line(fmt::format("{}{}\n", prefix, line));
+}
+
+void log_error(const Error& error) {
+  write_line(error.hint.empty()
+                 ? fmt::format("clrscope: {}\n", error.what)
+                 : fmt::format("clrscope: {}\n  hint: {}\n", error.what, error.hint));
+}
+
+}  // namespace clrscope

@@ -1,0 +1,48 @@
+// What /proc says of a process. Every call may find the process gone: that is an error like any
+// other.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace clrscope {
+
+// Enough of /proc/PID/status and /proc/PID/stat to name a process and its price.
+struct ProcStatus {
+  std::string comm;
+  char state = '?';
+  pid_t namespace_pid = 0;  // its pid in its own pid namespace
+  uid_t uid = 0;            // effective
+  std::uint64_t rss_bytes = 0;
+  std::uint64_t start_ticks =
+      0;  // since boot, in clock ticks; with the pid it names a process for ever
+  std::chrono::nanoseconds cpu{};
+  std::chrono::nanoseconds age{};
+};
+
+Result<std::vector<pid_t>> all_pids();
+Result<ProcStatus> proc_status(pid_t pid);
+Result<std::vector<std::string>> proc_command_line(pid_t pid);
+Result<std::map<std::string, std::string>> proc_environment(pid_t pid);
+
+// "/proc/PID/root": file names of the target are looked up below it.
+std::string proc_root(pid_t pid);
+// The link behind /proc/PID/exe, without " (deleted)".
+Result<std::string> proc_executable(pid_t pid);
+// True when the process lives in another namespace ("pid", "mnt", …) than we do; unreadable counts
+// as the same.
+bool in_other_namespace(pid_t pid, const char* kind);
+// Short id or name of the container, from its cgroup path and host name; empty when it is in none.
+std::string container_of(pid_t pid);
+
+bool process_exists(pid_t pid);
+std::string user_name(uid_t uid);
+
+}  // namespace clrscope
