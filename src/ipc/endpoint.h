@@ -1,0 +1,45 @@
+// Where a runtime can be talked to. Every command takes a connection of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace clrscope::ipc {
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  virtual Result<UniqueFd> connect(const Deadline& deadline) = 0;
+  virtual std::string name() const = 0;  // for messages: the socket's path
+};
+
+// A runtime that listens: its default socket, or `DOTNET_DiagnosticPorts=path,listen`.
+std::unique_ptr<Endpoint> connect_endpoint(std::string path);
+
+// A runtime that connects to us: `DOTNET_DiagnosticPorts=path` (connect is its default).
+struct Advertisement {
+  std::array<std::uint8_t, 16> cookie{};  // names one runtime instance
+  std::uint64_t pid = 0;                  // in the runtime's own pid namespace
+};
+
+// Listens on a unix socket for runtimes. Each runtime keeps one idle connection here; taking it for
+// a command makes the runtime connect again, which is the next one to take.
+class ReversePort {
+ public:
+  static Result<std::unique_ptr<ReversePort>> listen(std::string path);
+  virtual ~ReversePort() = default;  // removes the socket file
+
+  // Waits for a runtime not seen before; nothing is taken from it.
+  virtual Result<Advertisement> next_runtime(const Deadline& deadline) = 0;
+  // The endpoint of a runtime that has advertised itself. Must not outlive the port.
+  virtual std::unique_ptr<Endpoint> endpoint(const Advertisement& runtime) = 0;
+  virtual const std::string& path() const = 0;
+};
+
+}  // namespace clrscope::ipc
