@@ -7,6 +7,7 @@
 
 #include <string>
 #include <tl/expected.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace clrscope {
@@ -63,6 +64,12 @@ Failure fail(Errc code, fmt::format_string<Args...> format, Args&&... args) {
   return Failure{Error{code, fmt::format(format, std::forward<Args>(args)...)}};
 }
 
+// What a Result that holds a value holds, nothing included; for TRY.
+template <class T>
+T take_value(Result<T>&& result) {
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
 inline Failure fail(Error error) { return Failure{std::move(error)}; }
 
 // Text of errno, or of a given error number: "Permission denied".
@@ -81,7 +88,7 @@ Errc errc_of(int number);
   __extension__({                                                              \
     auto try_result_ = (expression);                                           \
     if (!try_result_) return ::clrscope::fail(std::move(try_result_).error()); \
-    std::move(try_result_).value();                                            \
+    ::clrscope::take_value(std::move(try_result_));                            \
   })
 
 // For broken invariants of our own, never for input.
