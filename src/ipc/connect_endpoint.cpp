@@ -1,0 +1,68 @@
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "ipc/endpoint.h"
+#include "ipc/socket_address.h"
+
+namespace clrscope::ipc {
+namespace {
+
+Failure connect_failure(const std::string& path, int number) {
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+      return fail(Errc::kGone, "cannot connect to {}: no such socket", path)
+          .hint("the process has probably ended; clrscope ps lists those that are there");
+    case ECONNREFUSED:
+      return fail(Errc::kGone, "cannot connect to {}: nobody listens there any more", path)
+          .hint("the process has probably ended; clrscope ps lists those that are there");
+    case EACCES:
+    case EPERM:
+      return fail(Errc::kDenied, "cannot connect to {}: {}", path, errno_text(number))
+          .hint("run as the user that owns the process, or as root");
+    case EAGAIN:
+      return fail(Errc::kTimeout, "{} takes no connections", path)
+          .hint("the process may be stopped or in a debugger: look at its state");
+    default:
+      return fail(Errc::kSystem, "cannot connect to {}: {}", path, errno_text(number));
+  }
+}
+
+class ConnectEndpoint : public Endpoint {
+ public:
+  explicit ConnectEndpoint(std::string path) : path_(std::move(path)) {}
+
+  Result<UniqueFd> connect(const Deadline& deadline) override {
+    UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    if (!fd) return fail(Errc::kSystem, "cannot make a socket: {}", errno_text());
+    auto address = SocketAddress::of(path_);
+    if (!address) {
+      if (address.error().code == Errc::kNotFound) return connect_failure(path_, ENOENT);
+      return fail(std::move(address).error());
+    }
+    // The kernel waits that long for a place in a full backlog: the only part that can block.
+    const auto left = std::max<std::int64_t>(1, deadline.left().count());
+    const timeval patience{left / 1000, left % 1000 * 1000};
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    while (::connect(fd.get(), address->get(), address->size()) != 0) {
+      if (errno == EINTR && !deadline.passed()) continue;
+      return connect_failure(path_, errno);
+    }
+    return fd;
+  }
+
+  std::string name() const override { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Endpoint> connect_endpoint(std::string path) {
+  return std::make_unique<ConnectEndpoint>(std::move(path));
+}
+
+}  // namespace clrscope::ipc

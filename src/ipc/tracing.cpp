@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <array>
+
+#include "ipc/commands.h"
+#include "ipc/exchange.h"
+#include "ipc/refusal.h"
+
+namespace clrscope::ipc {
+namespace {
+
+constexpr std::array kForms{&kCollectTracing, &kCollectTracing2, &kCollectTracing3,
+                            &kCollectTracing4, &kCollectTracing5};
+
+Result<> check_meaning(const SessionConfig& config) {
+  if (config.providers.empty()) return fail(Errc::kUsage, "a session needs at least one provider");
+  if (std::ranges::any_of(config.providers, [](const auto& p) { return p.name.empty(); }))
+    return fail(Errc::kUsage, "a provider has no name");
+  if (config.buffer_mb == 0) return fail(Errc::kUsage, "a session needs a buffer of 1 MB or more");
+  return {};
+}
+
+}  // namespace
+
+Result<Session> start_tracing(Endpoint& runtime, const SessionConfig& config,
+                              std::chrono::nanoseconds patience) {
+  TRY(check_meaning(config));
+  const Deadline deadline{patience};
+  for (auto form = static_cast<int>(kForms.size()); form >= 1; --form) {
+    const auto& command = *kForms[static_cast<std::size_t>(form - 1)];
+    const auto wish = TRY(encode_collect_tracing(form, config));
+    auto reply = TRY(exchange(runtime, command, wish, deadline));
+    if (reply.unknown_command() && form > 1) continue;
+    if (reply.refusal) return fail(error_of(command, runtime.name(), *reply.refusal));
+    const auto id = TRY(decode_session_id(reply.payload));
+    return Session{.id = id, .stream = std::move(reply.connection), .command = form};
+  }
+  return fail(Errc::kUnsupported, "{} knows no form of CollectTracing", runtime.name());
+}
+
+Result<> stop_tracing(Endpoint& runtime, std::uint64_t session_id,
+                      std::chrono::nanoseconds patience) {
+  ByteWriter payload;
+  payload.write(session_id);
+  TRY(demand(runtime, kStopTracing, payload.bytes(), Deadline{patience}));
+  return {};
+}
+
+}  // namespace clrscope::ipc
