@@ -1,0 +1,240 @@
+#include "ipc/discover.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "ipc/app_name.h"
+#include "ipc/socket_folder.h"
+
+namespace clrscope::ipc {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+// The runtime names its threads ".NET SynchManag", ".NET EventPipe", ".NET Finalizer" … and starts
+// them first. Anybody may read these names, even of processes whose maps are hidden.
+enum class Look { kNoRuntime, kRuntime, kHidden };
+Look look_at_threads(pid_t pid) {
+  constexpr int kLookedAt = 8;
+  const auto folder = fmt::format("/proc/{}/task", pid);
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0)
+    return errno == EPERM || errno == EACCES ? Look::kHidden : Look::kNoRuntime;
+  if (info.st_nlink < 4)
+    return Look::kNoRuntime;  // ".", ".." and one thread: no runtime is that small
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks{::opendir(folder.c_str()), ::closedir};
+  if (!tasks) return Look::kNoRuntime;
+  for (int seen = 0; seen < kLookedAt;) {
+    const auto* task = ::readdir(tasks.get());
+    if (!task) return Look::kNoRuntime;
+    if (task->d_name[0] == '.') continue;
+    ++seen;
+    const auto name = read_file(fmt::format("{}/{}/comm", folder, task->d_name));
+    if (name && name->starts_with(".NET ")) return Look::kRuntime;
+  }
+  return Look::kNoRuntime;
+}
+
+// Of the libcoreclr.so that is mapped: its path, or nothing when there is none or maps are hidden.
+std::optional<std::string> mapped_runtime(pid_t pid) {
+  const auto maps = read_file(fmt::format("/proc/{}/maps", pid));
+  if (!maps) return std::nullopt;
+  constexpr std::string_view kLibrary = "/libcoreclr.so";
+  const auto at = maps->find(kLibrary);
+  if (at == std::string::npos) return std::nullopt;
+  const auto line = maps->rfind('\n', at) + 1;
+  const auto path = maps->find('/', line);
+  return maps->substr(path, at + kLibrary.size() - path);
+}
+
+bool switched_off(const Environment& environment, const char* name) {
+  for (const char* prefix : {"DOTNET_", "COMPlus_"})
+    if (const auto found = environment.find(std::string{prefix} + name); found != environment.end())
+      return parse_number(found->second) == 0U;
+  return false;
+}
+
+class Finder {
+ public:
+  // Nothing when the process is gone by now.
+  std::optional<DotnetProcess> describe(pid_t pid) {
+    auto status = proc_status(pid);
+    if (!status || status->state == 'Z' || status->state == 'X') return std::nullopt;
+    DotnetProcess process;
+    process.pid = pid;
+    process.status = std::move(*status);
+    if (auto line = proc_command_line(pid)) process.command_line = std::move(*line);
+    process.name = app_name(proc_executable(pid).value_or(""), process.command_line);
+    if (process.name.empty()) process.name = process.status.comm;
+    process.user = user(process.status.uid);
+    process.container = container_of(pid);
+    if (const auto library = mapped_runtime(pid)) process.runtime = runtime_version_of(*library);
+    const auto environment = proc_environment(pid);
+    find_socket(process, environment ? *environment : Environment{});
+    process.unreachable = why_not(process, environment ? *environment : Environment{});
+    return process;
+  }
+
+  // Processes that /proc hides from us (hidepid) and that have a socket in /tmp: only their pid and
+  // owner are known.
+  std::optional<DotnetProcess> describe_hidden(pid_t pid) {
+    for (const auto& socket : folders_.in("/tmp")) {
+      struct stat info {};
+      const auto path = "/tmp/" + socket.file_name;
+      if (socket.name.pid != pid || ::stat(path.c_str(), &info) != 0) continue;
+      DotnetProcess process;
+      process.pid = pid;
+      process.name = "(hidden)";
+      process.user = user(info.st_uid);
+      process.status.uid = info.st_uid;
+      process.status.namespace_pid = pid;
+      process.socket = path;
+      process.unreachable = why_not(process, {});
+      return process;
+    }
+    return std::nullopt;
+  }
+
+  // Every pid that a socket in /tmp is named after.
+  std::set<pid_t> named_in_tmp() {
+    std::set<pid_t> pids;
+    for (const auto& socket : folders_.in("/tmp")) pids.insert(socket.name.pid);
+    return pids;
+  }
+
+ private:
+  std::string user(uid_t uid) {
+    auto& name = users_[uid];
+    if (name.empty()) name = user_name(uid);
+    return name;
+  }
+
+  void find_socket(DotnetProcess& process, const Environment& environment) {
+    const auto found = environment.find("TMPDIR");
+    auto folder = found == environment.end() || found->second.empty() ? "/tmp" : found->second;
+    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+    if (!folder.starts_with('/')) return;  // relative to a working folder it may have left
+    temporary_ = folder;
+    // Through the process's root when that is another folder than ours of the same name.
+    struct stat ours {
+    }, theirs{};
+    const auto inside = proc_root(process.pid) + folder;
+    if (::stat(inside.c_str(), &theirs) == 0 &&
+        (::stat(folder.c_str(), &ours) != 0 || ours.st_ino != theirs.st_ino ||
+         ours.st_dev != theirs.st_dev))
+      folder = inside;
+    process.socket = choose_socket(folder, folders_.in(folder), process.status.namespace_pid,
+                                   process.status.start_ticks);
+  }
+
+  Error why_not(const DotnetProcess& process, const Environment& environment) {
+    const auto me = ::geteuid();
+    if (!process.socket.empty() &&
+        ::faccessat(AT_FDCWD, process.socket.c_str(), W_OK, AT_EACCESS) == 0)
+      return {};
+    if (me != 0 && process.status.uid != me)
+      return {Errc::kDenied, fmt::format("owned by {}, you are {}", process.user, user(me)),
+              fmt::format("sudo clrscope ps, or run as {}", process.user)};
+    if (!process.socket.empty())
+      return {Errc::kDenied, fmt::format("{} may not be opened", process.socket),
+              "run as the user that owns it, or as root"};
+    for (const char* name : {"EnableDiagnostics", "EnableDiagnostics_IPC"})
+      if (switched_off(environment, name))
+        return {Errc::kUnsupported, fmt::format("diagnostics are off (DOTNET_{}=0)", name),
+                fmt::format("restart it without DOTNET_{}=0", name)};
+    return {Errc::kNotFound, fmt::format("it has no diagnostic socket in {}", temporary_),
+            "if it is just starting try again; else diagnostics are off or the socket file was "
+            "removed: restart it"};
+  }
+
+  SocketFolders folders_;
+  std::map<uid_t, std::string> users_;
+  std::string temporary_ = "/tmp";  // of the process looked at last
+};
+
+std::string list_of(const std::vector<DotnetProcess>& processes) {
+  std::string list;
+  for (const auto& process : processes)
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", process.name, process.pid);
+  return list;
+}
+
+}  // namespace
+
+Result<std::vector<DotnetProcess>> find_processes() {
+  Finder finder;
+  std::vector<DotnetProcess> processes;
+  const auto keep = [&](std::optional<DotnetProcess> process) {
+    if (process) processes.push_back(std::move(*process));
+  };
+  auto named = finder.named_in_tmp();
+  for (const auto pid : TRY(all_pids())) {
+    const bool has_socket = named.erase(pid) > 0;
+    const auto look = look_at_threads(pid);
+    if (look == Look::kRuntime) {
+      keep(finder.describe(pid));
+    } else if (has_socket) {
+      auto process = look == Look::kHidden ? finder.describe_hidden(pid) : finder.describe(pid);
+      if (process && !process->socket.empty()) keep(std::move(process));
+    }
+  }
+  for (const auto pid : named)  // not even listed in /proc
+    if (process_exists(pid)) keep(finder.describe_hidden(pid));
+  std::ranges::sort(processes, {}, &DotnetProcess::pid);
+  return processes;
+}
+
+Result<DotnetProcess> find_process(pid_t pid) {
+  if (pid <= 0 || !process_exists(pid))
+    return fail(Errc::kNotFound, "there is no process {}", pid)
+        .hint("clrscope ps lists the .NET processes");
+  Finder finder;
+  auto status = proc_status(pid);
+  if (!status) {
+    if (auto process = finder.describe_hidden(pid)) return std::move(*process);
+    return fail(Errc::kDenied, "process {} is hidden from you", pid)
+        .hint("run as its owner, or as root");
+  }
+  // Runtimes before .NET 6 do not name their threads.
+  if (look_at_threads(pid) == Look::kRuntime || mapped_runtime(pid) ||
+      finder.named_in_tmp().contains(pid))
+    if (auto process = finder.describe(pid)) return std::move(*process);
+  return fail(Errc::kUnsupported, "process {} ({}) is not a .NET process", pid, status->comm)
+      .hint("clrscope ps lists the .NET processes");
+}
+
+Result<DotnetProcess> find_process_named(const std::string& name) {
+  auto all = TRY(find_processes());
+  std::vector<DotnetProcess> matches;
+  for (const auto& process : all)
+    if (process.name == name) matches.push_back(process);
+  if (matches.empty())
+    return fail(Errc::kNotFound, "no .NET process is named {}", name)
+        .hint("{}", all.empty() ? "there is no .NET process" : "there are " + list_of(all));
+  auto reachable = matches;
+  std::erase_if(reachable, [](const auto& process) { return !process.reachable(); });
+  if (reachable.size() == 1) return std::move(reachable.front());
+  if (matches.size() == 1) {
+    auto& only = matches.front();
+    return fail(Error{only.unreachable.code,
+                      fmt::format("process {} ({}) is not reachable: {}", only.pid, only.name,
+                                  only.unreachable.what),
+                      only.unreachable.hint});
+  }
+  return fail(Errc::kUsage, "{} .NET processes are named {}", matches.size(), name)
+      .hint("choose one with -p: {}", list_of(matches));
+}
+
+}  // namespace clrscope::ipc
