@@ -1,0 +1,43 @@
+#include "analyze/profile.h"
+
+#include <algorithm>
+
+namespace clrscope::analyze {
+
+std::string_view to_string(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::kUnknown:
+      return "unknown";
+    case FrameKind::kManaged:
+      return "managed";
+    case FrameKind::kFramework:
+      return "framework";
+    case FrameKind::kDynamic:
+      return "dynamic";
+    case FrameKind::kNative:
+      return "native";
+    case FrameKind::kKernel:
+      return "kernel";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(ThreadState state) {
+  switch (state) {
+    case ThreadState::kUnknown:
+      return "unknown";
+    case ThreadState::kRunning:
+      return "running";
+    case ThreadState::kWaiting:
+      return "waiting";
+  }
+  return "unknown";
+}
+
+void Profile::frames_of(StackNodeId stack, std::vector<FrameId>& out) const {
+  out.clear();
+  for (StackNodeId at = stack; at != kNoStack; at = node(at).parent) out.push_back(node(at).frame);
+  std::reverse(out.begin(), out.end());
+}
+
+}  // namespace clrscope::analyze
