@@ -1,0 +1,54 @@
+using Samples.Symptoms;
+
+namespace Samples;
+
+/// <summary>One symptom: its options are named in one string, which is both the help and the list of what is accepted.</summary>
+sealed record Symptom(string Name, string Summary, string Options, Action<Stage> Run);
+
+static class ExitCode
+{
+    public const int Usage = 3;
+    public const int Unsupported = 4;
+}
+
+/// <summary>Every symptom there is. A new one is a file in Symptoms/ and a line here.</summary>
+static class Catalog
+{
+    static readonly Symptom[] All =
+    [
+        new("cpu", "CPU time split 60/30/10 over three methods with loops", "[--threads N]", Cpu.Run),
+        new("cpu-short", "the same split over short straight-line leaf methods", "[--threads N]", CpuShort.Run),
+        new("alloc", "allocation of three types with known shares of bytes", "[--rate MB/s] [--count N]", Alloc.Run),
+        new("exceptions", "exceptions of two types, three to one", "[--rate N/s] [--count N]", Exceptions.Run),
+        new("contention", "threads that queue for one monitor", "[--threads N] [--hold-ms N]", Contention.Run),
+        new("async-chain", "async methods that await each other and something that does not come", "[N]", AsyncChain.Run),
+        new("deadlock-monitor", "threads in a cycle of monitors", "[--threads N]", DeadlockMonitor.Run),
+        new("deadlock-lock", "threads in a cycle of System.Threading.Lock (.NET 9 and later)", "[--threads N]", DeadlockLock.Run),
+        new("deadlock-rwlock", "threads in a cycle of ReaderWriterLockSlim", "[--threads N]", DeadlockRwLock.Run),
+        new("deadlock-async", "sync over async on a one-thread context", "", DeadlockAsync.Run),
+        new("pool-starvation", "every pool thread waits for work that needs a pool thread", "[--max-threads N] [--rate N/s]", PoolStarvation.Run),
+        new("stuck-tasks", "tasks that wait for a reply that never comes, among healthy ones", "[N]", StuckTasks.Run),
+        new("leak-list", "objects kept by a static list", "[--rate N/s]", LeakList.Run),
+        new("leak-event", "objects kept by an event they never left", "[--rate N/s]", LeakEvent.Run),
+        new("leak-timer", "objects kept by timers nobody disposes", "[--rate N/s]", LeakTimer.Run),
+        new("threads", "many threads blocked in known methods under deep stacks", "[N] [--depth N]", Threads.Run),
+        new("big-heap", "a heap of N million objects of known types", "[N]", BigHeap.Run),
+        new("native", "managed code under native code: qsort with a managed comparison", "", Native.Run),
+        new("eventsource", "events with every kind of payload", "[--rate N/s] [--count N] [--wait-enabled]", EventSourceSymptom.Run),
+        new("counters", "EventCounters of each kind", "", Counters.Run),
+        new("meters", "Meter instruments of each kind, with tags", "", Meters.Run),
+        new("flood", "numbered events as fast as they can be written", "[--rate N/s] [--threads N] [--count N] [--wait-enabled]", Flood.Run),
+        new("gc", "a known number of collections of each generation", "[--rounds N] [--interval-ms N]", Gc.Run),
+        new("idle", "nothing at all: healthy", "", Idle.Run),
+        new("healthy-load", "busy locks, pool and heap, and nothing wrong", "", HealthyLoad.Run),
+        new("web", "an ASP.NET application with an endpoint per symptom", "[--port N]", Web.Run),
+        new("sick", "a hot path, exceptions, contention, allocation and a deadlock at once", "", Sick.Run),
+    ];
+
+    public static Symptom? Find(string name) => Array.Find(All, s => s.Name == name);
+
+    public static void Print(TextWriter to)
+    {
+        foreach (var s in All) to.WriteLine($"{s.Name,-17} {s.Summary}");
+    }
+}

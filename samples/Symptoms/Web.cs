@@ -1,0 +1,83 @@
+using System.Diagnostics;
+using System.Net;
+using System.Runtime.CompilerServices;
+
+namespace Samples.Symptoms;
+
+/// <summary>Kestrel on a loopback port of its choice; one endpoint per symptom. No configuration, no console log.</summary>
+static class Web
+{
+    static readonly object s_lock = new();
+    static object? s_last;
+
+    public static void Run(Stage stage)
+    {
+        var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.WebHost.UseKestrelCore().ConfigureKestrel(k => k.Listen(IPAddress.Loopback, stage.Options.Int("port", 0)));
+        builder.Services.AddRouting();
+        builder.Logging.AddEventSourceLogger();
+        using var app = builder.Build();
+
+        app.MapGet("/plaintext", () => "Hello, World!");
+        app.MapGet("/json", () => new { message = "Hello, World!" });
+        app.MapGet("/cpu", (int? ms) => Burn(ms ?? 20));
+        app.MapGet("/alloc", (int? kb) => Allocate(kb ?? 1000));
+        app.MapGet("/throw", () => Fail());
+        app.MapGet("/lock", (int? ms) => HoldLock(ms ?? 5));
+        app.MapGet("/async", async (int? ms) => await LoadPage(ms ?? 20));
+        app.MapGet("/sync-over-async", (int? ms) => LoadPage(ms ?? 50).Result);
+        app.MapGet("/slow", async (int? ms) =>
+        {
+            await Task.Delay(ms ?? 1000);
+            return "slow";
+        });
+        app.MapGet("/log", (ILogger<Stage> log, string? text) =>
+        {
+            log.LogInformation("asked to say {Text}", text ?? "nothing");
+            return "logged";
+        });
+
+        app.StartAsync().GetAwaiter().GetResult();
+        stage.Ready(new
+        {
+            address = app.Urls.First(),
+            endpoints = new[] { "/plaintext", "/json", "/cpu?ms=", "/alloc?kb=", "/throw", "/lock?ms=", "/async?ms=", "/sync-over-async?ms=", "/slow?ms=", "/log?text=" },
+        });
+        stage.WaitForEnd();
+        using var grace = new CancellationTokenSource(TimeSpan.FromSeconds(1));
+        app.StopAsync(grace.Token).GetAwaiter().GetResult();
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static string Burn(int ms)
+    {
+        var start = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(start).TotalMilliseconds < ms) { }
+        return "burnt";
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static string Allocate(int kb)
+    {
+        for (var i = 0; i < kb; ++i) s_last = new byte[1000];
+        return "allocated";
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static string Fail() => throw new OrderRejectedException("order rejected: no stock");
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static string HoldLock(int ms)
+    {
+        lock (s_lock) Thread.Sleep(ms);
+        return "held";
+    }
+
+    static async Task<string> LoadPage(int ms)
+    {
+        await ReadRow(ms);
+        return "loaded";
+    }
+
+    static async Task ReadRow(int ms) => await Task.Delay(ms);
+}
