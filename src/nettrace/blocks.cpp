@@ -423,7 +423,7 @@ void Reader::Impl::read_sequence_point(const Block& block, const OnBatch& on_bat
   }
   if (!in.ok()) note(block.offset, "a sequence point that is cut short");
 
-  const SequencePoint point{.time = info.time_of(ticks)};
+  const SequencePoint point{.time = info.time_of(ticks), .ticks = ticks};
   on_batch({.events = {}, .sequence_point = &point});
   stacks_.clear();
   labels_.clear();

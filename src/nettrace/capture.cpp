@@ -33,7 +33,7 @@ CaptureTable::Entry* CaptureTable::find(std::uint64_t id) {
 
 void CaptureTable::keep(const Entry& entry) {
   if (gone_.size() < kMaxGone && (entry.events > 0 || entry.lost > 0))
-    gone_.push_back(to_public(entry));
+    gone_.push_back(to_public(entry)), gone_.back().live = false;
 }
 
 void CaptureTable::forget(std::uint64_t id) {
@@ -59,7 +59,8 @@ void CaptureTable::make_room() {
 
 std::vector<CaptureThread> CaptureTable::list() const {
   auto out = gone_;
-  for (const auto& [id, entry] : entries_) out.push_back(to_public(entry));
+  for (const auto& [id, entry] : entries_)
+    if (entry.sequence.last != 0 || entry.events > 0) out.push_back(to_public(entry));
   return out;
 }
 

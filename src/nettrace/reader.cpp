@@ -48,6 +48,8 @@ const Summary& Reader::summary() const { return impl_->summary; }
 std::span<const Damage> Reader::damage() const { return impl_->damage; }
 std::vector<CaptureThread> Reader::loss() const { return impl_->captures.list(); }
 
+std::size_t Reader::thread_count() const { return impl_->threads.size(); }
+
 std::vector<ThreadInfo> Reader::threads() const {
   std::vector<ThreadInfo> out;
   for (const auto& [index, thread] : impl_->threads) out.push_back(thread);

@@ -45,6 +45,7 @@ struct TraceInfo {
 // All events up to this time have been handed over; stack ids given so far mean nothing after it.
 struct SequencePoint {
   TraceTime time{};
+  std::int64_t ticks = 0;
 };
 
 struct Batch {
@@ -77,6 +78,7 @@ struct CaptureThread {
   std::uint32_t sequence = 0;  // of its last event, lost or not
   std::uint64_t events = 0;
   std::uint64_t lost = 0;
+  bool live = true;  // false: the trace said it is gone, and its id may stand for another now
 };
 
 // A thread that a V6 trace declared.
@@ -110,8 +112,9 @@ class Reader {
 
   const Summary& summary() const;
   std::span<const Damage> damage() const;   // at most 100
-  std::vector<CaptureThread> loss() const;  // every capture thread, also those that lost nothing
+  std::vector<CaptureThread> loss() const;  // all that wrote, also those that lost nothing
   std::vector<ThreadInfo> threads() const;  // V6; those known now
+  std::size_t thread_count() const;
 
  private:
   class Impl;

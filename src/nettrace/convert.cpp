@@ -1,0 +1,66 @@
+#include "nettrace/convert.h"
+
+namespace clrscope::nettrace {
+
+Converter::Converter(WriteBytes write, std::function<bool(const Event&)> keep)
+    : write_(std::move(write)),
+      keep_(std::move(keep)),
+      on_batch_([this](const Batch& batch) { this->on_batch(batch); }) {}
+
+Result<> Converter::feed(Bytes chunk) { return checked(reader_.feed(chunk, on_batch_)); }
+
+Result<> Converter::finish() {
+  TRY(checked(reader_.finish(on_batch_)));
+  if (!ensure_writer()) return fail(Errc::kCorrupt, "the trace has no header");
+  checkpoint_all();
+  return writer_->finish();
+}
+
+Result<> Converter::checked(Result<> read) {
+  if (error_) return fail(*error_);
+  return read;
+}
+
+bool Converter::ensure_writer() {
+  if (writer_) return true;
+  const auto* info = reader_.info();
+  if (!info) return false;
+  writer_.emplace(*info, write_);
+  source_ = writer_->add_source(info->version >= 6   ? Writer::Numbering::kFromZero
+                                : info->version == 3 ? Writer::Numbering::kNone
+                                                     : Writer::Numbering::kFromFirstSeen);
+  return true;
+}
+
+void Converter::on_batch(const Batch& batch) {
+  if (error_ || !ensure_writer()) return;
+  name_threads();
+  for (const auto& event : batch.events) {
+    if (keep_ && !keep_(event)) {
+      writer_->skip(source_, event);
+      continue;
+    }
+    if (auto written = writer_->write(source_, event, reader_.stack(event.stack)); !written) {
+      error_ = written.error();
+      return;
+    }
+  }
+  if (!batch.sequence_point) return;
+  checkpoint_all();
+  if (auto written = writer_->sequence_point(batch.sequence_point->ticks); !written)
+    error_ = written.error();
+}
+
+void Converter::name_threads() {
+  if (reader_.thread_count() == named_threads_) return;
+  named_threads_ = reader_.thread_count();
+  for (const auto& thread : reader_.threads())
+    if (!thread.name.empty()) writer_->name_thread(thread.process, thread.thread, thread.name);
+}
+
+void Converter::checkpoint_all() {
+  for (const auto& capture : reader_.loss())
+    if (capture.live) writer_->checkpoint(source_, capture.id, capture.sequence);
+}
+
+}  // namespace clrscope::nettrace

@@ -1,0 +1,42 @@
+// Turns a trace of any version into one of version 6, event by event, with its losses.
+//
+// Bytes in, bytes out, no I/O. Payloads, stacks, threads, activities and ticks stay as they are.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "nettrace/reader.h"
+#include "nettrace/writer.h"
+
+namespace clrscope::nettrace {
+
+class Converter {
+ public:
+  // keep: only these events go into the output; what it leaves out does not count as lost.
+  explicit Converter(WriteBytes write, std::function<bool(const Event&)> keep = {});
+
+  Result<> feed(Bytes chunk);
+  Result<> finish();
+
+  const Reader& reader() const { return reader_; }
+  const Writer* writer() const { return writer_ ? &*writer_ : nullptr; }  // null before the header
+
+ private:
+  void on_batch(const Batch& batch);
+  void checkpoint_all();
+  void name_threads();
+  bool ensure_writer();  // false when the trace's header is not read yet
+  Result<> checked(Result<> read);
+
+  Reader reader_;
+  std::optional<Writer> writer_;
+  SourceId source_{};
+  std::size_t named_threads_ = 0;
+  WriteBytes write_;
+  std::function<bool(const Event&)> keep_;
+  OnBatch on_batch_;
+  std::optional<Error> error_;  // of writing
+};
+
+}  // namespace clrscope::nettrace
