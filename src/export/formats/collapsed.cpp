@@ -1,0 +1,78 @@
+// Folded stacks: "root;child;leaf 42", one line per stack, counted in samples.
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+#include "analyze/profile.h"
+#include "export/byte_sink.h"
+#include "export/format.h"
+#include "export/timeline.h"
+
+namespace clrscope::exports {
+namespace {
+
+using analyze::FrameId;
+using analyze::Profile;
+using analyze::ThreadState;
+
+constexpr std::size_t kStates = 3;
+
+// What separates frames and lines cannot stand in a name.
+std::string plain(std::string_view name) {
+  std::string text{name};
+  for (char& c : text) {
+    if (c == ';') c = ':';
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return text;
+}
+
+std::string_view state_name(ThreadState state) {
+  if (state == ThreadState::kRunning) return kRunningName;
+  return state == ThreadState::kWaiting ? kWaitingName : "";
+}
+
+void write_line(const std::vector<FrameId>& frames, const std::vector<std::string>& names,
+                std::string_view state, std::uint32_t count, ByteSink& out) {
+  std::string_view separator;
+  for (const FrameId frame : frames) {
+    out.write(separator).write(names[static_cast<std::size_t>(frame)]);
+    separator = ";";
+  }
+  if (!state.empty()) out.write(separator).write(state);
+  if (frames.empty() && state.empty()) out.write("?");
+  out.write(" ").number(count).write("\n");
+}
+
+Result<> write(const Profile& profile, ByteSink& out) {
+  std::vector<std::array<std::uint32_t, kStates>> counts(profile.stacks.size() + 1);
+  for (const auto& sample : profile.samples)
+    ++counts[static_cast<std::size_t>(sample.stack)][static_cast<std::size_t>(sample.state)];
+
+  std::vector<std::string> names;
+  names.reserve(profile.frames.size());
+  for (const auto& frame : profile.frames) names.push_back(plain(frame.method));
+
+  std::vector<FrameId> frames;
+  for (std::size_t stack = 0; stack < counts.size() && out.ok(); ++stack) {
+    if (counts[stack] == std::array<std::uint32_t, kStates>{}) continue;
+    profile.frames_of(static_cast<analyze::StackNodeId>(stack), frames);
+    for (std::size_t state = 0; state < kStates; ++state)
+      if (counts[stack][state] > 0)
+        write_line(frames, names, state_name(static_cast<ThreadState>(state)), counts[stack][state],
+                   out);
+  }
+  return out.finish();
+}
+
+}  // namespace
+
+extern const Format collapsed_format{
+    .name = "collapsed",
+    .extension = ".folded",
+    .summary = "folded stacks for flame graph tools",
+    .write = write,
+};
+
+}  // namespace clrscope::exports
