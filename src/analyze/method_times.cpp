@@ -1,0 +1,83 @@
+#include "analyze/method_times.h"
+
+#include <algorithm>
+
+#include "analyze/samples.h"
+
+namespace clrscope::analyze {
+namespace {
+
+void add(MethodTimes::Count& to, const MethodTimes::Count& more) {
+  to.all += more.all;
+  to.running += more.running;
+  to.waiting += more.waiting;
+}
+
+}  // namespace
+
+void MethodTimes::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
+  if (!trace_) trace_.emplace(frames_);
+  for (const Event& event : batch.events) {
+    const auto provider = trace_->providers.of(*event.type);
+    if (is_sample(event, provider))
+      count(event, trace_->stacks.intern(reader, event), provider);
+    else
+      trace_->symbols.on_event(event, provider);
+  }
+  trace_->stacks.on_batch_end(batch);
+}
+
+void MethodTimes::count(const Event& event, StackId stack, Provider provider) {
+  auto& counts = trace_->counts;
+  const auto at = static_cast<std::size_t>(stack);
+  if (at >= counts.size()) counts.resize(std::max(at + 1, counts.size() * 2));
+  const auto state = sample_state(event, provider);
+  ++counts[at].all;
+  if (state == ThreadState::kRunning) ++counts[at].running;
+  if (state == ThreadState::kWaiting) ++counts[at].waiting;
+}
+
+void MethodTimes::end_of_trace() {
+  if (!trace_) return;
+  constexpr std::uint32_t kNever = 0xffffffff;
+  std::vector<std::uint32_t> last_in;  // by frame: the stack that counted it last
+  std::vector<FrameId> frames;
+  for (std::uint32_t i = 0; i < trace_->counts.size(); ++i) {
+    const auto& samples = trace_->counts[i];
+    if (samples.all == 0) continue;
+    add(samples_, samples);
+    const StackId stack{i};
+    if (stack == StackId::kNone) {
+      without_stack_ += samples.all;
+      continue;
+    }
+    trace_->symbols.frames(trace_->stacks.process(stack), trace_->stacks.addresses(stack),
+                           trace_->stacks.first_seen(stack), frames);
+    times_.resize(frames_.size());
+    last_in.resize(frames_.size(), kNever);
+    add(times_[static_cast<std::size_t>(frames.front())].self, samples);
+    for (const auto id : frames) {
+      const auto at = static_cast<std::size_t>(id);
+      if (std::exchange(last_in[at], i) != i) add(times_[at].total, samples);
+    }
+  }
+  trace_.reset();
+}
+
+std::vector<FrameId> MethodTimes::ranked(bool by_total) const {
+  std::vector<FrameId> ids;
+  for (std::uint32_t i = 0; i < times_.size(); ++i)
+    if (times_[i].total.all > 0) ids.push_back(FrameId{i});
+  std::sort(ids.begin(), ids.end(), [&](FrameId a, FrameId b) {
+    const auto& left = times_[static_cast<std::size_t>(a)];
+    const auto& right = times_[static_cast<std::size_t>(b)];
+    const auto key = [by_total](const Times& t) {
+      return by_total ? std::pair{t.total.all, t.self.all} : std::pair{t.self.all, t.total.all};
+    };
+    if (key(left) != key(right)) return key(left) > key(right);
+    return frames_.frame(a).method < frames_.frame(b).method;
+  });
+  return ids;
+}
+
+}  // namespace clrscope::analyze

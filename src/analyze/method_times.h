@@ -1,0 +1,56 @@
+// In which methods the samples of a trace lie: alone (self) and with all they called (total).
+//
+// Samples are counted by stack while they are read and get their names at the end of each trace, so
+// memory grows with distinct stacks, not with samples.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyze/stacks.h"
+#include "analyze/symbolizer.h"
+
+namespace clrscope::analyze {
+
+class MethodTimes {
+ public:
+  struct Count {  // of samples
+    std::uint64_t all = 0;
+    std::uint64_t running = 0;
+    std::uint64_t waiting = 0;
+  };
+  struct Times {
+    Count self;
+    Count total;  // a method that stands twice in a stack counts once
+  };
+
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
+  void end_of_trace();
+
+  const Count& samples() const { return samples_; }
+  std::uint64_t without_stack() const { return without_stack_; }
+  const FrameTable& frames() const { return frames_; }
+  const std::vector<Times>& times() const { return times_; }  // by FrameId
+  // The frames that occur, most self (or total) first.
+  std::vector<FrameId> ranked(bool by_total) const;
+
+ private:
+  struct Trace {  // what belongs to the one being read
+    explicit Trace(FrameTable& frames) : symbols(frames) {}
+    Providers providers;
+    Stacks stacks;
+    Symbolizer symbols;
+    std::vector<Count> counts;  // by StackId
+  };
+  void count(const Event& event, StackId stack, Provider provider);
+
+  FrameTable frames_;
+  std::optional<Trace> trace_;
+  Count samples_;
+  std::uint64_t without_stack_ = 0;
+  std::vector<Times> times_;
+};
+
+}  // namespace clrscope::analyze

@@ -1,0 +1,93 @@
+// The methods that took the most samples.
+#include <fmt/format.h>
+
+#include "analyze/method_times.h"
+#include "analyze/report.h"
+#include "analyze/words.h"
+
+namespace clrscope::analyze {
+namespace {
+
+class TopN final : public Report {
+ public:
+  explicit TopN(const ReportOptions& options) : options_(options) {}
+
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
+    methods_.on_batch(reader, batch);
+  }
+  void end_of_trace(const nettrace::Reader& /*reader*/) override { methods_.end_of_trace(); }
+
+  void write_members(JsonWriter& json) const override {
+    const auto& samples = methods_.samples();
+    json.member("samples", samples.all)
+        .member("running", samples.running)
+        .member("waiting", samples.waiting)
+        .member("samplesWithoutStack", methods_.without_stack());
+    json.key("methods").begin_array();
+    for (const auto id : methods_.ranked(options_.inclusive)) {
+      const auto& frame = methods_.frames().frame(id);
+      const auto& [self, total] = methods_.times()[static_cast<std::size_t>(id)];
+      json.begin_object()
+          .member("method", frame.method)
+          .member("module", frame.module)
+          .member("kind", to_string(frame.kind))
+          .member("self", percent(self.all, samples.all))
+          .member("total", percent(total.all, samples.all))
+          .member("selfRunning", percent(self.running, samples.all))
+          .member("totalRunning", percent(total.running, samples.all))
+          .member("selfSamples", self.all)
+          .member("totalSamples", total.all)
+          .end_object();
+    }
+    json.end_array();
+  }
+
+  Page page() const override;
+
+ private:
+  ReportOptions options_;
+  MethodTimes methods_;
+};
+
+Page TopN::page() const {
+  const auto& samples = methods_.samples();
+  if (samples.all == 0)
+    return {.summary = {"No stack samples in this trace."},
+            .next = "Record some: clrscope collect -p PID --profile dotnet-sampled-thread-time"};
+  const auto ids = methods_.ranked(options_.inclusive);
+  Page page;
+  page.summary.push_back(
+      fmt::format("{} samples: {} in managed code (running), {} outside it (mostly waiting).",
+                  count_text(samples.all), share_text(samples.running, samples.all),
+                  share_text(samples.waiting, samples.all)));
+  PageTable table{.columns = {">SELF", ">TOTAL", ">RUNNING", "METHOD", "MODULE"}};
+  const auto rows = std::min(ids.size(), options_.rows != 0 ? options_.rows : 20);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto& frame = methods_.frames().frame(ids[i]);
+    const auto& [self, total] = methods_.times()[static_cast<std::size_t>(ids[i])];
+    const auto& counted = options_.inclusive ? total : self;
+    table.rows.push_back({share_text(self.all, samples.all), share_text(total.all, samples.all),
+                          share_text(counted.running, counted.all), frame.method, frame.module});
+  }
+  table.note = fmt::format(
+      "self: on top of the stack; total: anywhere in it; running: share of {} in managed code.",
+      options_.inclusive ? "total" : "self");
+  if (rows < ids.size())
+    table.note +=
+        fmt::format("\n{} more methods: -n {}", count_text(ids.size() - rows), ids.size());
+  page.tables.push_back(std::move(table));
+  return page;
+}
+
+}  // namespace
+
+extern const ReportKind topn_report{
+    .name = "topn",
+    .summary = "methods by share of samples",
+    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
+      return std::make_unique<TopN>(options);
+    },
+    .alias = "cpu",
+};
+
+}  // namespace clrscope::analyze

@@ -1,0 +1,77 @@
+// Addresses of a trace to frames with names: by the runtime's load, unload and rundown events, and
+// by the mappings and symbols of a V6 trace.
+//
+// Give it every event; ask it when the trace is read, since most names come at its end. Frames are
+// interned by name, so that a method's several bodies are one frame.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/profile.h"
+#include "analyze/providers.h"
+#include "model/event.h"
+#include "symbols/method_map.h"
+
+namespace clrscope::analyze {
+
+// Each frame once.
+class FrameTable {
+ public:
+  FrameId intern(Frame frame);
+  const Frame& frame(FrameId id) const { return frames_[static_cast<std::size_t>(id)]; }
+  std::size_t size() const { return frames_.size(); }
+  std::vector<Frame> take() && { return std::move(frames_); }
+
+ private:
+  std::vector<Frame> frames_;
+  HashIndex index_;
+};
+
+// Whether an address is where execution stands, or where it will return to (one byte after a call,
+// which may be one byte after its method).
+enum class AddressKind : std::uint8_t { kExact, kReturn };
+
+class Symbolizer {
+ public:
+  explicit Symbolizer(FrameTable& frames) : frames_(frames) {}
+
+  // Takes note of events that name something; others cost one comparison.
+  void on_event(const Event& event, Provider provider);
+
+  FrameId frame(ProcessId process, std::uint64_t address, TraceTime when, AddressKind kind);
+
+  // The frames of a stack of addresses, leaf first, into `out`.
+  void frames(ProcessId process, std::span<const std::uint64_t> addresses, TraceTime when,
+              std::vector<FrameId>& out);
+
+ private:
+  struct Range {  // native code: a symbol, or a whole mapping
+    std::uint64_t end;
+    std::string symbol;
+    std::string module;
+  };
+  struct Space {  // one process's addresses
+    MethodMap methods;
+    std::map<std::uint64_t, Range> mappings;
+    std::map<std::uint64_t, Range> symbols;
+    std::unordered_map<std::uint64_t, FrameId> cache;  // of addresses that never meant two things
+    std::unordered_map<const Method*, FrameId> method_frames;
+  };
+
+  void on_method(const Event& event, std::uint32_t id);
+  void on_module(const Event& event, bool of_domain);
+  void on_universal(const Event& event);
+  MethodMap::Found method_at(Space& space, std::uint64_t address, TraceTime when, AddressKind kind);
+  FrameId method_frame(Space& space, const Method& method);
+  FrameId native_frame(const Space& space, std::uint64_t address);
+
+  FrameTable& frames_;
+  std::unordered_map<ProcessId, Space> spaces_;
+};
+
+}  // namespace clrscope::analyze

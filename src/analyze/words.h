@@ -1,0 +1,32 @@
+// Numbers as the reports print them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/text.h"
+
+namespace clrscope::analyze {
+
+inline double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+// "12.3 %"
+inline std::string percent_text(double value) { return fmt::format("{:.1f} %", value); }
+inline std::string share_text(std::uint64_t part, std::uint64_t whole) {
+  return percent_text(percent(part, whole));
+}
+inline std::string count_text(std::uint64_t count) { return format_count(count); }
+
+inline double ms(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+// "1.23 ms"; all in one unit, so that a column can be compared at a glance
+inline std::string ms_text(std::chrono::nanoseconds time) {
+  return fmt::format("{:.2f} ms", ms(time));
+}
+
+}  // namespace clrscope::analyze

@@ -1,0 +1,26 @@
+// The name of a managed method as people read it, from what the runtime's events say of it.
+//
+// One manner everywhere: `Namespace.Type.Method(int, string,
+// System.Collections.Generic.List`1<!0>)`. The type is as the runtime writes it (nested types with
+// '+', instantiations in brackets), the arguments have C#'s words for the built-in types and full
+// names for the others. No return type, no `instance`, no tier.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace clrscope {
+
+// "instance void  (int32,class System.String)" → "(int, string)"; "" when there is no list.
+std::string readable_arguments(std::string_view signature);
+
+std::string method_name(std::string_view type, std::string_view name, std::string_view signature);
+
+// "/app/Shop.Core.dll" → "Shop.Core"; of native libraries the whole file name.
+std::string module_name(std::string_view path);
+
+// Whether a module belongs to .NET or ASP.NET itself, by its folder or, in a self-contained app, by
+// its name.
+bool is_framework_module(std::string_view path);
+
+}  // namespace clrscope

@@ -1,0 +1,61 @@
+#include "symbols/method_name.h"
+
+#include <gtest/gtest.h>
+
+namespace clrscope {
+namespace {
+
+TEST(MethodName, HasCSharpWordsForBuiltInTypes) {
+  EXPECT_EQ(readable_arguments("instance void  (int32,class System.String)"), "(int, string)");
+  EXPECT_EQ(readable_arguments("unsigned int  (unsigned int8*,unsigned int,int)"),
+            "(byte*, nuint, nint)");
+  EXPECT_EQ(readable_arguments("void  (wchar&,class System.Object[],float64)"),
+            "(char&, object[], double)");
+}
+
+TEST(MethodName, KeepsGenericsAndDropsTheirNoise) {
+  EXPECT_EQ(readable_arguments("instance generic bool  (!0,!!1&,value class "
+                               "System.ValueTuple`2<class System.String,int32>)"),
+            "(!0, !!1&, System.ValueTuple`2<string,int>)");
+}
+
+TEST(MethodName, DropsModifiersOfArguments) {
+  EXPECT_EQ(
+      readable_arguments("void  (required_modifier System.Runtime.InteropServices.InAttribute "
+                         "value class System.Guid&,bool)"),
+      "(System.Guid&, bool)");
+}
+
+TEST(MethodName, ShowsNoAddresses) {
+  EXPECT_EQ(readable_arguments("class System.Object  (pMT: 0x7f4ee254abb8<class System.Object>)"),
+            "(?<object>)");
+}
+
+TEST(MethodName, TakesTheLastListOfASignature) {
+  EXPECT_EQ(readable_arguments("method void *(int32)  (method void *(int32),bool)"),
+            "(method void*(int), bool)");
+  EXPECT_EQ(readable_arguments(""), "");
+  EXPECT_EQ(readable_arguments("no list)"), "");
+}
+
+TEST(MethodName, JoinsTypeNameAndArguments) {
+  EXPECT_EQ(method_name("Shop.Cart+Line", "Add", "instance void  (int32)"),
+            "Shop.Cart+Line.Add(int)");
+  EXPECT_EQ(method_name("", "Main", "void  ()"), "Main()");
+}
+
+TEST(ModuleName, LosesFolderAndExtension) {
+  EXPECT_EQ(module_name("/app/Shop.Core.dll"), "Shop.Core");
+  EXPECT_EQ(module_name("C:\\app\\Shop.ni.exe"), "Shop");
+  EXPECT_EQ(module_name("/usr/lib/libc.so.6"), "libc.so.6");
+}
+
+TEST(ModuleName, TellsTheFrameworkFromTheApp) {
+  EXPECT_TRUE(is_framework_module(
+      "/usr/share/dotnet/shared/Microsoft.NETCore.App/10.0.0/System.Private.CoreLib.dll"));
+  EXPECT_TRUE(is_framework_module("/app/System.Text.Json.dll"));
+  EXPECT_FALSE(is_framework_module("/app/Shop.dll"));
+}
+
+}  // namespace
+}  // namespace clrscope
