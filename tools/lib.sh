@@ -1,0 +1,105 @@
+# What ./test and ./start share: packages, compiler cache, timed steps. Sourced by bash, in the repository's top folder.
+
+packages=(build-essential cmake ninja-build ccache pkg-config git python3
+  libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
+  clang-format clang-tidy clang libclang-rt-14-dev
+  linux-perf gdb jq procps util-linux curl ca-certificates)
+
+# Without these nothing is built; the others make single checks and tests impossible.
+needed_commands=(g++ cmake ninja git python3)
+needed_headers=(fmt/core.h tl/expected.hpp zstd.h zlib.h gtest/gtest.h gmock/gmock.h benchmark/benchmark.h)
+
+logs=build/logs
+export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1
+
+say() { printf '%s\n' "$*" >&2; }
+
+missing_packages() {
+  local package
+  for package in "${packages[@]}"; do
+    case $installed in *" $package "*) ;; *) printf '%s ' "$package" ;; esac
+  done
+}
+
+missing_parts() {
+  local part
+  for part in "${needed_commands[@]}"; do command -v "$part" >/dev/null || printf '%s ' "$part"; done
+  command -v g++ >/dev/null || return 0
+  for part in "${needed_headers[@]}"; do
+    g++ -E -x c++ -include "$part" /dev/null >/dev/null 2>&1 || printf '<%s> ' "$part"
+  done
+}
+
+# Installs what is missing, as root. Without root it names it and goes on if all that is needed is there.
+install_packages() {
+  local installed missing parts
+  installed=" $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null | sed -n 's/^installed //p' | tr '\n' ' ') "
+  missing=$(missing_packages)
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "installing: $missing"
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086  # a list of words
+    apt-get -qq -o DPkg::Lock::Timeout=400 update && apt-get -qq -o DPkg::Lock::Timeout=400 install --no-install-recommends -y $missing
+    return
+  fi
+  say "not installed: $missing"
+  say "  hint: sudo apt-get install --no-install-recommends $missing"
+  parts=$(missing_parts)
+  [ -z "$parts" ] || { say "cannot go on without: $parts"; return 1; }
+}
+
+need_dotnet() {
+  command -v dotnet >/dev/null && return 0
+  say "dotnet is not on PATH"
+  say "  hint: install the .NET 10 SDK: https://learn.microsoft.com/dotnet/core/install/linux-debian"
+  return 1
+}
+
+# build PRESET [cmake --build arguments…]
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" && cmake --build --preset "$preset" -j "$(nproc)" "$@"
+}
+
+now_ms() { date +%s%3N; }
+
+log_of() { printf '%s/%s.log' "$logs" "${1//[ \/]/-}"; }
+
+times=()
+# step NAME COMMAND…: silent unless it fails, then the end of its log is shown. Times are kept for print_times.
+step() {
+  local name=$1 log began code=0
+  log=$(log_of "$1")
+  shift
+  mkdir -p "$logs"
+  began=$(now_ms)
+  printf '%-28s ' "$name" >&2
+  "$@" >"$log" 2>&1 </dev/null || code=$?
+  note_time "$name" "$began"
+  if [ $code -ne 0 ]; then
+    say "FAILED after $(last_time), exit code $code; $log ends with:"
+    tail -n 60 "$log" | sed 's/^/  | /' >&2
+  else
+    say "$(last_time)"
+  fi
+  return $code
+}
+
+# step_shown NAME COMMAND…: the same, with its output on the screen.
+step_shown() {
+  local name=$1 log began code=0
+  log=$(log_of "$1")
+  shift
+  mkdir -p "$logs"
+  began=$(now_ms)
+  say "$name"
+  "$@" 2>&1 </dev/null | tee "$log" || code=$?
+  note_time "$name" "$began"
+  return $code
+}
+
+note_time() { times+=("$(printf '%-28s %7.1f s' "$1" "$(($(now_ms) - $2))e-3")"); }
+last_time() { printf '%s' "${times[-1]}" | awk '{print $(NF-1), $NF}'; }
+print_times() { printf '%s\n' "${times[@]}"; }
