@@ -68,7 +68,9 @@ class ByteReader {
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const auto byte = read<std::uint8_t>();
       value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) return value;
+      if ((byte & 0x80) != 0) continue;
+      if (shift == 63 && byte > 1) break;  // bits beyond the 64th
+      return ok_ ? value : 0;
     }
     fail();
     return 0;

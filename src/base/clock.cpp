@@ -32,6 +32,10 @@ std::string iso8601(WallTime time) {
                      clock.subseconds().count());
 }
 
+Deadline::Deadline(std::chrono::nanoseconds from_now) : at_(TraceClock::now()) {
+  at_ += std::min(from_now, TraceTime::max() - at_);
+}
+
 std::chrono::milliseconds Deadline::left() const {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - TraceClock::now());
   return std::max(left, std::chrono::milliseconds{0});

@@ -13,6 +13,7 @@ struct TraceClock {
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<TraceClock, duration>;
+  // NOLINTNEXTLINE(readability-identifier-naming): the standard's name
   static constexpr bool is_steady = true;
   static time_point now();
 };
@@ -27,7 +28,7 @@ std::string iso8601(WallTime time);
 // A moment by which something must have ended; what is left of it, never below zero.
 class Deadline {
  public:
-  explicit Deadline(std::chrono::nanoseconds from_now) : at_(TraceClock::now() + from_now) {}
+  explicit Deadline(std::chrono::nanoseconds from_now);  // nanoseconds::max() is never
   explicit Deadline(TraceTime at) : at_(at) {}
 
   std::chrono::milliseconds left() const;

@@ -164,7 +164,9 @@ std::string container_of(pid_t pid) {
   return "private namespaces";
 }
 
-bool process_exists(pid_t pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
+bool process_exists(pid_t pid) {
+  return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);  // 0 and below mean groups to kill()
+}
 
 std::string user_name(uid_t uid) {
   passwd entry{};

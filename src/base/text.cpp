@@ -14,6 +14,8 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
+constexpr double kOneDecimal = 9.95;  // from here on one would be 10.0
+
 struct Unit {
   std::string_view name;
   double factor;
@@ -42,11 +44,13 @@ std::optional<double> clock_seconds(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() != 3 && parts.size() != 4) return std::nullopt;
   static constexpr std::uint64_t kFactor[] = {86400, 3600, 60, 1};
+  static constexpr std::uint64_t kBound[] = {1'000'000, 24, 60, 60};
   double seconds = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto unit = i + 4 - parts.size();
     const auto number = parse_number(parts[i]);
-    if (!number || *number > 1'000'000) return std::nullopt;
-    seconds += static_cast<double>(*number * kFactor[i + 4 - parts.size()]);
+    if (!number || *number >= (i == 0 ? kBound[0] : kBound[unit])) return std::nullopt;
+    seconds += static_cast<double>(*number * kFactor[unit]);
   }
   return seconds;
 }
@@ -145,7 +149,7 @@ std::string format_bytes(std::uint64_t bytes) {
   auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
   for (; value >= 999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
-  return fmt::format("{:.{}f} {}", value, value < 10 ? 1 : 0, kUnits[unit]);
+  return fmt::format("{:.{}f} {}", value, value < kOneDecimal ? 1 : 0, kUnits[unit]);
 }
 
 std::string format_count(std::uint64_t count) {
@@ -166,11 +170,12 @@ std::string format_uptime(std::chrono::seconds up) {
 std::string format_duration(std::chrono::nanoseconds duration) {
   const auto ns = static_cast<double>(duration.count());
   const auto number = [](double value, std::string_view unit) {
-    return fmt::format("{:.{}f} {}", value, value < 10 && value != std::floor(value) ? 1 : 0, unit);
+    const bool whole = value >= kOneDecimal || std::abs(value - std::round(value)) < 0.05;
+    return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, unit);
   };
   if (ns < 1e3) return number(ns, "ns");
-  if (ns < 1e6) return number(ns / 1e3, "µs");
-  if (ns < 1e9) return number(ns / 1e6, "ms");
+  if (ns < 999.5e3) return number(ns / 1e3, "µs");
+  if (ns < 999.5e6) return number(ns / 1e6, "ms");
   return number(ns / 1e9, "s");
 }
 

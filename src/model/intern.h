@@ -64,8 +64,8 @@ class StackTable {
   std::size_t size() const { return begins_.size(); }
 
  private:
-  static constexpr std::size_t kChunk =
-      64 * 1024;  // frames per allocation, so that spans stay where they are
+  // Frames per allocation, so that spans stay where they are.
+  static constexpr std::size_t kChunk = std::size_t{64} * 1024;
   struct Place {
     const std::uint64_t* begin;
     std::uint32_t count;

@@ -1,0 +1,88 @@
+#include "base/channel.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace clrscope {
+namespace {
+
+TEST(Channel, HandsOverInOrder) {
+  Channel<int> channel{3};
+  EXPECT_TRUE(channel.try_push(1));
+  EXPECT_TRUE(channel.try_push(2));
+  EXPECT_EQ(channel.pop({}), 1);
+  EXPECT_EQ(channel.pop({}), 2);
+}
+
+TEST(Channel, DropsAndCountsWhatDoesNotFit) {
+  Channel<int> channel{2};
+  EXPECT_TRUE(channel.try_push(1));
+  EXPECT_TRUE(channel.try_push(2));
+  EXPECT_FALSE(channel.try_push(3));
+  EXPECT_FALSE(channel.try_push(4));
+  EXPECT_EQ(channel.dropped(), 2U);
+  EXPECT_EQ(channel.size(), 2U);
+  EXPECT_EQ(channel.pop({}), 1);
+  EXPECT_TRUE(channel.try_push(5));
+  EXPECT_EQ(channel.dropped(), 2U);
+}
+
+TEST(Channel, TakesWhatCannotBeCopied) {
+  Channel<std::unique_ptr<int>> channel{1};
+  EXPECT_TRUE(channel.try_push(std::make_unique<int>(7)));
+  EXPECT_EQ(**channel.pop({}), 7);
+}
+
+TEST(Channel, DrainsAfterAStopAndThenEnds) {
+  Channel<int> channel{4};
+  EXPECT_TRUE(channel.try_push(1));
+  EXPECT_TRUE(channel.try_push(2));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(channel.pop(stop.get_token()), 1);
+  EXPECT_EQ(channel.pop(stop.get_token()), 2);
+  EXPECT_EQ(channel.pop(stop.get_token()), std::nullopt);
+}
+
+TEST(Channel, AStopWakesAWaitingConsumer) {
+  Channel<int> channel{1};
+  std::optional<int> got{1};
+  {
+    std::jthread consumer{[&](std::stop_token stop) { got = channel.pop(stop); }};
+  }  // the destructor asks it to stop and joins
+  EXPECT_EQ(got, std::nullopt);
+}
+
+TEST(Channel, LosesNothingThatItDoesNotCount) {
+  constexpr std::uint64_t kProducers = 4;
+  constexpr std::uint64_t kEach = 20'000;
+  Channel<std::uint64_t> channel{64};
+  std::uint64_t received = 0;
+  std::vector<std::uint64_t> last(kProducers, 0);
+  bool in_order = true;
+  {
+    std::jthread consumer{[&](std::stop_token stop) {
+      while (const auto item = channel.pop(stop)) {
+        auto& before = last[*item % kProducers];
+        in_order = in_order && *item / kProducers > before;
+        before = *item / kProducers;
+        ++received;
+      }
+    }};
+    std::vector<std::jthread> producers;
+    producers.reserve(kProducers);
+    for (std::uint64_t p = 0; p < kProducers; ++p)
+      producers.emplace_back([&channel, p] {
+        for (std::uint64_t i = 1; i <= kEach; ++i) channel.try_push(i * kProducers + p);
+      });
+  }
+  EXPECT_EQ(received + channel.dropped(), kProducers * kEach);
+  EXPECT_GT(received, 0U);
+  EXPECT_TRUE(in_order) << "items of one producer overtook each other";
+}
+
+}  // namespace
+}  // namespace clrscope
