@@ -154,6 +154,11 @@ class Finder {
       if (switched_off(environment, name))
         return {Errc::kUnsupported, fmt::format("diagnostics are off (DOTNET_{}=0)", name),
                 fmt::format("restart it without DOTNET_{}=0", name)};
+    constexpr std::size_t kLongestFolder = 60;  // the runtime puts folder and name into 107 bytes
+    if (temporary_.size() > kLongestFolder)
+      return {Errc::kUnsupported,
+              fmt::format("its TMPDIR is too long for a socket: {}", temporary_),
+              "restart it with a shorter TMPDIR"};
     return {Errc::kNotFound, fmt::format("it has no diagnostic socket in {}", temporary_),
             "if it is just starting try again; else diagnostics are off or the socket file was "
             "removed: restart it"};
@@ -207,10 +212,12 @@ Result<DotnetProcess> find_process(pid_t pid) {
     return fail(Errc::kDenied, "process {} is hidden from you", pid)
         .hint("run as its owner, or as root");
   }
-  // Runtimes before .NET 6 do not name their threads.
-  if (look_at_threads(pid) == Look::kRuntime || mapped_runtime(pid) ||
-      finder.named_in_tmp().contains(pid))
-    if (auto process = finder.describe(pid)) return std::move(*process);
+  // Runtimes before .NET 6 do not name their threads; a socket may be left from another process of
+  // that pid.
+  const bool sure = look_at_threads(pid) == Look::kRuntime || mapped_runtime(pid);
+  if (sure || finder.named_in_tmp().contains(pid))
+    if (auto process = finder.describe(pid); process && (sure || !process->socket.empty()))
+      return std::move(*process);
   return fail(Errc::kUnsupported, "process {} ({}) is not a .NET process", pid, status->comm)
       .hint("clrscope ps lists the .NET processes");
 }

@@ -1,0 +1,208 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "fakes/fake_runtime.h"
+#include "ipc/commands.h"
+#include "ipc/endpoint.h"
+#include "ipc/frame.h"
+
+namespace clrscope::ipc {
+namespace {
+
+using fakes::FakeRuntime;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+using Cookie = std::array<std::uint8_t, 16>;
+constexpr Cookie kFirst{1};
+constexpr Cookie kSecond{2};
+
+void send_bytes(const UniqueFd& connection, Bytes bytes) {
+  ASSERT_EQ(::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+}
+
+class ReversePortTest : public testing::Test {
+ protected:
+  ReversePortTest() {
+    std::string folder = "/tmp/clrscope-port-XXXXXX";
+    folder_ = ::mkdtemp(folder.data());
+    path_ = folder_ + "/port";
+  }
+  ~ReversePortTest() override {
+    ::unlink(path_.c_str());
+    ::rmdir(folder_.c_str());
+  }
+
+  std::unique_ptr<ReversePort> listen() {
+    auto port = ReversePort::listen(path_);
+    EXPECT_TRUE(port) << port.error().what;
+    return std::move(*port);
+  }
+
+  UniqueFd advertise(const Cookie& cookie, std::uint64_t pid) {
+    auto connection = FakeRuntime::connect_to(path_);
+    send_bytes(connection, FakeRuntime::advertisement(cookie, pid));
+    return connection;
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+TEST_F(ReversePortTest, ReturnsEveryRuntimeOnce) {
+  const auto port = listen();
+  const auto first = advertise(kFirst, 100);
+  EXPECT_EQ(port->next_runtime(Deadline{5s})->pid, 100U);
+  const auto again = advertise(kFirst, 100);
+  const auto second = advertise(kSecond, 200);
+  const auto next = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->pid, 200U);
+  EXPECT_EQ(next->cookie, kSecond);
+}
+
+TEST_F(ReversePortTest, SaysThatNobodyCame) {
+  const auto port = listen();
+  const auto none = port->next_runtime(Deadline{10ms});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Errc::kTimeout);
+  EXPECT_THAT(none.error().hint, HasSubstr("DOTNET_DiagnosticPorts=" + path_));
+}
+
+TEST_F(ReversePortTest, CarriesACommandOverTheIdleConnection) {
+  const auto port = listen();
+  FakeRuntime fake;
+  fake.answer({kResumeRuntime.set, kResumeRuntime.id}, {0, 0, 0, 0});
+  auto connection = advertise(kFirst, 100);
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  const auto endpoint = port->endpoint(*runtime);
+  std::jthread serving{[&] { EXPECT_TRUE(fake.serve(std::move(connection))); }};
+  const auto resumed = resume_runtime(*endpoint, 5s);
+  EXPECT_TRUE(resumed) << resumed.error().what;
+}
+
+TEST_F(ReversePortTest, WaitsForTheRuntimeToConnectAgain) {
+  const auto port = listen();
+  FakeRuntime fake;
+  fake.answer({kResumeRuntime.set, kResumeRuntime.id}, {0, 0, 0, 0});
+  std::jthread runtime_thread{[&] {
+    for (int command = 0; command < 3; ++command) EXPECT_TRUE(fake.serve(advertise(kFirst, 100)));
+  }};
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  const auto endpoint = port->endpoint(*runtime);
+  for (int command = 0; command < 3; ++command) EXPECT_TRUE(resume_runtime(*endpoint, 5s));
+}
+
+TEST_F(ReversePortTest, GivesUpOnARuntimeThatDoesNotConnectAgain) {
+  const auto port = listen();
+  const auto connection = advertise(kFirst, 100);
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  const auto endpoint = port->endpoint(*runtime);
+  ASSERT_TRUE(endpoint->connect(Deadline{5s}));
+  const auto again = endpoint->connect(Deadline{10ms});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Errc::kTimeout);
+}
+
+TEST_F(ReversePortTest, ServesOthersBesideGarbageAndHalfAnAdvertisement) {
+  const auto port = listen();
+  const auto silent = FakeRuntime::connect_to(path_);
+  const auto half = FakeRuntime::connect_to(path_);
+  send_bytes(half, Bytes{FakeRuntime::advertisement(kSecond, 200)}.first(17));
+  const auto garbage = FakeRuntime::connect_to(path_);
+  send_bytes(garbage, std::vector<std::uint8_t>(40, 0x5a));
+  const auto proper = advertise(kFirst, 100);
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  EXPECT_EQ(runtime->pid, 100U);
+  std::uint8_t byte = 0;
+  EXPECT_LE(::recv(garbage.get(), &byte, 1, 0), 0) << "garbage is hung up on";
+}
+
+TEST_F(ReversePortTest, CompletesAnAdvertisementThatComesInPieces) {
+  const auto port = listen();
+  const auto connection = FakeRuntime::connect_to(path_);
+  const auto bytes = FakeRuntime::advertisement(kFirst, 100);
+  for (const auto& byte : bytes) send_bytes(connection, {&byte, 1});
+  EXPECT_EQ(port->next_runtime(Deadline{5s})->pid, 100U);
+}
+
+TEST_F(ReversePortTest, ReplacesADeadIdleConnection) {
+  const auto port = listen();
+  FakeRuntime fake;
+  fake.answer({kResumeRuntime.set, kResumeRuntime.id}, {0, 0, 0, 0});
+  auto dead = advertise(kFirst, 100);
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  dead.reset();
+  const auto endpoint = port->endpoint(*runtime);
+  EXPECT_FALSE(endpoint->connect(Deadline{10ms}));
+  std::jthread serving{[&] { EXPECT_TRUE(fake.serve(advertise(kFirst, 100))); }};
+  EXPECT_TRUE(resume_runtime(*endpoint, 5s));
+}
+
+TEST_F(ReversePortTest, LetsNobodyElseConnect) {
+  const auto port = listen();
+  struct stat file {};
+  ASSERT_EQ(::stat(path_.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600U);
+}
+
+TEST_F(ReversePortTest, RemovesItsSocketFile) {
+  listen().reset();
+  EXPECT_NE(::access(path_.c_str(), F_OK), 0);
+}
+
+TEST_F(ReversePortTest, ReplacesTheSocketOfADeadListener) {
+  {
+    const UniqueFd dead{::socket(AF_UNIX, SOCK_STREAM, 0)};
+    sockaddr_storage address{};
+    address.ss_family = AF_UNIX;
+    path_.copy(reinterpret_cast<char*>(&address) + sizeof(sa_family_t), path_.size());
+    ASSERT_EQ(::bind(dead.get(), reinterpret_cast<sockaddr*>(&address),
+                     static_cast<socklen_t>(sizeof(sa_family_t) + path_.size() + 1)),
+              0);
+  }
+  const auto port = listen();
+  const auto connection = advertise(kFirst, 100);
+  EXPECT_TRUE(port->next_runtime(Deadline{5s}));
+}
+
+TEST_F(ReversePortTest, RefusesThePathOfALiveListener) {
+  const auto port = listen();
+  const auto second = ReversePort::listen(path_);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().what, HasSubstr("somebody else listens"));
+}
+
+TEST_F(ReversePortTest, LeavesAFileThatIsNoSocketAlone) {
+  std::ofstream{path_} << "precious";
+  const auto port = ReversePort::listen(path_);
+  ASSERT_FALSE(port);
+  EXPECT_EQ(::access(path_.c_str(), F_OK), 0);
+}
+
+TEST_F(ReversePortTest, ListensOnAPathLongerThanAnAddress) {
+  const auto deep = folder_ + "/" + std::string(120, 'd');
+  ASSERT_EQ(::mkdir(deep.c_str(), 0700), 0);
+  {
+    const auto port = ReversePort::listen(deep + "/port");
+    ASSERT_TRUE(port) << port.error().what;
+    EXPECT_TRUE(connect_endpoint(deep + "/port")->connect(Deadline{5s}));
+  }
+  EXPECT_EQ(::rmdir(deep.c_str()), 0) << "the socket file is gone";
+}
+
+}  // namespace
+}  // namespace clrscope::ipc
