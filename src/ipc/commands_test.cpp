@@ -58,10 +58,9 @@ std::vector<std::uint8_t> environment_block(const std::vector<std::string>& entr
 }
 
 std::vector<std::uint8_t> environment_head(std::size_t size) {
-  ByteWriter out;
-  out.write(static_cast<std::uint32_t>(size));
-  out.write(std::uint16_t{0});
-  return std::move(out).take();
+  auto head = u32(static_cast<std::uint32_t>(size));
+  head.resize(6);  // two reserved bytes
+  return head;
 }
 
 class Commands : public testing::Test {
