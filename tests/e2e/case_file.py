@@ -6,7 +6,7 @@ import re
 from values import CaseError
 
 COMMANDS = {"RUN", "SHELL", "ORACLE", "PEER", "WAIT"}  # what EXIT and EXPECT look at
-STEPS = COMMANDS | {"APP", "USER", "ENV", "EXPECT", "SAVE", "BACKGROUND", "SIGNAL", "UNTIL", "SKIP"}
+STEPS = COMMANDS | {"APP", "USER", "ENV", "EXPECT", "SAVE", "BACKGROUND", "SIGNAL", "SEND", "UNTIL", "SKIP"}
 HEADERS = {"NAME", "ON", "LIMIT", "LONG", "QUICK"}
 TARGETS = ("net8.0", "net9.0", "net10.0")
 

@@ -16,12 +16,12 @@ class Interrupted(Exception):
 class Started:
     """One running or ended command."""
 
-    def __init__(self, name, arguments, environment, folder, cwd):
+    def __init__(self, name, arguments, environment, folder, cwd, stdin=subprocess.DEVNULL):
         self.name, self.arguments = name, arguments
         self.stdout_path, self.stderr_path = folder / f"{name}.stdout", folder / f"{name}.stderr"
         self.began, self.seconds = time.monotonic(), None
         with open(self.stdout_path, "wb") as out, open(self.stderr_path, "wb") as err:
-            self.process = subprocess.Popen(arguments, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            self.process = subprocess.Popen(arguments, env=environment, cwd=cwd, stdin=stdin, stdout=out, stderr=err,
                                             start_new_session=True)
         self.pid = self.process.pid
 
@@ -40,6 +40,11 @@ class Started:
             self.seconds = time.monotonic() - self.began
         return code if code >= 0 else 128 - code
 
+    def send(self, line):
+        """One line to its stdin."""
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
     def signal(self, name):
         self.process.send_signal(getattr(signal, "SIG" + name.removeprefix("SIG")))
 
@@ -48,6 +53,8 @@ class Started:
         if self.process.poll() is None:
             os.killpg(self.pid, signal.SIGKILL)
             self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
 
 
 def wait_until(happened, deadline, stop):

@@ -57,11 +57,11 @@ class Run:
             own["HOME"] = str(self.tmp)
         return {**kept, **own, **self.extra_environment}
 
-    def start(self, name, arguments):
+    def start(self, name, arguments, stdin=subprocess.DEVNULL):
         if self.user:
             arguments = [*as_user(self.user), *arguments]
         try:
-            started = Started(f"{len(self.started)}-{name}", arguments, self.environment(), self.outputs, self.tmp)
+            started = Started(f"{len(self.started)}-{name}", arguments, self.environment(), self.outputs, self.tmp, stdin)
         except OSError as error:
             raise CaseError(f"cannot start {arguments[0]}: {error.strerror}") from None
         self.started.append(started)
@@ -111,7 +111,7 @@ class Run:
         folder = self.kit.samples(self.target)
         if self.user and not reachable_by(self.user, folder / "samples"):
             folder = copy_for_user(folder, self.folder / "samples")
-        started = self.start(name, [str(folder / "samples"), *words])
+        started = self.start(name, [str(folder / "samples"), *words], subprocess.PIPE)
         ready = wait_until(lambda: self.ready_line(started), self.deadline, self.stop)
         if not ready or ready is started:
             self.note(started)
@@ -181,7 +181,7 @@ class Run:
         name, colon, command = step.text.partition(":")
         if not colon:
             raise CaseError("write BACKGROUND NAME: COMMAND")
-        self.start(name.strip(), self.words(command.replace("\n", " ")))
+        self.start(name.strip(), self.words(command.replace("\n", " ")), subprocess.PIPE)
 
     def find(self, name):
         if name not in self.named:
@@ -191,6 +191,14 @@ class Run:
     def do_signal(self, step):
         name, signal_name = step.text.split()
         self.find(name).signal(signal_name)
+
+    def do_send(self, step):
+        """NAME [text]"""
+        name, _, text = step.text.partition(" ")
+        try:
+            self.find(name).send(self.variables.expand(text))
+        except OSError as error:
+            raise CaseError(f"{name} does not read: {error.strerror}") from None
 
     def do_wait(self, step):
         """NAME [seconds]"""

@@ -78,6 +78,10 @@ class RunnerTest(unittest.TestCase):
         self.assert_passes("BACKGROUND rec: clrscope wait", "UNTIL rec stderr contains recording", "SIGNAL rec INT", "WAIT rec 5",
                            "EXPECT .stopped == true")
 
+    def test_send_writes_a_line(self):
+        self.write("bin/clrscope", "#!/bin/bash\nread line; echo got $line; exit 4\n")
+        self.assert_passes("BACKGROUND rec: clrscope", "SEND rec one {target}", "WAIT rec", "EXIT 4", "EXPECT stdout contains \"got one net10.0\"")
+
     def test_wait_is_bounded(self):
         self.assert_fails("had not ended", "BACKGROUND rec: clrscope wait", "WAIT rec 0.3")
 
