@@ -15,6 +15,7 @@ SIZED = {".cpp", ".h", ".cs", ".ts", ".tsx", ".py"}
 # One list, one folder: the list, the word in it, whether every file of the folder must be in it (in sinks/ lie helpers too).
 REGISTRIES = [
     ("src/export/formats.inc", "src/export/formats", "FORMAT", True),
+    ("src/analyze/reports.inc", "src/analyze/reports", "REPORT", True),
     ("src/doctor/findings.inc", "src/doctor/findings", "FINDING", True),
     ("src/sinks/sinks.inc", "src/sinks", "SINK", False),
     ("src/cli/verbs.inc", "src/cli/verbs", "VERB", True),
