@@ -21,8 +21,6 @@ sealed class Customer
 {
     public string Name { get; set; } = "";
     public Address Home { get; set; } = new();
-    public int[] Scores { get; set; } = [];
-    public Address[] Others { get; set; } = [];
 }
 
 [EventSource(Name = "Clrscope-Samples")]
@@ -75,6 +73,29 @@ sealed class SamplesEventSource : EventSource
     public void StepStop(int step) => WriteEvent(12, step);
 }
 
+/// <summary>Events declared like those above, described by themselves: so the runtime tells their arrays in the metadata.</summary>
+[EventSource(Name = "Clrscope-Samples-SelfDescribing")]
+sealed class SelfDescribingEventSource : EventSource
+{
+    public static readonly SelfDescribingEventSource Log = new();
+
+    SelfDescribingEventSource() : base(EventSourceSettings.EtwSelfDescribingEventFormat) { }
+
+    [Event(1)]
+    public void IntList(string name, int[] ints) => WriteEvent(1, name, ints);
+
+    [Event(2)]
+    public void ByteList(byte[] bytes, long last) => WriteEvent(2, bytes, last);
+
+    [Event(3)]
+    public void PairList(string name, IEnumerable<KeyValuePair<string, string>> pairs) => WriteEvent(3, name, pairs);
+}
+
+// What the runtime does with some of these, 8 to 10 (as seen through EventPipe):
+// - string[] is refused ("Arrays of null-terminated string are not supported"): strings in arrays come as Objects and Pairs.
+// - Arrays are described in the metadata for the self-describing source only. Elsewhere the event has bytes and no fields.
+// - Write() wraps its fields in one object without a name, and writes a bool as 1 byte where the metadata means 4.
+
 /// <summary>Each round writes every event once. All values but Numbered's are the same in every round; ready tells them.</summary>
 static class EventSourceSymptom
 {
@@ -82,10 +103,14 @@ static class EventSourceSymptom
     static readonly DateTime When = new(2024, 2, 29, 12, 34, 56, 789, DateTimeKind.Utc);
     static readonly EventSourceOptions SelfDescribing = new() { Level = EventLevel.Informational, Keywords = SamplesEventSource.Keywords.SelfDescribing };
 
+    static readonly string[] Undescribed = ["Blob", "Ints", "Arrays", "Objects", "Pairs"];
+    static readonly Dictionary<string, string> s_tags = new() { ["colour"] = "rot", ["größe"] = "" };
+
     static readonly string[] Names =
     [
         "Numbered", "Integers", "Floats", "Small", "Texts", "Identity", "Moment", "Painted", "Blob", "Empty",
-        "Step/Start", "Step/Stop", "Arrays", "Nested",
+        "Step/Start", "Step/Stop", "Scalars", "Flag", "Ints", "Arrays", "Nested", "Objects", "Pairs",
+        "IntList", "ByteList", "PairList",
     ];
 
     public static void Run(Stage stage)
@@ -93,8 +118,17 @@ static class EventSourceSymptom
         var log = SamplesEventSource.Log;
         var rate = stage.Options.Number("rate") ?? 10;
         var count = stage.Options.Count("count");
+        if ((log.ConstructionException ?? SelfDescribingEventSource.Log.ConstructionException) is { } flaw) throw flaw;
         long rounds = 0, enabled = 0;
-        stage.Ready(new { provider = log.Name, roundsPerSecond = rate, eventsPerRound = Names.Length, values = Values });
+        stage.Ready(new
+        {
+            provider = log.Name,
+            selfDescribingProvider = SelfDescribingEventSource.Log.Name,
+            roundsPerSecond = rate,
+            eventsPerRound = Names.Length,
+            values = Values,
+            undescribed = Undescribed,
+        });
         stage.WaitForGo();
         stage.Work("writer", () =>
         {
@@ -123,14 +157,16 @@ static class EventSourceSymptom
         log.Empty();
         log.StepStart(7);
         log.StepStop(7);
-        log.Write("Arrays", SelfDescribing, new { ints = new[] { 1, -2, 3 }, texts = new[] { "a", "", "ç" }, doubles = new[] { 0.5 }, nothing = Array.Empty<int>() });
-        log.Write("Nested", SelfDescribing, new Customer
-        {
-            Name = "Ada",
-            Home = new() { Street = "Long Lane", Number = 12 },
-            Scores = [10, 20],
-            Others = [new() { Street = "Short Street", Number = 1 }, new() { Street = "", Number = 2 }],
-        });
+        log.Write("Scalars", SelfDescribing, new { i32 = -5, u64 = ulong.MaxValue, f64 = 0.5, text = "ç", id = Id, when = When });
+        log.Write("Flag", SelfDescribing, new { before = 1, yes = true, after = 2 });
+        log.Write("Ints", SelfDescribing, new { ints = new[] { 1, -2, 3 }, nothing = Array.Empty<int>() });
+        log.Write("Arrays", SelfDescribing, new { bytes = new byte[] { 0, 255 }, doubles = new[] { 0.5 }, flags = new[] { true, false }, letters = new[] { 'a', 'ß' } });
+        log.Write("Nested", SelfDescribing, new Customer { Name = "Ada", Home = new() { Street = "Long Lane", Number = 12 } });
+        log.Write("Objects", SelfDescribing, new { others = new Address[] { new() { Street = "Short Street", Number = 1 }, new() { Street = "", Number = 2 } } });
+        log.Write("Pairs", SelfDescribing, new { tags = s_tags });
+        SelfDescribingEventSource.Log.IntList("three", [1, -2, 3]);
+        SelfDescribingEventSource.Log.ByteList([0, 1, 255], 7);
+        SelfDescribingEventSource.Log.PairList("two", s_tags);
     }
 
     static object Values => new Dictionary<string, object>
@@ -146,7 +182,15 @@ static class EventSourceSymptom
         ["Empty"] = new { },
         ["Step/Start"] = new { step = 7 },
         ["Step/Stop"] = new { step = 7 },
-        ["Arrays"] = new { ints = new[] { 1, -2, 3 }, texts = new[] { "a", "", "ç" }, doubles = new[] { 0.5 }, nothing = Array.Empty<int>() },
-        ["Nested"] = new { Name = "Ada", Home = new { Street = "Long Lane", Number = 12 }, Scores = new[] { 10, 20 }, Others = new[] { new { Street = "Short Street", Number = 1 }, new { Street = "", Number = 2 } } },
+        ["Scalars"] = new { i32 = -5, u64 = ulong.MaxValue, f64 = 0.5, text = "ç", id = Id, when = When },
+        ["Flag"] = new { before = 1, yes = true, after = 2 },
+        ["Ints"] = new { ints = new[] { 1, -2, 3 }, nothing = Array.Empty<int>() },
+        ["Arrays"] = new { bytes = new[] { 0, 255 }, doubles = new[] { 0.5 }, flags = new[] { true, false }, letters = new[] { 'a', 'ß' } },
+        ["Nested"] = new { Name = "Ada", Home = new { Street = "Long Lane", Number = 12 } },
+        ["Objects"] = new { others = new[] { new { Street = "Short Street", Number = 1 }, new { Street = "", Number = 2 } } },
+        ["Pairs"] = new { tags = s_tags },
+        ["IntList"] = new { name = "three", ints = new[] { 1, -2, 3 } },
+        ["ByteList"] = new { bytes = "0001ff", last = 7 },
+        ["PairList"] = new { name = "two", pairs = s_tags },
     };
 }
