@@ -20,6 +20,7 @@ static class Meters
 #if NET9_0_OR_GREATER
         var load = meter.CreateGauge<double>("samples.load", "1", "Load last seen");
 #endif
+        // Only changes are told: a listener that comes later sees 0 and not these.
         queue.Add(5, Tag("queue", "fast"));
         queue.Add(9, Tag("queue", "slow"));
         queue.Add(-2, Tag("queue", "slow"));
@@ -30,6 +31,11 @@ static class Meters
             if (n % 4 == 0) requests.Add(1, Tag("route", "/b"), Tag("status", 500));
             else requests.Add(1, Tag("route", "/a"), Tag("status", 200));
             latency.Record(1 + n % 100, Tag("route", "/a"));
+            foreach (var name in (string[])["fast", "slow"])
+            {
+                queue.Add(1, Tag("queue", name));
+                queue.Add(-1, Tag("queue", name));
+            }
 #if NET9_0_OR_GREATER
             load.Record(0.75, Tag("cpu", "all"));
 #endif
@@ -46,8 +52,8 @@ static class Meters
         [
             new { name = "samples.requests", kind = "Counter", unit = "{request}", tags = "route=/a,status=200", perSecond = 75 },
             new { name = "samples.requests", kind = "Counter", unit = "{request}", tags = "route=/b,status=500", perSecond = 25 },
-            new { name = "samples.queue", kind = "UpDownCounter", unit = "{item}", tags = "queue=fast", value = 5 },
-            new { name = "samples.queue", kind = "UpDownCounter", unit = "{item}", tags = "queue=slow", value = 7 },
+            new { name = "samples.queue", kind = "UpDownCounter", unit = "{item}", tags = "queue=fast", value = 5, valueIfAttachedLater = 0 },
+            new { name = "samples.queue", kind = "UpDownCounter", unit = "{item}", tags = "queue=slow", value = 7, valueIfAttachedLater = 0 },
             new { name = "samples.bytes", kind = "ObservableCounter", unit = "By", tags = "", perSecond = 100_000 },
             new { name = "samples.connections", kind = "ObservableUpDownCounter", unit = "{connection}", tags = "", value = 17 },
             new { name = "samples.temperature", kind = "ObservableGauge", unit = "Cel", tags = "room=cellar", value = 11.5 },

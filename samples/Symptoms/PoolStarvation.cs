@@ -9,6 +9,7 @@ namespace Samples.Symptoms;
 /// </summary>
 static class PoolStarvation
 {
+    static volatile bool s_open;
     static int s_blocked;
     static int s_served;
 
@@ -20,6 +21,7 @@ static class PoolStarvation
             throw new UsageException($"--max-threads must be at least {Environment.ProcessorCount}");
 
         for (var i = 0; i < most * 4; ++i) ThreadPool.QueueUserWorkItem(_ => ServeRequest());
+        s_open = true;
         var start = Stopwatch.GetTimestamp();
         long probeRan = 0;
         ThreadPool.QueueUserWorkItem(_ => Interlocked.Exchange(ref probeRan, Stopwatch.GetTimestamp()));
@@ -53,6 +55,7 @@ static class PoolStarvation
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void ServeRequest()
     {
+        while (!s_open) Thread.Sleep(1);  // the first must not overtake those still being queued
         Interlocked.Increment(ref s_blocked);
         QueryDatabase().Wait();
         Interlocked.Decrement(ref s_blocked);
