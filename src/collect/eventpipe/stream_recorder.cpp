@@ -1,0 +1,154 @@
+#include "collect/eventpipe/stream_recorder.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+#include <vector>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/proc.h"
+
+namespace clrscope::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kChunk = 256 * 1024;
+constexpr std::chrono::milliseconds kStatusEvery{200};
+// After the stop was asked for, silence of this length means that no answer will come. A stopped process says nothing for sure.
+constexpr std::chrono::seconds kGrace{10};
+constexpr std::chrono::seconds kGraceWhenStopped{2};
+
+class StreamRecorder {
+ public:
+  explicit StreamRecorder(StreamJob job) : job_(std::move(job)), started_(TraceClock::now()), last_byte_(started_) {}
+
+  Result<StreamOutcome> run() {
+    while (!ended_) {
+      TRY(wait());
+      if (stopping() && silent_too_long()) finish(Ending::kNoAnswer);
+      report();
+    }
+    job_.session.stream.reset();  // the runtime drops the session, whatever became of the stop
+    stopper_ = {};
+    outcome_.recorded = (stop_asked_ ? *stop_asked_ : TraceClock::now()) - started_;
+    (void)reader_.finish([](const nettrace::Batch&) {});
+    outcome_.summary = reader_.summary();
+    return std::move(outcome_);
+  }
+
+ private:
+  bool stopping() const { return stop_asked_.has_value(); }
+
+  // Sleeps until there are bytes, a reason to stop, or it is time to report.
+  Result<> wait() {
+    std::vector<pollfd> fds{{job_.session.stream.get(), POLLIN, 0}};
+    if (!stopping())
+      for (const int fd : job_.stop_fds) fds.push_back({fd, POLLIN, 0});
+    const int ready = ::poll(fds.data(), fds.size(), next_wake().poll_timeout());
+    if (ready < 0 && errno != EINTR) return fail(Errc::kSystem, "cannot poll: {}", errno_text());
+    if (ready > 0 && fds[0].revents != 0) read_some();
+    for (std::size_t i = 1; i < fds.size(); ++i)
+      if (ready > 0 && fds[i].revents != 0) stop("signal");
+    if (job_.limits.duration && TraceClock::now() - started_ >= *job_.limits.duration) stop("duration");
+    return {};
+  }
+
+  Deadline next_wake() const {
+    auto at = last_status_ + kStatusEvery;
+    if (!stopping() && job_.limits.duration) at = std::min(at, started_ + *job_.limits.duration);
+    return Deadline{at};
+  }
+
+  void read_some() {
+    const auto kept = pending_.size();
+    pending_.resize(kept + kChunk);
+    const auto got = ::read(job_.session.stream.get(), pending_.data() + kept, kChunk);
+    pending_.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got <= 0) return finish(reader_.summary().ended ? (stopping() ? Ending::kAsked : Ending::kTargetEnded) : Ending::kTargetDied);
+    last_byte_ = TraceClock::now();
+    take(Bytes{pending_}.subspan(kept));
+  }
+
+  void take(Bytes chunk) {
+    bool wants_stop = false;
+    const auto parsed = reader_.feed(chunk, [&](const nettrace::Batch& batch) {
+      if (job_.on_batch && job_.on_batch(batch, reader_)) wants_stop = true;
+    });
+    if (!parsed) {  // not a trace as we know it: still the runtime's bytes, kept as they come
+      if (!unreadable_) log(LogLevel::kWarning, "{}: recording goes on uncounted", parsed.error().what);
+      unreadable_ = true;
+    }
+    write_whole_blocks();
+    if (wants_stop) stop("event");
+    if (job_.limits.max_size && outcome_.bytes >= *job_.limits.max_size) stop("size");
+  }
+
+  // Writes up to the end of the last whole block and keeps the rest.
+  void write_whole_blocks() {
+    const auto whole = unreadable_ ? pending_.size() : static_cast<std::size_t>(reader_.summary().whole_bytes - outcome_.bytes);
+    if (whole == 0 || ended_) return;
+    if (auto written = write_all(job_.output, Bytes{pending_}.first(whole)); !written) {
+      outcome_.error = std::move(written).error();
+      return finish(Ending::kWriteFailed);
+    }
+    outcome_.bytes += whole;
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(whole));
+  }
+
+  // Asks the runtime to stop, on a thread of its own: the answer comes after the rundown, which must be read meanwhile.
+  void stop(const char* asked_by) {
+    if (stopping() || ended_) return;
+    outcome_.asked_by = asked_by;
+    stop_asked_ = last_byte_ = TraceClock::now();
+    stopper_ = std::jthread{[this] {
+      const auto stopped = ipc::stop_tracing(job_.runtime, job_.session.id, kGrace);
+      if (!stopped) log(LogLevel::kDebug, "stop: {}", stopped.error().what);
+    }};
+  }
+
+  bool silent_too_long() const {
+    const auto silence = TraceClock::now() - last_byte_;
+    if (silence < kGraceWhenStopped) return false;
+    if (silence >= kGrace) return true;
+    if (job_.pid == 0) return false;
+    const auto status = proc_status(job_.pid);
+    return status && (status->state == 'T' || status->state == 't');
+  }
+
+  void finish(Ending ending) {
+    if (ended_) return;
+    ended_ = true;
+    outcome_.ending = ending;
+  }
+
+  void report() {
+    const auto now = TraceClock::now();
+    if (!job_.on_status || (now - last_status_ < kStatusEvery && !ended_)) return;
+    last_status_ = now;
+    const auto& summary = reader_.summary();
+    job_.on_status({stopping() ? Phase::kStopping : Phase::kRecording, now - started_, outcome_.bytes, summary.events, summary.lost});
+  }
+
+  StreamJob job_;
+  const TraceTime started_;
+  TraceTime last_byte_;
+  TraceTime last_status_{};
+  std::optional<TraceTime> stop_asked_;
+  nettrace::Reader reader_;
+  std::vector<std::uint8_t> pending_;  // begins at byte outcome_.bytes of the stream
+  bool unreadable_ = false;
+  bool ended_ = false;
+  StreamOutcome outcome_;
+  std::jthread stopper_;  // last: joins before what it uses goes
+};
+
+}  // namespace
+
+Result<StreamOutcome> record_stream(StreamJob job) { return StreamRecorder{std::move(job)}.run(); }
+
+}  // namespace clrscope::collect

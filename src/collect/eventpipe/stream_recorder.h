@@ -1,0 +1,67 @@
+// Records one EventPipe session: the runtime's bytes to a descriptor, as they are, with a parse in passing that counts.
+//
+// Only whole blocks are written, so that the file can be read however the recording ends, our own death included. Ends by
+// itself when asked, at a limit, or when the target goes; a target that no longer answers is given up after a grace.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "ipc/commands.h"
+#include "nettrace/reader.h"
+
+namespace clrscope::collect {
+
+struct StreamLimits {
+  std::optional<std::chrono::nanoseconds> duration{};
+  std::optional<std::uint64_t> max_size{};
+};
+
+enum class Phase { kRecording, kStopping };
+
+struct StreamStatus {
+  Phase phase = Phase::kRecording;
+  std::chrono::nanoseconds elapsed{};
+  std::uint64_t bytes = 0;
+  std::uint64_t events = 0;
+  std::uint64_t lost = 0;
+};
+
+enum class Ending {
+  kAsked,        // a limit or the user; the runtime wrote its last block
+  kTargetEnded,  // the process ended in an orderly way; the runtime wrote its last block
+  kTargetDied,   // the stream broke off
+  kNoAnswer,     // the target does not answer any more: stopped or hung
+  kWriteFailed,  // our side: the disk is full, the reader of the pipe went away
+};
+
+struct StreamOutcome {
+  Ending ending = Ending::kAsked;
+  std::string asked_by{};  // for kAsked: "duration", "size", "signal", "event"
+  std::chrono::nanoseconds recorded{};
+  std::uint64_t bytes = 0;
+  nettrace::Summary summary{};
+  std::optional<Error> error{};  // for kWriteFailed
+};
+
+struct StreamJob {
+  ipc::Endpoint& runtime;
+  ipc::Session session;
+  pid_t pid = 0;  // as we see it; 0 when unknown
+  int output = -1;
+  StreamLimits limits{};
+  std::span<const int> stop_fds{};  // one of them readable: stop
+  std::function<void(const StreamStatus&)> on_status{};            // about five times a second
+  std::function<bool(const nettrace::Batch&, const nettrace::Reader&)> on_batch{};  // true: stop (a stopping event)
+};
+
+Result<StreamOutcome> record_stream(StreamJob job);
+
+}  // namespace clrscope::collect

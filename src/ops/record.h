@@ -1,0 +1,50 @@
+// Records a trace of one process into one file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "collect/eventpipe/stream_recorder.h"
+#include "ops/target.h"
+#include "ops/wish.h"
+
+namespace clrscope::ops {
+
+struct RecordWish {
+  TargetWish target;
+  ProviderWords providers{};
+  std::string output{};  // empty: a name made from the application and the time; "-": stdout
+  std::optional<std::chrono::nanoseconds> duration{};
+  std::optional<std::uint64_t> max_size{};
+  std::uint32_t buffer_mb = 256;
+  bool rundown = true;
+  bool resume = true;
+  std::span<const int> stop_fds{};
+};
+
+struct RecordWatcher {
+  std::function<void(const Process&, const Wish&)> on_start{};
+  std::function<void(const collect::StreamStatus&)> on_status{};
+};
+
+struct RecordSummary {
+  std::string file;
+  Process process;
+  collect::StreamOutcome outcome;
+  std::uint64_t samples = 0;
+  std::uint64_t cpu_ms = 0;     // ours, all of this command
+  std::uint64_t rss_bytes = 0;  // our peak
+  std::unique_ptr<Child> child{};  // still running, or ended; the caller decides
+};
+
+Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);
+
+// "%p" pid, "%n" name, "%t" time; a folder gets the default name inside it.
+std::string expand_output(const std::string& wanted, const Process& process, const std::string& extension);
+
+}  // namespace clrscope::ops

@@ -1,0 +1,106 @@
+#include "ops/target.h"
+
+#include <signal.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "ipc/commands.h"
+#include "ipc/discover.h"
+#include "ops/describe.h"
+
+namespace clrscope::ops {
+namespace {
+
+Failure unreachable(const ipc::DotnetProcess& found) {
+  return fail(Error{found.unreachable.code, fmt::format("cannot reach process {} ({}): {}", found.pid, found.name, found.unreachable.what),
+                    found.unreachable.hint});
+}
+
+Result<Target> from_discovery(const ipc::DotnetProcess& found) {
+  if (!found.reachable()) return unreachable(found);
+  return Target{.process = describe(found), .endpoint = ipc::connect_endpoint(found.socket)};
+}
+
+// The words after the path: "listen" makes us the listener, "connect" (the default) the caller.
+Result<std::pair<std::string, bool>> split_port(const std::string& text) {
+  const auto parts = split(text, ',');
+  bool listens = false;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i] == "listen")
+      listens = true;
+    else if (parts[i] != "connect" && parts[i] != "suspend" && parts[i] != "nosuspend")
+      return fail(Errc::kUsage, "'{}' is not a kind of diagnostic port", parts[i]).hint("PATH, PATH,connect or PATH,listen");
+  }
+  if (parts[0].empty()) return fail(Errc::kUsage, "--diagnostic-port has no path");
+  return std::pair{std::string{parts[0]}, listens};
+}
+
+// What the runtime says of itself; the name it goes by is its entry assembly.
+Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
+  const auto info = TRY(ipc::process_info(endpoint));
+  if (const auto found = ipc::find_process(static_cast<pid_t>(info.pid)); found && found->reachable()) {
+    auto process = describe(*found);
+    process.runtime = info.runtime_version;
+    return process;
+  }
+  return Process{.pid = static_cast<pid_t>(info.pid),
+                 .name = info.entry_assembly.empty() ? info.command_line : info.entry_assembly,
+                 .user = "",
+                 .runtime = info.runtime_version,
+                 .architecture = info.architecture,
+                 .command_line = info.command_line};
+}
+
+Result<Target> from_port(const std::string& text, std::chrono::nanoseconds patience, int stop_fd) {
+  const auto [path, listens] = TRY(split_port(text));
+  Target target;
+  if (listens) {
+    target.port = TRY(ipc::ReversePort::listen(path));
+    const Deadline deadline{patience};
+    Result<ipc::Advertisement> runtime = fail(Errc::kTimeout, "no runtime connected to {}", path);
+    while (!runtime && !deadline.passed()) {
+      runtime = target.port->next_runtime(Deadline{std::chrono::milliseconds{100}});
+      if (stop_fd >= 0 && TRY(wait_readable(stop_fd, Deadline{std::chrono::nanoseconds{0}})))
+        return fail(Errc::kGone, "interrupted before a runtime connected to {}", path);
+    }
+    if (!runtime)
+      return fail(Errc::kTimeout, "no runtime connected to {} in time", path)
+          .hint("start the app with DOTNET_DiagnosticPorts={}", path);
+    target.endpoint = target.port->endpoint(*runtime);
+    target.suspended = true;  // unless it was told nosuspend; resuming does no harm then
+  } else {
+    target.endpoint = ipc::connect_endpoint(path);
+  }
+  target.process = TRY(describe_by_asking(*target.endpoint));
+  return target;
+}
+
+Result<Target> from_command(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd) {
+  Target target;
+  target.child = TRY(Child::start(wish.command, wish.show_child_io));
+  const auto runtime = target.child->wait_for_runtime(patience, stop_fd);
+  if (!runtime) {
+    target.child->signal(SIGTERM);  // it may wait for us for ever
+    return fail(runtime.error());
+  }
+  target.endpoint = target.child->port().endpoint(*runtime);
+  target.suspended = true;
+  target.process = TRY(describe_by_asking(*target.endpoint));
+  return target;
+}
+
+}  // namespace
+
+Result<Target> find_target(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd) {
+  const int named = int{wish.pid.has_value()} + int{wish.name.has_value()} + int{wish.diagnostic_port.has_value()} +
+                    int{!wish.command.empty()};
+  if (named == 0)
+    return fail(Errc::kUsage, "which process?").hint("-p PID, -n NAME, --diagnostic-port PATH or -- COMMAND; clrscope ps lists them");
+  if (named > 1) return fail(Errc::kUsage, "more than one target").hint("exactly one of -p, -n, --diagnostic-port and -- COMMAND");
+  if (wish.pid) return from_discovery(TRY(ipc::find_process(*wish.pid)));
+  if (wish.name) return from_discovery(TRY(ipc::find_process_named(*wish.name)));
+  if (wish.diagnostic_port) return from_port(*wish.diagnostic_port, patience, stop_fd);
+  return from_command(wish, patience, stop_fd);
+}
+
+}  // namespace clrscope::ops

@@ -1,0 +1,38 @@
+// What is to be recorded, from the words of --profile, --providers, --clrevents to one table of providers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ipc/commands.h"
+
+namespace clrscope::ops {
+
+struct ProviderWords {
+  std::optional<std::string> profiles{};  // "dotnet-common,gc-verbose"
+  std::vector<std::string> providers{};   // each "Name[:keywords[:level[:k=v;k2="v"]]],…"
+  std::optional<std::string> clr_events{};
+  std::optional<std::string> clr_level{};
+};
+
+struct WishedProvider {
+  ipc::Provider provider;
+  std::string asked_by;  // "--profile", "--providers", "--clrevents"
+};
+
+struct Wish {
+  std::vector<WishedProvider> providers;
+  std::uint64_t rundown_keyword = 0;
+};
+
+// Nothing asked for: the default profiles. A provider named by --providers wins over the same one from a profile.
+Result<Wish> parse_wish(const ProviderWords& words);
+
+// One --providers value. Keywords and level may be left out: all keywords, verbose.
+Result<std::vector<ipc::Provider>> parse_providers(std::string_view text);
+
+Result<ipc::Level> parse_level(std::string_view text);
+
+}  // namespace clrscope::ops
