@@ -11,7 +11,8 @@ const Option* find_option(const Verb& verb, std::string_view word) {
   for (const auto& group : verb.options)
     for (const auto& option : group) {
       if (word == option.name || (!option.alias.empty() && word == option.alias)) return &option;
-      if (option.letter && word.size() == 2 && word[0] == '-' && word[1] == option.letter) return &option;
+      if (option.letter && word.size() == 2 && word[0] == '-' && word[1] == option.letter)
+        return &option;
     }
   return nullptr;
 }
@@ -21,7 +22,8 @@ Failure unknown_option(const Verb& verb, std::string_view word) {
   for (const auto& group : verb.options)
     for (const auto& option : group) known.push_back(option.name);
   auto failure = fail(Errc::kUsage, "'{}' is not an option of clrscope {}", word, verb.name);
-  if (const auto meant = nearest(word, known)) return std::move(failure).hint("did you mean {}?", *meant);
+  if (const auto meant = nearest(word, known))
+    return std::move(failure).hint("did you mean {}?", *meant);
   return std::move(failure).hint("clrscope {} --help lists them", verb.name);
 }
 
@@ -34,7 +36,8 @@ std::pair<std::string_view, std::optional<std::string_view>> split_word(std::str
 
 std::string option_line(const Option& option) {
   const auto letter = option.letter ? fmt::format("-{}, ", option.letter) : std::string{"    "};
-  const auto left = fmt::format("  {}{}{}{}", letter, option.name, option.value.empty() ? "" : " ", option.value);
+  const auto left =
+      fmt::format("  {}{}{}{}", letter, option.name, option.value.empty() ? "" : " ", option.value);
   if (left.size() > 34) return fmt::format("{}\n{:36}{}\n", left, "", option.help);
   return fmt::format("{:36}{}\n", left, option.help);
 }
@@ -47,7 +50,9 @@ Result<Args> Args::parse(const Verb& verb, std::span<const std::string_view> wor
     const auto word = words[i];
     if (word == "--" && verb.takes_command) {
       args.command_.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-      if (args.command_.empty()) return fail(Errc::kUsage, "nothing follows --").hint("clrscope {} -- COMMAND ARGS…", verb.name);
+      if (args.command_.empty())
+        return fail(Errc::kUsage, "nothing follows --")
+            .hint("clrscope {} -- COMMAND ARGS…", verb.name);
       break;
     }
     if (!word.starts_with('-') || word == "-") {
@@ -62,14 +67,16 @@ Result<Args> Args::parse(const Verb& verb, std::span<const std::string_view> wor
     if (!option) return unknown_option(verb, name);
     auto& values = args.values_[option->name];
     if (option->value.empty()) {
-      if (inline_value && *inline_value != "true") return fail(Errc::kUsage, "{} takes no value", option->name);
+      if (inline_value && *inline_value != "true")
+        return fail(Errc::kUsage, "{} takes no value", option->name);
       values.emplace_back();
     } else if (inline_value) {
       values.emplace_back(*inline_value);
     } else if (i + 1 < words.size() && words[i + 1] != "--") {
       values.emplace_back(words[++i]);
     } else {
-      return fail(Errc::kUsage, "{} needs a value: {}", option->name, option->value).hint("{}", option->help);
+      return fail(Errc::kUsage, "{} needs a value: {}", option->name, option->value)
+          .hint("{}", option->help);
     }
   }
   return args;
@@ -98,12 +105,14 @@ Result<std::optional<std::uint64_t>> Args::size(std::string_view option) const {
   return TRY(parse_size(*given));
 }
 
-Result<std::optional<std::uint64_t>> Args::number(std::string_view option, std::uint64_t least, std::uint64_t most) const {
+Result<std::optional<std::uint64_t>> Args::number(std::string_view option, std::uint64_t least,
+                                                  std::uint64_t most) const {
   const auto given = text(option);
   if (!given) return std::nullopt;
   const auto number = parse_number(*given);
   if (!number || *number < least || *number > most)
-    return fail(Errc::kUsage, "{} is '{}'", option, *given).hint("it takes a number from {} to {}", least, most);
+    return fail(Errc::kUsage, "{} is '{}'", option, *given)
+        .hint("it takes a number from {} to {}", least, most);
   return *number;
 }
 
@@ -116,7 +125,8 @@ Result<bool> Args::truth(std::string_view option, bool otherwise) const {
 }
 
 std::string help_text(const Verb& verb) {
-  auto text = fmt::format("{}\n\nUsage: clrscope {} {}\n\nOptions:\n", verb.summary, verb.name, verb.usage);
+  auto text =
+      fmt::format("{}\n\nUsage: clrscope {} {}\n\nOptions:\n", verb.summary, verb.name, verb.usage);
   for (const auto& group : verb.options)
     for (const auto& option : group) text += option_line(option);
   text += fmt::format("\nExamples:\n{}\n", verb.examples);
@@ -125,7 +135,8 @@ std::string help_text(const Verb& verb) {
 
 std::string help_text() {
   std::string text =
-      "clrscope shows what a .NET program on Linux is doing, why it is slow and what is wrong with it.\n\n"
+      "clrscope shows what a .NET program on Linux is doing, why it is slow and what is wrong with "
+      "it.\n\n"
       "Usage: clrscope VERB [options]\n\nVerbs:\n";
   for (const auto* verb : verbs()) text += fmt::format("  {:16}{}\n", verb->name, verb->summary);
   text += "\nclrscope VERB --help says more. Begin with: clrscope ps\n";

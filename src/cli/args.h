@@ -1,4 +1,5 @@
-// The words of the command line, matched against a verb's options. Accepts --name value, --name=value, --name:value, -n value.
+// The words of the command line, matched against a verb's options. Accepts --name value,
+// --name=value, --name:value, -n value.
 #pragma once
 
 #include <chrono>
@@ -20,18 +21,20 @@ class Args {
   static Result<Args> parse(const Verb& verb, std::span<const std::string_view> words);
 
   bool has(std::string_view option) const { return values_.contains(option); }
-  std::optional<std::string> text(std::string_view option) const;      // the last one given
-  std::vector<std::string> all(std::string_view option) const;         // every one given
+  std::optional<std::string> text(std::string_view option) const;  // the last one given
+  std::vector<std::string> all(std::string_view option) const;     // every one given
   Result<std::optional<std::chrono::nanoseconds>> duration(std::string_view option) const;
   Result<std::optional<std::uint64_t>> size(std::string_view option) const;
-  Result<std::optional<std::uint64_t>> number(std::string_view option, std::uint64_t least, std::uint64_t most) const;
-  Result<bool> truth(std::string_view option, bool otherwise) const;   // --rundown false
+  Result<std::optional<std::uint64_t>> number(std::string_view option, std::uint64_t least,
+                                              std::uint64_t most) const;
+  Result<bool> truth(std::string_view option, bool otherwise) const;  // --rundown false
 
   const std::vector<std::string>& positionals() const { return positionals_; }
   const std::vector<std::string>& command() const { return command_; }  // what follows --
 
  private:
-  std::map<std::string_view, std::vector<std::string>> values_;  // keys live in the verb's descriptor
+  std::map<std::string_view, std::vector<std::string>>
+      values_;  // keys live in the verb's descriptor
   std::vector<std::string> positionals_;
   std::vector<std::string> command_;
 };

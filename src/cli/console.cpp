@@ -41,7 +41,8 @@ void Console::talk(std::string_view line) {
 void Console::progress(std::string_view line) {
   if (!err_is_terminal_) return;
   in_progress_ = true;
-  (void)write_all(STDERR_FILENO, as_bytes(fmt::format("\r\x1b[K{}", cut_to_width(line, width_ - 1))));
+  (void)write_all(STDERR_FILENO,
+                  as_bytes(fmt::format("\r\x1b[K{}", cut_to_width(line, width_ - 1))));
 }
 
 void Console::end_progress() {
@@ -52,7 +53,10 @@ void Console::end_progress() {
 
 std::string Console::paint(Tone tone, std::string_view text) const {
   if (!colour_ || tone == Tone::kPlain) return std::string{text};
-  const int code = tone == Tone::kHarm ? 31 : tone == Tone::kWarning ? 33 : tone == Tone::kGood ? 32 : 2;
+  const int code = tone == Tone::kHarm      ? 31
+                   : tone == Tone::kWarning ? 33
+                   : tone == Tone::kGood    ? 32
+                                            : 2;
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
@@ -72,7 +76,8 @@ void Table::add(std::vector<std::string> cells) {
 std::string Table::text() const {
   std::vector<std::size_t> widths(right_.size());
   for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row[i]));
   std::string out;
   for (const auto& row : rows_) {
     std::string line;

@@ -1,4 +1,5 @@
-// Where a verb's words go: data to stdout, talk to stderr, progress as one rewritten line on a terminal only.
+// Where a verb's words go: data to stdout, talk to stderr, progress as one rewritten line on a
+// terminal only.
 #pragma once
 
 #include <fmt/core.h>
@@ -38,7 +39,8 @@ class Console {
   bool in_progress_ = false;
 };
 
-// Rows with aligned columns; a column is right-aligned when its title begins with '>'. The last one is not padded.
+// Rows with aligned columns; a column is right-aligned when its title begins with '>'. The last one
+// is not padded.
 class Table {
  public:
   explicit Table(std::vector<std::string> titles);

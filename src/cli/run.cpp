@@ -9,13 +9,16 @@
 namespace clrscope::cli {
 namespace {
 
-bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h" || word == "-?" || word == "help"; }
+bool asks_for_help(std::string_view word) {
+  return word == "--help" || word == "-h" || word == "-?" || word == "help";
+}
 
 Error unknown_verb(std::string_view word) {
   std::vector<std::string_view> names;
   for (const auto* verb : verbs()) names.push_back(verb->name);
   Error error{Errc::kUsage, fmt::format("'{}' is not a verb", word), "clrscope --help lists them"};
-  if (const auto meant = nearest(word, names)) error.hint = fmt::format("did you mean clrscope {}?", *meant);
+  if (const auto meant = nearest(word, names))
+    error.hint = fmt::format("did you mean clrscope {}?", *meant);
   return error;
 }
 

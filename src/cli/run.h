@@ -1,4 +1,5 @@
-// Runs the command line: finds the verb, parses its words, runs it, turns an error into text and an exit code.
+// Runs the command line: finds the verb, parses its words, runs it, turns an error into text and an
+// exit code.
 #pragma once
 
 #include <span>

@@ -26,10 +26,13 @@ void on_signal(int number, siginfo_t* info, void*) {  // signal-safe
 
 }  // namespace
 
-StopRequest::StopRequest(EnterKey enter) : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), fds_{event_.get()} {
+StopRequest::StopRequest(EnterKey enter)
+    : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), fds_{event_.get()} {
   event_fd = event_.get();
   came = 0;
-  if (enter == EnterKey::kStops && ::isatty(STDIN_FILENO) && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) fds_.push_back(STDIN_FILENO);
+  if (enter == EnterKey::kStops && ::isatty(STDIN_FILENO) &&
+      ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
+    fds_.push_back(STDIN_FILENO);
   struct sigaction action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | static_cast<int>(SA_RESETHAND);

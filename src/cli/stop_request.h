@@ -10,7 +10,8 @@ namespace clrscope::cli {
 
 enum class EnterKey { kStops, kIgnored };
 
-// Takes over SIGINT, SIGTERM and SIGHUP while it lives; at most one at a time. A second signal has its usual effect.
+// Takes over SIGINT, SIGTERM and SIGHUP while it lives; at most one at a time. A second signal has
+// its usual effect.
 class StopRequest {
  public:
   explicit StopRequest(EnterKey enter);
@@ -19,8 +20,8 @@ class StopRequest {
   StopRequest& operator=(const StopRequest&) = delete;
 
   std::span<const int> fds() const { return fds_; }
-  int signal() const;            // the one that came, or 0
-  bool from_terminal() const;    // then everybody in the foreground got it too
+  int signal() const;          // the one that came, or 0
+  bool from_terminal() const;  // then everybody in the foreground got it too
 
  private:
   UniqueFd event_;

@@ -1,4 +1,5 @@
-// A verb of the command line: what it is called, what it takes, what it does. One file each in verbs/, listed in verbs.inc.
+// A verb of the command line: what it is called, what it takes, what it does. One file each in
+// verbs/, listed in verbs.inc.
 #pragma once
 
 #include <span>
@@ -12,21 +13,21 @@ class Args;
 class Console;
 
 struct Option {
-  std::string_view name;        // "--duration"
-  std::string_view value{};     // what stands for its value in --help; empty: a switch
+  std::string_view name;     // "--duration"
+  std::string_view value{};  // what stands for its value in --help; empty: a switch
   std::string_view help;
-  char letter = 0;              // 'p' for -p
-  std::string_view alias{};     // "--dport"
+  char letter = 0;           // 'p' for -p
+  std::string_view alias{};  // "--dport"
 };
 
 using Options = std::span<const Option>;
 
 struct Verb {
   std::string_view name;
-  std::string_view summary;     // one line, for `clrscope --help`
-  std::string_view usage;       // after "clrscope NAME"
+  std::string_view summary;  // one line, for `clrscope --help`
+  std::string_view usage;    // after "clrscope NAME"
   std::span<const Options> options;
-  std::string_view examples;    // two of them, a line each
+  std::string_view examples;                               // two of them, a line each
   Result<int> (*run)(const Args& args, Console& console);  // its exit code
   std::size_t positionals = 0;  // how many words without a dash it takes at most
   bool takes_command = false;   // `-- COMMAND ARGS…`

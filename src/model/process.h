@@ -19,7 +19,7 @@ struct Process {
   std::string command_line{};
   std::string container{};  // empty: none
   std::chrono::nanoseconds up{};
-  std::optional<double> cpu_percent{};         // since it started; 100 is one core
+  std::optional<double> cpu_percent{};  // since it started; 100 is one core
   std::optional<std::uint64_t> rss_bytes{};
   std::string reason{};  // why it cannot be reached; empty: it can
   std::string hint{};    // and the remedy

@@ -66,6 +66,8 @@ struct Summary {
   std::uint64_t undefined = 0;  // left out: their type is nowhere declared
   std::uint64_t damaged = 0;    // pieces that could not be read; damage() lists the first ones
   std::uint64_t skipped_bytes = 0;
+  std::uint64_t whole_bytes =
+      0;  // up to the end of the last whole block: what is worth keeping of a stream cut short
   bool truncated = false;  // ends in the middle of something
   bool ended = false;      // has its end mark
 };

@@ -21,17 +21,19 @@ namespace clrscope::ops {
 namespace {
 
 constexpr const char* kPortVariable = "DOTNET_DiagnosticPorts";
-constexpr std::chrono::milliseconds kLook{100};  // how often a wait looks for the other reasons to end
+constexpr std::chrono::milliseconds kLook{
+    100};  // how often a wait looks for the other reasons to end
 
 Result<std::string> make_private_folder() {
   const char* tmp = std::getenv("TMPDIR");
   std::string path = fmt::format("{}/clrscope-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-  if (!::mkdtemp(path.data())) return fail(errc_of(errno), "cannot make a folder {}: {}", path, errno_text());
+  if (!::mkdtemp(path.data()))
+    return fail(errc_of(errno), "cannot make a folder {}: {}", path, errno_text());
   return path;
 }
 
-// A fresh start for the child: default signals, none blocked. It stays in our process group, so that the terminal is its own
-// too.
+// A fresh start for the child: default signals, none blocked. It stays in our process group, so
+// that the terminal is its own too.
 struct SpawnAttributes {
   SpawnAttributes() {
     ::posix_spawnattr_init(&value);
@@ -61,10 +63,12 @@ struct SpawnFiles {
   posix_spawn_file_actions_t value{};
 };
 
-Result<pid_t> spawn(const std::vector<std::string>& command, const std::string& port_setting, bool show_io) {
+Result<pid_t> spawn(const std::vector<std::string>& command, const std::string& port_setting,
+                    bool show_io) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry)
-    if (!std::string_view{*entry}.starts_with(std::string{kPortVariable} + "=")) environment.emplace_back(*entry);
+    if (!std::string_view{*entry}.starts_with(std::string{kPortVariable} + "="))
+      environment.emplace_back(*entry);
   environment.push_back(fmt::format("{}={}", kPortVariable, port_setting));
 
   const auto pointers = [](const std::vector<std::string>& texts) {
@@ -76,10 +80,11 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const std::string& 
   pid_t pid = 0;
   const SpawnFiles files{show_io};
   const SpawnAttributes attributes;
-  const int error = ::posix_spawnp(&pid, command[0].c_str(), &files.value, &attributes.value, pointers(command).data(),
-                                   pointers(environment).data());
+  const int error = ::posix_spawnp(&pid, command[0].c_str(), &files.value, &attributes.value,
+                                   pointers(command).data(), pointers(environment).data());
   if (error != 0)
-    return fail(errc_of(error), "cannot start {}: {}", command[0], errno_text(error)).hint("is it on the PATH, or is the path right?");
+    return fail(errc_of(error), "cannot start {}: {}", command[0], errno_text(error))
+        .hint("is it on the PATH, or is the path right?");
   return pid;
 }
 
@@ -93,7 +98,8 @@ void let_others_go(std::stop_token stop, ipc::ReversePort& port) {
     const auto runtime = port.next_runtime(Deadline{kLook});
     if (!runtime) continue;
     log(LogLevel::kDebug, "another runtime came, process {}: it goes on unrecorded", runtime->pid);
-    if (const auto done = ipc::resume_runtime(*port.endpoint(*runtime)); !done) log(LogLevel::kDebug, "{}", done.error().what);
+    if (const auto done = ipc::resume_runtime(*port.endpoint(*runtime)); !done)
+      log(LogLevel::kDebug, "{}", done.error().what);
   }
 }
 
@@ -124,10 +130,12 @@ Result<ipc::Advertisement> Child::wait_for_runtime(std::chrono::nanoseconds pati
   while (!deadline.passed()) {
     if (auto runtime = port_->next_runtime(Deadline{kLook})) return runtime;
     if (const auto code = wait(std::chrono::nanoseconds{0}))
-      return fail(Errc::kGone, "the command ended with exit code {} before a .NET runtime started in it", *code)
+      return fail(Errc::kGone,
+                  "the command ended with exit code {} before a .NET runtime started in it", *code)
           .hint("is it a .NET program?");
     pollfd stopped{stop_fd, POLLIN, 0};
-    if (stop_fd >= 0 && ::poll(&stopped, 1, 0) > 0) return fail(Errc::kGone, "interrupted before a .NET runtime started");
+    if (stop_fd >= 0 && ::poll(&stopped, 1, 0) > 0)
+      return fail(Errc::kGone, "interrupted before a .NET runtime started");
   }
   return fail(Errc::kTimeout, "no .NET runtime started in process {} within {} s", pid_,
               std::chrono::duration_cast<std::chrono::seconds>(patience).count())

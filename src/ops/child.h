@@ -1,8 +1,10 @@
-// A command that we start so that its .NET runtime waits for us at its very beginning: not one event is missed.
+// A command that we start so that its .NET runtime waits for us at its very beginning: not one
+// event is missed.
 //
-// The runtime connects to a private port of ours and stays suspended until resumed. Other runtimes that the command starts
-// meanwhile are let go at once. The variable that makes them connect is taken out of the runtime's environment before it
-// runs, so that what it starts later does not wait for us.
+// The runtime connects to a private port of ours and stays suspended until resumed. Other runtimes
+// that the command starts meanwhile are let go at once. The variable that makes them connect is
+// taken out of the runtime's environment before it runs, so that what it starts later does not wait
+// for us.
 #pragma once
 
 #include <sys/types.h>
@@ -23,14 +25,17 @@ namespace clrscope::ops {
 class Child {
  public:
   // With show_io the child has our console; without it, nothing of what it says is shown.
-  static Result<std::unique_ptr<Child>> start(const std::vector<std::string>& command, bool show_io);
+  static Result<std::unique_ptr<Child>> start(const std::vector<std::string>& command,
+                                              bool show_io);
   ~Child();  // lets go whatever still waits for us; does not end the child
 
   pid_t pid() const { return pid_; }
-  // The first runtime that connects, suspended. The command ending before that is an error that says so.
+  // The first runtime that connects, suspended. The command ending before that is an error that
+  // says so.
   Result<ipc::Advertisement> wait_for_runtime(std::chrono::nanoseconds patience, int stop_fd);
   ipc::ReversePort& port() { return *port_; }
-  // Takes the port's variable out of that runtime's environment and lets it run. Later ones are let go by themselves.
+  // Takes the port's variable out of that runtime's environment and lets it run. Later ones are let
+  // go by themselves.
   Result<> resume(ipc::Endpoint& runtime);
 
   void signal(int number) const;
@@ -38,7 +43,8 @@ class Child {
   std::optional<int> wait(std::chrono::nanoseconds patience);
 
  private:
-  Child(std::string folder, std::unique_ptr<ipc::ReversePort> port) : folder_(std::move(folder)), port_(std::move(port)) {}
+  Child(std::string folder, std::unique_ptr<ipc::ReversePort> port)
+      : folder_(std::move(folder)), port_(std::move(port)) {}
 
   std::string folder_;  // private, holds the port's socket
   std::unique_ptr<ipc::ReversePort> port_;

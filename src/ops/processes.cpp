@@ -19,7 +19,8 @@ void ask_runtime(const ipc::DotnetProcess& found, Process& process) {
   const auto info = ipc::process_info(*endpoint, kPatience);
   if (!info) {
     process.reason = found.status.state == 'T' ? "it is stopped (SIGSTOP)" : info.error().what;
-    process.hint = found.status.state == 'T' ? fmt::format("kill -CONT {}", found.pid) : info.error().hint;
+    process.hint =
+        found.status.state == 'T' ? fmt::format("kill -CONT {}", found.pid) : info.error().hint;
     return;
   }
   if (!info->runtime_version.empty()) process.runtime = info->runtime_version;
@@ -36,7 +37,8 @@ Process describe(const ipc::DotnetProcess& found) {
   process.up = found.status.age;
   if (found.status.rss_bytes > 0) process.rss_bytes = found.status.rss_bytes;
   if (found.status.age.count() > 0)
-    process.cpu_percent = 100.0 * static_cast<double>(found.status.cpu.count()) / static_cast<double>(found.status.age.count());
+    process.cpu_percent = 100.0 * static_cast<double>(found.status.cpu.count()) /
+                          static_cast<double>(found.status.age.count());
   process.reason = found.unreachable.what;
   process.hint = found.unreachable.hint;
   return process;
@@ -54,7 +56,8 @@ Result<std::vector<Process>> list_processes() {
       if (found[i].reachable()) ask_runtime(found[i], processes[i]);
   };
   std::vector<std::jthread> askers;
-  for (std::size_t i = 1; i < std::min(found.size(), kAskersAtOnce); ++i) askers.emplace_back(ask_all);
+  for (std::size_t i = 1; i < std::min(found.size(), kAskersAtOnce); ++i)
+    askers.emplace_back(ask_all);
   ask_all();
   askers.clear();
   return processes;

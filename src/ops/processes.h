@@ -8,7 +8,8 @@
 
 namespace clrscope::ops {
 
-// Sorted by pid. A runtime that does not answer within a moment is listed all the same, with the reason.
+// Sorted by pid. A runtime that does not answer within a moment is listed all the same, with the
+// reason.
 Result<std::vector<Process>> list_processes();
 
 }  // namespace clrscope::ops

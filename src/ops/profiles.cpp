@@ -13,28 +13,40 @@ constexpr std::string_view kRuntime = "Microsoft-Windows-DotNETRuntime";
 constexpr ProfileProvider kCommon[] = {{kRuntime, 0x100003801D, 4}};
 constexpr ProfileProvider kSampled[] = {{"Microsoft-DotNETCore-SampleProfiler", 0xF00000000000, 4}};
 constexpr ProfileProvider kGcVerbose[] = {{kRuntime, 0x8003, 5}};
-constexpr ProfileProvider kGcCollect[] = {{kRuntime, 0x1, 4}, {"Microsoft-Windows-DotNETRuntimePrivate", 0x1, 4}};
+constexpr ProfileProvider kGcCollect[] = {{kRuntime, 0x1, 4},
+                                          {"Microsoft-Windows-DotNETRuntimePrivate", 0x1, 4}};
 
 // Which members of the command objects the DiagnosticSource bridge copies into its events.
 constexpr std::string_view kDatabaseSpecs =
     "FilterAndPayloadSpecs=\""
-    "SqlClientDiagnosticListener/System.Data.SqlClient.WriteCommandBefore@Activity1Start:-Command;Command.CommandText;ConnectionId;"
-    "Operation;Command.Connection.ServerVersion;Command.CommandTimeout;Command.CommandType;Command.Connection.ConnectionString;"
+    "SqlClientDiagnosticListener/"
+    "System.Data.SqlClient.WriteCommandBefore@Activity1Start:-Command;Command.CommandText;"
+    "ConnectionId;"
+    "Operation;Command.Connection.ServerVersion;Command.CommandTimeout;Command.CommandType;Command."
+    "Connection.ConnectionString;"
     "Command.Connection.Database;Command.Connection.DataSource;Command.Connection.PacketSize\r\n"
     "SqlClientDiagnosticListener/System.Data.SqlClient.WriteCommandAfter@Activity1Stop:\r\n"
-    "Microsoft.EntityFrameworkCore/Microsoft.EntityFrameworkCore.Database.Command.CommandExecuting@Activity2Start:-Command.CommandText;"
-    "Command;ConnectionId;IsAsync;Command.Connection.ClientConnectionId;Command.Connection.ServerVersion;"
-    "Command.CommandTimeout;Command.CommandType;Command.Connection.ConnectionString;Command.Connection.Database;"
+    "Microsoft.EntityFrameworkCore/"
+    "Microsoft.EntityFrameworkCore.Database.Command.CommandExecuting@Activity2Start:-Command."
+    "CommandText;"
+    "Command;ConnectionId;IsAsync;Command.Connection.ClientConnectionId;Command.Connection."
+    "ServerVersion;"
+    "Command.CommandTimeout;Command.CommandType;Command.Connection.ConnectionString;Command."
+    "Connection.Database;"
     "Command.Connection.DataSource;Command.Connection.PacketSize\r\n"
-    "Microsoft.EntityFrameworkCore/Microsoft.EntityFrameworkCore.Database.Command.CommandExecuted@Activity2Stop:\"";
+    "Microsoft.EntityFrameworkCore/"
+    "Microsoft.EntityFrameworkCore.Database.Command.CommandExecuted@Activity2Stop:\"";
 constexpr ProfileProvider kDatabase[] = {
     {"System.Threading.Tasks.TplEventSource", 0x80, 4},
     {"Microsoft-Diagnostics-DiagnosticSource", 0x3, 5, kDatabaseSpecs},
 };
 
 constexpr TraceProfile kProfiles[] = {
-    {"dotnet-common", "GC, loader, JIT, exceptions, threading: the runtime's everyday events, little cost", kCommon, ipc::kDefaultRundown},
-    {"dotnet-sampled-thread-time", "stacks of all managed threads about 100 times a second, running or waiting", kSampled,
+    {"dotnet-common",
+     "GC, loader, JIT, exceptions, threading: the runtime's everyday events, little cost", kCommon,
+     ipc::kDefaultRundown},
+    {"dotnet-sampled-thread-time",
+     "stacks of all managed threads about 100 times a second, running or waiting", kSampled,
      ipc::kDefaultRundown},
     {"gc-verbose", "collections and a sample of allocations", kGcVerbose, ipc::kDefaultRundown},
     {"gc-collect", "collections only, next to no cost", kGcCollect, 0x1},
@@ -95,7 +107,8 @@ Result<const TraceProfile*> find_trace_profile(std::string_view name) {
     names.push_back(profile.name);
   }
   auto failure = fail(Errc::kUsage, "there is no profile '{}'", name);
-  if (const auto meant = nearest(name, names)) return std::move(failure).hint("did you mean {}?", *meant);
+  if (const auto meant = nearest(name, names))
+    return std::move(failure).hint("did you mean {}?", *meant);
   return std::move(failure).hint("one of {}", fmt::join(names, ", "));
 }
 

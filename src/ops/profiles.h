@@ -1,4 +1,5 @@
-// Named sets of providers, meaning what they mean in dotnet-trace; and the names of the runtime's own keywords.
+// Named sets of providers, meaning what they mean in dotnet-trace; and the names of the runtime's
+// own keywords.
 #pragma once
 
 #include <cstdint>

@@ -40,23 +40,29 @@ bool is_folder(const std::string& path) {
 Result<UniqueFd> open_output(const std::string& path) {
   if (path == "-") {
     if (::isatty(STDOUT_FILENO))
-      return fail(Errc::kUsage, "a trace is not for a terminal").hint("-o FILE, or send stdout to a file or a pipe");
+      return fail(Errc::kUsage, "a trace is not for a terminal")
+          .hint("-o FILE, or send stdout to a file or a pipe");
     return UniqueFd{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)};
   }
   UniqueFd fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
-  if (!fd) return fail(errc_of(errno), "cannot write {}: {}", path, errno_text()).hint("-o FILE chooses another place");
+  if (!fd)
+    return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
+        .hint("-o FILE chooses another place");
   return fd;
 }
 
 ipc::SessionConfig session_config(const RecordWish& wish, const Wish& providers) {
-  ipc::SessionConfig config{.buffer_mb = wish.buffer_mb, .rundown_keyword = wish.rundown ? providers.rundown_keyword : 0};
+  ipc::SessionConfig config{.buffer_mb = wish.buffer_mb,
+                            .rundown_keyword = wish.rundown ? providers.rundown_keyword : 0,
+                            .providers = {}};
   for (const auto& one : providers.providers) config.providers.push_back(one.provider);
   return config;
 }
 
 std::uint64_t count_samples(const nettrace::Batch& batch) {
   static constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
-  return static_cast<std::uint64_t>(std::ranges::count_if(batch.events, [](const Event& event) { return event.type->provider == kSampler; }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      batch.events, [](const Event& event) { return event.type->provider == kSampler; }));
 }
 
 Result<> resume(Target& target) {
@@ -68,24 +74,32 @@ Result<> resume(Target& target) {
 void add_own_cost(RecordSummary& summary) {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
-  const auto ms = [](const timeval& t) { return static_cast<std::uint64_t>(t.tv_sec * 1000 + t.tv_usec / 1000); };
+  const auto ms = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec * 1000 + t.tv_usec / 1000);
+  };
   summary.cpu_ms = ms(used.ru_utime) + ms(used.ru_stime);
   summary.rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
 }
 
 }  // namespace
 
-std::string expand_output(const std::string& wanted, const Process& process, const std::string& extension) {
-  const auto standard = fmt::format("{}_{}{}", file_safe(process.name), local_time_stamp(), extension);
+std::string expand_output(const std::string& wanted, const Process& process,
+                          const std::string& extension) {
+  const auto standard =
+      fmt::format("{}_{}{}", file_safe(process.name), local_time_stamp(), extension);
   if (wanted.empty()) return standard;
   if (is_folder(wanted)) return fmt::format("{}/{}", wanted, standard);
   std::string path;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const char next = wanted[i] == '%' && i + 1 < wanted.size() ? wanted[i + 1] : '\0';
-    if (next == 'p') path += fmt::format("{}", process.pid), ++i;
-    else if (next == 'n') path += file_safe(process.name), ++i;
-    else if (next == 't') path += local_time_stamp(), ++i;
-    else path += wanted[i];
+    if (next == 'p')
+      path += fmt::format("{}", process.pid), ++i;
+    else if (next == 'n')
+      path += file_safe(process.name), ++i;
+    else if (next == 't')
+      path += local_time_stamp(), ++i;
+    else
+      path += wanted[i];
   }
   return path;
 }
@@ -95,7 +109,9 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   const int stop_fd = wish.stop_fds.empty() ? -1 : wish.stop_fds[0];
   auto target = TRY(find_target(wish.target, kWaitForRuntime, stop_fd));
 
-  RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"), .process = target.process, .outcome = {}};
+  RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"),
+                        .process = target.process,
+                        .outcome = {}};
   auto output = TRY(open_output(summary.file));
   auto session = TRY(ipc::start_tracing(*target.endpoint, session_config(wish, providers)));
   if (wish.resume) TRY(resume(target));

@@ -37,14 +37,15 @@ struct RecordSummary {
   Process process;
   collect::StreamOutcome outcome;
   std::uint64_t samples = 0;
-  std::uint64_t cpu_ms = 0;     // ours, all of this command
-  std::uint64_t rss_bytes = 0;  // our peak
+  std::uint64_t cpu_ms = 0;        // ours, all of this command
+  std::uint64_t rss_bytes = 0;     // our peak
   std::unique_ptr<Child> child{};  // still running, or ended; the caller decides
 };
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);
 
 // "%p" pid, "%n" name, "%t" time; a folder gets the default name inside it.
-std::string expand_output(const std::string& wanted, const Process& process, const std::string& extension);
+std::string expand_output(const std::string& wanted, const Process& process,
+                          const std::string& extension);
 
 }  // namespace clrscope::ops

@@ -12,7 +12,9 @@ namespace clrscope::ops {
 namespace {
 
 Failure unreachable(const ipc::DotnetProcess& found) {
-  return fail(Error{found.unreachable.code, fmt::format("cannot reach process {} ({}): {}", found.pid, found.name, found.unreachable.what),
+  return fail(Error{found.unreachable.code,
+                    fmt::format("cannot reach process {} ({}): {}", found.pid, found.name,
+                                found.unreachable.what),
                     found.unreachable.hint});
 }
 
@@ -29,7 +31,8 @@ Result<std::pair<std::string, bool>> split_port(const std::string& text) {
     if (parts[i] == "listen")
       listens = true;
     else if (parts[i] != "connect" && parts[i] != "suspend" && parts[i] != "nosuspend")
-      return fail(Errc::kUsage, "'{}' is not a kind of diagnostic port", parts[i]).hint("PATH, PATH,connect or PATH,listen");
+      return fail(Errc::kUsage, "'{}' is not a kind of diagnostic port", parts[i])
+          .hint("PATH, PATH,connect or PATH,listen");
   }
   if (parts[0].empty()) return fail(Errc::kUsage, "--diagnostic-port has no path");
   return std::pair{std::string{parts[0]}, listens};
@@ -38,7 +41,8 @@ Result<std::pair<std::string, bool>> split_port(const std::string& text) {
 // What the runtime says of itself; the name it goes by is its entry assembly.
 Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
   const auto info = TRY(ipc::process_info(endpoint));
-  if (const auto found = ipc::find_process(static_cast<pid_t>(info.pid)); found && found->reachable()) {
+  if (const auto found = ipc::find_process(static_cast<pid_t>(info.pid));
+      found && found->reachable()) {
     auto process = describe(*found);
     process.runtime = info.runtime_version;
     return process;
@@ -75,7 +79,8 @@ Result<Target> from_port(const std::string& text, std::chrono::nanoseconds patie
   return target;
 }
 
-Result<Target> from_command(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd) {
+Result<Target> from_command(const TargetWish& wish, std::chrono::nanoseconds patience,
+                            int stop_fd) {
   Target target;
   target.child = TRY(Child::start(wish.command, wish.show_child_io));
   const auto runtime = target.child->wait_for_runtime(patience, stop_fd);
@@ -92,11 +97,14 @@ Result<Target> from_command(const TargetWish& wish, std::chrono::nanoseconds pat
 }  // namespace
 
 Result<Target> find_target(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd) {
-  const int named = int{wish.pid.has_value()} + int{wish.name.has_value()} + int{wish.diagnostic_port.has_value()} +
-                    int{!wish.command.empty()};
+  const int named = int{wish.pid.has_value()} + int{wish.name.has_value()} +
+                    int{wish.diagnostic_port.has_value()} + int{!wish.command.empty()};
   if (named == 0)
-    return fail(Errc::kUsage, "which process?").hint("-p PID, -n NAME, --diagnostic-port PATH or -- COMMAND; clrscope ps lists them");
-  if (named > 1) return fail(Errc::kUsage, "more than one target").hint("exactly one of -p, -n, --diagnostic-port and -- COMMAND");
+    return fail(Errc::kUsage, "which process?")
+        .hint("-p PID, -n NAME, --diagnostic-port PATH or -- COMMAND; clrscope ps lists them");
+  if (named > 1)
+    return fail(Errc::kUsage, "more than one target")
+        .hint("exactly one of -p, -n, --diagnostic-port and -- COMMAND");
   if (wish.pid) return from_discovery(TRY(ipc::find_process(*wish.pid)));
   if (wish.name) return from_discovery(TRY(ipc::find_process_named(*wish.name)));
   if (wish.diagnostic_port) return from_port(*wish.diagnostic_port, patience, stop_fd);

@@ -1,4 +1,5 @@
-// The process an operation is about: looked up by pid or name, reached through a diagnostic port, or started by us.
+// The process an operation is about: looked up by pid or name, reached through a diagnostic port,
+// or started by us.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,8 @@ struct Target {
   bool suspended = false;          // it waits at its start for resume_runtime()
 };
 
-// `patience` bounds the wait for a runtime that has yet to connect; `stop_fd` becoming readable ends it too (-1: none).
+// `patience` bounds the wait for a runtime that has yet to connect; `stop_fd` becoming readable
+// ends it too (-1: none).
 Result<Target> find_target(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd);
 
 }  // namespace clrscope::ops

@@ -37,14 +37,17 @@ std::string_view take_part(std::string_view& rest) {
 
 Result<std::uint64_t> parse_keywords(std::string_view text) {
   // As dotnet-trace has it, keywords are hexadecimal with or without 0x.
-  const auto prefixed = text.starts_with("0x") || text.starts_with("0X") ? std::string{text} : "0x" + std::string{text};
+  const auto prefixed = text.starts_with("0x") || text.starts_with("0X") ? std::string{text}
+                                                                         : "0x" + std::string{text};
   if (const auto bits = parse_number(prefixed)) return *bits;
   std::uint64_t bits = 0;  // or names of the runtime's: gc+exception
   for (const auto word : split(text, '+')) {
     const auto keywords = clr_keywords();
-    const auto known = std::ranges::find_if(keywords, [&](const auto& k) { return equal_ignoring_case(k.name, word); });
+    const auto known = std::ranges::find_if(
+        keywords, [&](const auto& k) { return equal_ignoring_case(k.name, word); });
     if (known == keywords.end())
-      return fail(Errc::kUsage, "'{}' is not a keyword mask", text).hint("write it in hexadecimal, such as 0x8001");
+      return fail(Errc::kUsage, "'{}' is not a keyword mask", text)
+          .hint("write it in hexadecimal, such as 0x8001");
     bits |= known->bits;
   }
   return bits;
@@ -52,30 +55,38 @@ Result<std::uint64_t> parse_keywords(std::string_view text) {
 
 Result<ipc::Provider> parse_provider(std::string_view text) {
   auto rest = text;
-  ipc::Provider provider{.name = std::string{take_part(rest)}, .keywords = ~0ULL, .level = ipc::Level::kVerbose};
+  ipc::Provider provider{
+      .name = std::string{take_part(rest)}, .keywords = ~0ULL, .level = ipc::Level::kVerbose};
   if (provider.name.empty())
-    return fail(Errc::kUsage, "a provider in '{}' has no name", text).hint("Name[:keywords[:level[:key=value;…]]]");
-  if (const auto keywords = take_part(rest); !keywords.empty()) provider.keywords = TRY(parse_keywords(keywords));
+    return fail(Errc::kUsage, "a provider in '{}' has no name", text)
+        .hint("Name[:keywords[:level[:key=value;…]]]");
+  if (const auto keywords = take_part(rest); !keywords.empty())
+    provider.keywords = TRY(parse_keywords(keywords));
   if (const auto level = take_part(rest); !level.empty()) provider.level = TRY(parse_level(level));
   provider.arguments = std::string{trim(rest)};
   if (!provider.arguments.empty() && provider.arguments.find('=') == std::string::npos)
-    return fail(Errc::kUsage, "'{}' is not an argument of provider {}", provider.arguments, provider.name)
+    return fail(Errc::kUsage, "'{}' is not an argument of provider {}", provider.arguments,
+                provider.name)
         .hint("arguments are key=value, separated by ;");
   return provider;
 }
 
-Result<ipc::Provider> parse_clr_events(std::string_view names, const std::optional<std::string>& level) {
-  ipc::Provider provider{.name = std::string{kRuntimeProvider}, .keywords = 0, .level = ipc::Level::kInformational};
+Result<ipc::Provider> parse_clr_events(std::string_view names,
+                                       const std::optional<std::string>& level) {
+  ipc::Provider provider{
+      .name = std::string{kRuntimeProvider}, .keywords = 0, .level = ipc::Level::kInformational};
   std::vector<std::string_view> known;
   for (const auto& keyword : clr_keywords()) known.push_back(keyword.name);
   for (const auto word : split(names, '+')) {
     for (const auto name : split(word, ',')) {
       const auto keywords = clr_keywords();
-      const auto found = std::ranges::find_if(keywords, [&](const auto& k) { return equal_ignoring_case(k.name, trim(name)); });
+      const auto found = std::ranges::find_if(
+          keywords, [&](const auto& k) { return equal_ignoring_case(k.name, trim(name)); });
       if (found == keywords.end()) {
         const auto meant = nearest(trim(name), known);
         return fail(Errc::kUsage, "'{}' is not a group of CLR events", trim(name))
-            .hint("{}", meant ? "did you mean " + std::string{*meant} + "?" : "such as gc, exception, contention, jit, loader, threading");
+            .hint("{}", meant ? "did you mean " + std::string{*meant} + "?"
+                              : "such as gc, exception, contention, jit, loader, threading");
       }
       provider.keywords |= found->bits;
     }
@@ -97,7 +108,8 @@ void merge(std::vector<WishedProvider>& all, ipc::Provider provider, std::string
 }
 
 bool names(const std::vector<WishedProvider>& all, std::string_view provider) {
-  return std::ranges::any_of(all, [&](const auto& one) { return equal_ignoring_case(one.provider.name, provider); });
+  return std::ranges::any_of(
+      all, [&](const auto& one) { return equal_ignoring_case(one.provider.name, provider); });
 }
 
 Result<> add_profiles(std::string_view names_of_profiles, Wish& wish) {
@@ -106,7 +118,10 @@ Result<> add_profiles(std::string_view names_of_profiles, Wish& wish) {
     const auto* profile = TRY(find_trace_profile(trim(name)));
     wish.rundown_keyword |= profile->rundown_keyword;
     for (const auto& p : profile->providers)
-      merge(from_profiles, {std::string{p.name}, p.keywords, static_cast<ipc::Level>(p.level), std::string{p.arguments}}, "--profile");
+      merge(from_profiles,
+            {std::string{p.name}, p.keywords, static_cast<ipc::Level>(p.level),
+             std::string{p.arguments}},
+            "--profile");
   }
   for (auto& one : from_profiles)
     if (!names(wish.providers, one.provider.name)) wish.providers.push_back(std::move(one));
@@ -116,28 +131,37 @@ Result<> add_profiles(std::string_view names_of_profiles, Wish& wish) {
 }  // namespace
 
 Result<ipc::Level> parse_level(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"logalways", "critical", "error", "warning", "informational", "verbose"};
+  static constexpr std::string_view kNames[] = {"logalways", "critical",      "error",
+                                                "warning",   "informational", "verbose"};
   for (std::uint32_t i = 0; i < std::size(kNames); ++i)
     if (equal_ignoring_case(kNames[i], text)) return static_cast<ipc::Level>(i);
   if (equal_ignoring_case(text, "info")) return ipc::Level::kInformational;
-  if (const auto number = parse_number(text); number && *number <= 5) return static_cast<ipc::Level>(*number);
-  return fail(Errc::kUsage, "'{}' is not a level", text).hint("0 to 5, or critical, error, warning, informational, verbose");
+  if (const auto number = parse_number(text); number && *number <= 5)
+    return static_cast<ipc::Level>(*number);
+  return fail(Errc::kUsage, "'{}' is not a level", text)
+      .hint("0 to 5, or critical, error, warning, informational, verbose");
 }
 
 Result<std::vector<ipc::Provider>> parse_providers(std::string_view text) {
   std::vector<ipc::Provider> providers;
-  for (const auto part : TRY(split_providers(text))) providers.push_back(TRY(parse_provider(trim(part))));
+  for (const auto part : TRY(split_providers(text)))
+    providers.push_back(TRY(parse_provider(trim(part))));
   return providers;
 }
 
 Result<Wish> parse_wish(const ProviderWords& words) {
   Wish wish;
   for (const auto& text : words.providers)
-    for (auto& provider : TRY(parse_providers(text))) merge(wish.providers, std::move(provider), "--providers");
+    for (auto& provider : TRY(parse_providers(text)))
+      merge(wish.providers, std::move(provider), "--providers");
   if (words.clr_events && names(wish.providers, kRuntimeProvider))
-    return fail(Errc::kUsage, "--clrevents and --providers both name {}", kRuntimeProvider).hint("use one of them");
-  if (words.clr_level && !words.clr_events) return fail(Errc::kUsage, "--clreventlevel needs --clrevents");
-  if (words.clr_events) wish.providers.push_back({TRY(parse_clr_events(*words.clr_events, words.clr_level)), "--clrevents"});
+    return fail(Errc::kUsage, "--clrevents and --providers both name {}", kRuntimeProvider)
+        .hint("use one of them");
+  if (words.clr_level && !words.clr_events)
+    return fail(Errc::kUsage, "--clreventlevel needs --clrevents");
+  if (words.clr_events)
+    wish.providers.push_back(
+        {TRY(parse_clr_events(*words.clr_events, words.clr_level)), "--clrevents"});
   if (!wish.providers.empty()) wish.rundown_keyword = ipc::kDefaultRundown;
   if (words.profiles) TRY(add_profiles(*words.profiles, wish));
   if (wish.providers.empty()) TRY(add_profiles(kDefaultProfiles, wish));

@@ -1,4 +1,5 @@
-// What is to be recorded, from the words of --profile, --providers, --clrevents to one table of providers.
+// What is to be recorded, from the words of --profile, --providers, --clrevents to one table of
+// providers.
 #pragma once
 
 #include <optional>
@@ -27,7 +28,8 @@ struct Wish {
   std::uint64_t rundown_keyword = 0;
 };
 
-// Nothing asked for: the default profiles. A provider named by --providers wins over the same one from a profile.
+// Nothing asked for: the default profiles. A provider named by --providers wins over the same one
+// from a profile.
 Result<Wish> parse_wish(const ProviderWords& words);
 
 // One --providers value. Keywords and level may be left out: all keywords, verbose.

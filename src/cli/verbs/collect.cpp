@@ -21,26 +21,40 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds kChildGrace{10};  // for a child that we ask to end
 
 constexpr Option kCollect[] = {
-    {.name = "--output", .value = "FILE", .help = "where to; %p pid, %n name, %t time; - is stdout", .letter = 'o'},
+    {.name = "--output",
+     .value = "FILE",
+     .help = "where to; %p pid, %n name, %t time; - is stdout",
+     .letter = 'o'},
     {.name = "--duration", .value = "TIME", .help = "stop after this long: 30, 30s, 5m, 00:00:30"},
-    {.name = "--max-size", .value = "SIZE", .help = "stop when the file is this large: 500MB (names still follow)"},
+    {.name = "--max-size",
+     .value = "SIZE",
+     .help = "stop when the file is this large: 500MB (names still follow)"},
     {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
     {.name = "--providers", .value = "LIST", .help = "Name[:keywords[:level[:key=value;…]]],…"},
-    {.name = "--clrevents", .value = "LIST", .help = "groups of runtime events: gc+exception+contention"},
-    {.name = "--clreventlevel", .value = "LEVEL", .help = "how much of them: informational, verbose, 0 to 5"},
+    {.name = "--clrevents",
+     .value = "LIST",
+     .help = "groups of runtime events: gc+exception+contention"},
+    {.name = "--clreventlevel",
+     .value = "LEVEL",
+     .help = "how much of them: informational, verbose, 0 to 5"},
     {.name = "--buffersize", .value = "MB", .help = "buffer in the target, 256 unless told"},
     {.name = "--rundown", .value = "BOOL", .help = "false: leave out the method names at the end"},
-    {.name = "--resume-runtime", .value = "BOOL", .help = "false: a runtime that waits at its start goes on waiting"},
-    {.name = "--show-child-io", .help = "show what the started command prints (it is shown anyway)"},
+    {.name = "--resume-runtime",
+     .value = "BOOL",
+     .help = "false: a runtime that waits at its start goes on waiting"},
+    {.name = "--show-child-io",
+     .help = "show what the started command prints (it is shown anyway)"},
 };
 
 Result<ops::RecordWish> record_wish(const Args& args) {
   ops::RecordWish wish{.target = TRY(target_wish(args))};
-  wish.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"), args.text("--clreventlevel")};
+  wish.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
+                    args.text("--clreventlevel")};
   wish.output = args.text("--output").value_or("");
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));
-  wish.buffer_mb = static_cast<std::uint32_t>(TRY(args.number("--buffersize", 1, 65536)).value_or(256));
+  wish.buffer_mb =
+      static_cast<std::uint32_t>(TRY(args.number("--buffersize", 1, 65536)).value_or(256));
   wish.rundown = TRY(args.truth("--rundown", true));
   wish.resume = TRY(args.truth("--resume-runtime", true));
   return wish;
@@ -49,14 +63,16 @@ Result<ops::RecordWish> record_wish(const Args& args) {
 std::string providers_line(const ops::Wish& wish) {
   std::vector<std::string> parts;
   for (const auto& one : wish.providers)
-    parts.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords, static_cast<unsigned>(one.provider.level)));
+    parts.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords,
+                                static_cast<unsigned>(one.provider.level)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // "▇▇▇▇░░░░  21 s of 30   3.1 k events/s   4.2 MB   lost 0"
 class Progress {
  public:
-  Progress(Console& console, std::optional<nanoseconds> duration) : console_(console), duration_(duration) {}
+  Progress(Console& console, std::optional<nanoseconds> duration)
+      : console_(console), duration_(duration) {}
 
   void show(const collect::StreamStatus& status) {
     if (!console_.shows_progress()) return;
@@ -67,8 +83,9 @@ class Progress {
       last_seconds_ = seconds;
       last_events_ = status.events;
     }
-    const auto tail = fmt::format("{} events/s   {} events   {}   lost {}", format_count(static_cast<std::uint64_t>(rate_)),
-                                  format_count(status.events), format_bytes(status.bytes), format_count(status.lost));
+    const auto tail = fmt::format(
+        "{} events/s   {} events   {}   lost {}", format_count(static_cast<std::uint64_t>(rate_)),
+        format_count(status.events), format_bytes(status.bytes), format_count(status.lost));
     if (status.phase == collect::Phase::kStopping)
       console_.progress(fmt::format("Collecting method names …   {}", tail));
     else
@@ -79,7 +96,8 @@ class Progress {
   std::string clock(double seconds) const {
     if (!duration_) return fmt::format("{:.0f} s, Enter or Ctrl+C stops", seconds);
     const auto whole = std::chrono::duration<double>(*duration_).count();
-    const auto filled = static_cast<std::size_t>(16 * std::min(1.0, whole > 0 ? seconds / whole : 1));
+    const auto filled =
+        static_cast<std::size_t>(16 * std::min(1.0, whole > 0 ? seconds / whole : 1));
     std::string bar;
     for (std::size_t i = 0; i < 16; ++i) bar += i < filled ? "▇" : "░";
     return fmt::format("{}  {:.0f} s of {:.0f}", bar, seconds, whole);
@@ -110,11 +128,22 @@ std::string ending_text(const ops::RecordSummary& summary) {
 
 std::string as_json(const ops::RecordSummary& s) {
   JsonWriter json;
-  json.begin_object().member("file", s.file).member("pid", s.process.pid).member("name", s.process.name);
-  json.member("runtime", s.process.runtime).member("durationMs", std::chrono::duration<double, std::milli>(s.outcome.recorded).count());
-  json.member("events", s.outcome.summary.events).member("samples", s.samples).member("lost", s.outcome.summary.lost);
+  json.begin_object()
+      .member("file", s.file)
+      .member("pid", s.process.pid)
+      .member("name", s.process.name);
+  json.member("runtime", s.process.runtime)
+      .member("durationMs", std::chrono::duration<double, std::milli>(s.outcome.recorded).count());
+  json.member("events", s.outcome.summary.events)
+      .member("samples", s.samples)
+      .member("lost", s.outcome.summary.lost);
   json.member("bytes", s.outcome.bytes).member("brokenStacks", 0).member("ending", ending_text(s));
-  json.key("cost").begin_object().member("cpuMs", s.cpu_ms).member("rssBytes", s.rss_bytes).end_object().end_object();
+  json.key("cost")
+      .begin_object()
+      .member("cpuMs", s.cpu_ms)
+      .member("rssBytes", s.rss_bytes)
+      .end_object()
+      .end_object();
   return json.text() + "\n";
 }
 
@@ -127,29 +156,43 @@ int explain(const ops::RecordSummary& s, Console& console) {
       console.talk("{} ({}) ended; its recording is whole.", s.process.name, s.process.pid);
       return kDone;
     case Ending::kTargetDied:
-      log_error({Errc::kGone, fmt::format("process {} ({}) died while it was recorded", s.process.pid, s.process.name),
-                 "the file is whole up to its last block; the method names that come at the end are missing"});
+      log_error(
+          {Errc::kGone,
+           fmt::format("process {} ({}) died while it was recorded", s.process.pid, s.process.name),
+           "the file is whole up to its last block; the method names that come at the end are "
+           "missing"});
       return kFailedWhileRunning;
     case Ending::kNoAnswer:
-      log_error({Errc::kTimeout, fmt::format("process {} ({}) does not answer: stopped or hung", s.process.pid, s.process.name),
-                 fmt::format("the file is whole up to its last block, without method names; kill -CONT {} if it is stopped", s.process.pid)});
+      log_error({Errc::kTimeout,
+                 fmt::format("process {} ({}) does not answer: stopped or hung", s.process.pid,
+                             s.process.name),
+                 fmt::format("the file is whole up to its last block, without method names; kill "
+                             "-CONT {} if it is stopped",
+                             s.process.pid)});
       return kFailedWhileRunning;
     case Ending::kWriteFailed:
-      log_error({Errc::kSystem, fmt::format("cannot write {}: {}", s.file, s.outcome.error ? s.outcome.error->what : ""),
-                 "what was written so far is whole up to its last block; free some space or choose another place with -o"});
+      log_error(
+          {Errc::kSystem,
+           fmt::format("cannot write {}: {}", s.file, s.outcome.error ? s.outcome.error->what : ""),
+           "what was written so far is whole up to its last block; free some space or choose "
+           "another place with -o"});
       return kFailedWhileRunning;
   }
   return kInternalError;
 }
 
 void sum_up(const ops::RecordSummary& s, Console& console) {
-  console.talk("Wrote {}  {}  {} samples  {} events  lost {}", s.file, format_bytes(s.outcome.bytes), format_count(s.samples),
+  console.talk("Wrote {}  {}  {} samples  {} events  lost {}", s.file,
+               format_bytes(s.outcome.bytes), format_count(s.samples),
                format_count(s.outcome.summary.events), format_count(s.outcome.summary.lost));
-  console.talk("  recorded {} · our own {} ms CPU, {}", format_duration(s.outcome.recorded), s.cpu_ms, format_bytes(s.rss_bytes));
+  console.talk("  recorded {} · our own {} ms CPU, {}", format_duration(s.outcome.recorded),
+               s.cpu_ms, format_bytes(s.rss_bytes));
 }
 
-// The started command: a signal of ours is passed on, one from the terminal it has got itself; after a limit it is asked to end.
-int end_child(ops::Child& child, const ops::RecordSummary& s, const StopRequest& stop, Console& console) {
+// The started command: a signal of ours is passed on, one from the terminal it has got itself;
+// after a limit it is asked to end.
+int end_child(ops::Child& child, const ops::RecordSummary& s, const StopRequest& stop,
+              Console& console) {
   if (const auto code = child.wait(nanoseconds{0})) return *code;
   const bool by_user = stop.signal() != 0;
   if (by_user && !stop.from_terminal()) child.signal(stop.signal());
@@ -158,7 +201,8 @@ int end_child(ops::Child& child, const ops::RecordSummary& s, const StopRequest&
     child.signal(SIGTERM);
   }
   const auto code = child.wait(kChildGrace);
-  if (!code) console.talk("{} ({}) is still running; it is left alone.", s.process.name, child.pid());
+  if (!code)
+    console.talk("{} ({}) is still running; it is left alone.", s.process.name, child.pid());
   return by_user || s.outcome.ending != Ending::kAsked ? code.value_or(kDone) : kDone;
 }
 
@@ -171,7 +215,8 @@ Result<int> run(const Args& args, Console& console) {
   const ops::RecordWatcher watcher{
       .on_start =
           [&](const Process& process, const ops::Wish& providers) {
-            console.talk("Recording {} ({}): {}", process.name, process.pid, providers_line(providers));
+            console.talk("Recording {} ({}): {}", process.name, process.pid,
+                         providers_line(providers));
           },
       .on_status = [&](const collect::StreamStatus& status) { progress.show(status); },
   };
@@ -198,8 +243,9 @@ extern const Verb collect_verb{
     .summary = "Records a trace of a process into a .nettrace file",
     .usage = "(-p PID | -n NAME | --diagnostic-port PATH | -- COMMAND ARGS…) [options]",
     .options = kOptions,
-    .examples = "  clrscope collect -p 4312 --duration 30s\n"
-                "  clrscope collect --profile gc-collect -o start.nettrace -- dotnet Shop.dll",
+    .examples =
+        "  clrscope collect -p 4312 --duration 30s\n"
+        "  clrscope collect --profile gc-collect -o start.nettrace -- dotnet Shop.dll",
     .run = run,
     .takes_command = true,
     .alias = "record",

@@ -11,7 +11,8 @@ namespace {
 
 std::string providers_text(const ops::TraceProfile& profile) {
   std::vector<std::string> parts;
-  for (const auto& p : profile.providers) parts.push_back(fmt::format("{}:0x{:X}:{}", p.name, p.keywords, p.level));
+  for (const auto& p : profile.providers)
+    parts.push_back(fmt::format("{}:0x{:X}:{}", p.name, p.keywords, p.level));
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
@@ -19,13 +20,22 @@ std::string as_json() {
   JsonWriter json;
   json.begin_array();
   for (const auto& profile : ops::trace_profiles()) {
-    json.begin_object().member("name", profile.name).member("summary", profile.summary).key("providers").begin_array();
+    json.begin_object()
+        .member("name", profile.name)
+        .member("summary", profile.summary)
+        .key("providers")
+        .begin_array();
     for (const auto& p : profile.providers) {
-      json.begin_object().member("name", p.name).member("keywords", fmt::format("0x{:X}", p.keywords)).member("level", p.level);
+      json.begin_object()
+          .member("name", p.name)
+          .member("keywords", fmt::format("0x{:X}", p.keywords))
+          .member("level", p.level);
       if (!p.arguments.empty()) json.member("arguments", p.arguments);
       json.end_object();
     }
-    json.end_array().member("rundownKeyword", fmt::format("0x{:X}", profile.rundown_keyword)).end_object();
+    json.end_array()
+        .member("rundownKeyword", fmt::format("0x{:X}", profile.rundown_keyword))
+        .end_object();
   }
   json.end_array();
   return json.text() + "\n";

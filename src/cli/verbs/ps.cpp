@@ -15,8 +15,14 @@ std::string as_json(const std::vector<Process>& processes) {
   JsonWriter json;
   json.begin_array();
   for (const auto& p : processes) {
-    json.begin_object().member("pid", p.pid).member("name", p.name).member("user", p.user).member("runtime", p.runtime);
-    json.member("architecture", p.architecture).member("commandLine", p.command_line).member("reachable", p.reachable());
+    json.begin_object()
+        .member("pid", p.pid)
+        .member("name", p.name)
+        .member("user", p.user)
+        .member("runtime", p.runtime);
+    json.member("architecture", p.architecture)
+        .member("commandLine", p.command_line)
+        .member("reachable", p.reachable());
     if (!p.reachable()) json.member("reason", p.reason).member("hint", p.hint);
     json.member("upSeconds", std::chrono::duration<double>(p.up).count());
     if (p.cpu_percent) json.member("cpuPercent", *p.cpu_percent);
@@ -29,7 +35,8 @@ std::string as_json(const std::vector<Process>& processes) {
 }
 
 std::string where(const Process& process, const Console& console) {
-  if (!process.reachable()) return console.paint(Tone::kWarning, "not reachable: " + process.reason);
+  if (!process.reachable())
+    return console.paint(Tone::kWarning, "not reachable: " + process.reason);
   return process.container.empty() ? "" : fmt::format("{} (container)", process.container);
 }
 
@@ -37,13 +44,15 @@ std::string as_table(const std::vector<Process>& processes, const Console& conso
   Table table{{">PID", "NAME", "USER", "RUNTIME", ">UP", ">CPU", ">RSS", "WHERE", "COMMAND"}};
   for (const auto& p : processes) {
     const auto up = std::chrono::duration_cast<std::chrono::seconds>(p.up);
-    table.add({fmt::format("{}", p.pid), p.name, p.user,
-               fmt::format("{}{}", p.runtime.empty() ? "?" : p.runtime,
-                           p.architecture.empty() || p.architecture == "x64" ? "" : " " + p.architecture),
-               format_uptime(up), p.cpu_percent ? fmt::format("{:.0f}%", *p.cpu_percent) : "?",
-               p.rss_bytes ? format_bytes(*p.rss_bytes) : "?", where(p, console),
-               p.reachable() ? cut_to_width(p.command_line, 60) : ""});
-    if (!p.hint.empty()) table.add({"", "", "", "", "", "", "", console.paint(Tone::kDim, "hint: " + p.hint)});
+    table.add(
+        {fmt::format("{}", p.pid), p.name, p.user,
+         fmt::format("{}{}", p.runtime.empty() ? "?" : p.runtime,
+                     p.architecture.empty() || p.architecture == "x64" ? "" : " " + p.architecture),
+         format_uptime(up), p.cpu_percent ? fmt::format("{:.0f}%", *p.cpu_percent) : "?",
+         p.rss_bytes ? format_bytes(*p.rss_bytes) : "?", where(p, console),
+         p.reachable() ? cut_to_width(p.command_line, 60) : ""});
+    if (!p.hint.empty())
+      table.add({"", "", "", "", "", "", "", console.paint(Tone::kDim, "hint: " + p.hint)});
   }
   return table.text();
 }
@@ -54,7 +63,9 @@ Result<int> run(const Args& args, Console& console) {
     console.data(as_json(processes));
   } else if (processes.empty()) {
     console.talk("No .NET process here that you can see.");
-    console.talk("  hint: other users' processes need root; those in other containers need the host's pid namespace");
+    console.talk(
+        "  hint: other users' processes need root; those in other containers need the host's pid "
+        "namespace");
   } else {
     console.data(as_table(processes, console));
   }

@@ -8,7 +8,8 @@ namespace {
 
 Result<int> run(const Args& args, Console& console) {
   if (args.has("--json"))
-    console.data(JsonWriter{}.begin_object().member("version", CLRSCOPE_VERSION).end_object().text() + "\n");
+    console.data(
+        JsonWriter{}.begin_object().member("version", CLRSCOPE_VERSION).end_object().text() + "\n");
   else
     console.data("clrscope " CLRSCOPE_VERSION "\n");
   return kDone;

@@ -18,13 +18,15 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t kChunk = 256 * 1024;
 constexpr std::chrono::milliseconds kStatusEvery{200};
-// After the stop was asked for, silence of this length means that no answer will come. A stopped process says nothing for sure.
+// After the stop was asked for, silence of this length means that no answer will come. A stopped
+// process says nothing for sure.
 constexpr std::chrono::seconds kGrace{10};
 constexpr std::chrono::seconds kGraceWhenStopped{2};
 
 class StreamRecorder {
  public:
-  explicit StreamRecorder(StreamJob job) : job_(std::move(job)), started_(TraceClock::now()), last_byte_(started_) {}
+  explicit StreamRecorder(StreamJob job)
+      : job_(std::move(job)), started_(TraceClock::now()), last_byte_(started_) {}
 
   Result<StreamOutcome> run() {
     while (!ended_) {
@@ -53,7 +55,8 @@ class StreamRecorder {
     if (ready > 0 && fds[0].revents != 0) read_some();
     for (std::size_t i = 1; i < fds.size(); ++i)
       if (ready > 0 && fds[i].revents != 0) stop("signal");
-    if (job_.limits.duration && TraceClock::now() - started_ >= *job_.limits.duration) stop("duration");
+    if (job_.limits.duration && TraceClock::now() - started_ >= *job_.limits.duration)
+      stop("duration");
     return {};
   }
 
@@ -69,7 +72,9 @@ class StreamRecorder {
     const auto got = ::read(job_.session.stream.get(), pending_.data() + kept, kChunk);
     pending_.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (got <= 0) return finish(reader_.summary().ended ? (stopping() ? Ending::kAsked : Ending::kTargetEnded) : Ending::kTargetDied);
+    if (got <= 0)
+      return finish(reader_.summary().ended ? (stopping() ? Ending::kAsked : Ending::kTargetEnded)
+                                            : Ending::kTargetDied);
     last_byte_ = TraceClock::now();
     take(Bytes{pending_}.subspan(kept));
   }
@@ -80,7 +85,8 @@ class StreamRecorder {
       if (job_.on_batch && job_.on_batch(batch, reader_)) wants_stop = true;
     });
     if (!parsed) {  // not a trace as we know it: still the runtime's bytes, kept as they come
-      if (!unreadable_) log(LogLevel::kWarning, "{}: recording goes on uncounted", parsed.error().what);
+      if (!unreadable_)
+        log(LogLevel::kWarning, "{}: recording goes on uncounted", parsed.error().what);
       unreadable_ = true;
     }
     write_whole_blocks();
@@ -90,7 +96,9 @@ class StreamRecorder {
 
   // Writes up to the end of the last whole block and keeps the rest.
   void write_whole_blocks() {
-    const auto whole = unreadable_ ? pending_.size() : static_cast<std::size_t>(reader_.summary().whole_bytes - outcome_.bytes);
+    const auto whole =
+        unreadable_ ? pending_.size()
+                    : static_cast<std::size_t>(reader_.summary().whole_bytes - outcome_.bytes);
     if (whole == 0 || ended_) return;
     if (auto written = write_all(job_.output, Bytes{pending_}.first(whole)); !written) {
       outcome_.error = std::move(written).error();
@@ -100,7 +108,8 @@ class StreamRecorder {
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(whole));
   }
 
-  // Asks the runtime to stop, on a thread of its own: the answer comes after the rundown, which must be read meanwhile.
+  // Asks the runtime to stop, on a thread of its own: the answer comes after the rundown, which
+  // must be read meanwhile.
   void stop(const char* asked_by) {
     if (stopping() || ended_) return;
     outcome_.asked_by = asked_by;
@@ -131,7 +140,8 @@ class StreamRecorder {
     if (!job_.on_status || (now - last_status_ < kStatusEvery && !ended_)) return;
     last_status_ = now;
     const auto& summary = reader_.summary();
-    job_.on_status({stopping() ? Phase::kStopping : Phase::kRecording, now - started_, outcome_.bytes, summary.events, summary.lost});
+    job_.on_status({stopping() ? Phase::kStopping : Phase::kRecording, now - started_,
+                    outcome_.bytes, summary.events, summary.lost});
   }
 
   StreamJob job_;

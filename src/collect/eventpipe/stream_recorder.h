@@ -1,7 +1,9 @@
-// Records one EventPipe session: the runtime's bytes to a descriptor, as they are, with a parse in passing that counts.
+// Records one EventPipe session: the runtime's bytes to a descriptor, as they are, with a parse in
+// passing that counts.
 //
-// Only whole blocks are written, so that the file can be read however the recording ends, our own death included. Ends by
-// itself when asked, at a limit, or when the target goes; a target that no longer answers is given up after a grace.
+// Only whole blocks are written, so that the file can be read however the recording ends, our own
+// death included. Ends by itself when asked, at a limit, or when the target goes; a target that no
+// longer answers is given up after a grace.
 #pragma once
 
 #include <sys/types.h>
@@ -57,9 +59,10 @@ struct StreamJob {
   pid_t pid = 0;  // as we see it; 0 when unknown
   int output = -1;
   StreamLimits limits{};
-  std::span<const int> stop_fds{};  // one of them readable: stop
-  std::function<void(const StreamStatus&)> on_status{};            // about five times a second
-  std::function<bool(const nettrace::Batch&, const nettrace::Reader&)> on_batch{};  // true: stop (a stopping event)
+  std::span<const int> stop_fds{};                       // one of them readable: stop
+  std::function<void(const StreamStatus&)> on_status{};  // about five times a second
+  std::function<bool(const nettrace::Batch&, const nettrace::Reader&)>
+      on_batch{};  // true: stop (a stopping event)
 };
 
 Result<StreamOutcome> record_stream(StreamJob job);

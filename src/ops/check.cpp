@@ -1,0 +1,119 @@
+#include "ops/check.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/io.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "ipc/commands.h"
+#include "ops/processes.h"
+
+namespace clrscope::ops {
+namespace {
+
+CheckRow no(std::string id, std::string source, const Error& error) {
+  return {std::move(id), std::move(source), Works::kNo, error.what, error.hint};
+}
+
+CheckRow check_port(const Result<ipc::ProcessInfo>& info) {
+  if (!info) return no("diagnostic-port", "diagnostic port", info.error());
+  return {"diagnostic-port", "diagnostic port", Works::kYes,
+          fmt::format(".NET {}, {}", info->runtime_version, info->architecture)};
+}
+
+// What the runtime's port offers a recording grows with its version.
+CheckRow check_events(const Result<ipc::ProcessInfo>& info) {
+  if (!info)
+    return {"events", "runtime events", Works::kNo, "they come through the diagnostic port"};
+  const auto major =
+      parse_number(info->runtime_version.substr(0, info->runtime_version.find('.'))).value_or(0);
+  const char* detail = major >= 10 ? "with filters by event id, choice of rundown, stacks on or off"
+                       : major >= 9
+                           ? "choice of rundown, stacks on or off; no filter by event id"
+                           : "stacks on or off; no filter by event id, no choice of rundown";
+  return {"events", "runtime events", Works::kYes, detail};
+}
+
+// createdump lies beside libcoreclr.so; a single-file app carries none.
+std::optional<std::string> runtime_folder(pid_t pid) {
+  const auto maps = read_file(fmt::format("/proc/{}/maps", pid));
+  if (!maps) return std::nullopt;
+  constexpr std::string_view kLibrary = "/libcoreclr.so";
+  for (const auto line : split(*maps, '\n')) {
+    if (!line.ends_with(kLibrary)) continue;
+    const auto path = line.substr(line.find('/'));
+    return std::string{path.substr(0, path.size() - kLibrary.size())};
+  }
+  return std::nullopt;
+}
+
+CheckRow check_dump(pid_t pid) {
+  CheckRow row{.id = "dump", .source = "dump"};
+  const auto folder = runtime_folder(pid);
+  if (!folder) {
+    row.works = Works::kPartly;
+    row.detail = "cannot see where its runtime lies";
+    row.hint = "run as the process's user or as root; a single-file app needs createdump beside it";
+    return row;
+  }
+  if (::access((proc_root(pid) + *folder + "/createdump").c_str(), X_OK) != 0) {
+    row.detail = fmt::format("{}/createdump is not there", *folder);
+    row.hint = "the runtime's own package has it; trimmed images leave it out";
+    return row;
+  }
+  row.works = Works::kYes;
+  if (const auto status = proc_status(pid))
+    row.detail = fmt::format("full: about {}, the process stands still meanwhile",
+                             format_bytes(status->rss_bytes));
+  return row;
+}
+
+Result<CheckReport> check_process(const TargetWish& wish) {
+  auto target = find_target(wish, std::chrono::seconds{5}, -1);
+  if (!target && target.error().code != Errc::kDenied && target.error().code != Errc::kUnsupported)
+    return fail(target.error());
+  CheckReport report;
+  if (!target) {
+    report.rows.push_back(no("diagnostic-port", "diagnostic port", target.error()));
+    report.best = "none: see the hint";
+    return report;
+  }
+  const auto info = ipc::process_info(*target->endpoint, std::chrono::seconds{2});
+  report.rows = {check_port(info), check_events(info), check_dump(target->process.pid)};
+  if (info) target->process.runtime = info->runtime_version;
+  report.best =
+      info ? fmt::format("clrscope collect -p {}", target->process.pid) : "none: see the hint";
+  report.process = std::move(target->process);
+  return report;
+}
+
+Result<CheckReport> check_machine() {
+  const auto processes = TRY(list_processes());
+  const auto reachable = std::ranges::count_if(processes, &Process::reachable);
+  CheckReport report;
+  CheckRow row{.id = "diagnostic-port", .source = "diagnostic ports"};
+  row.works = reachable == std::ssize(processes) ? Works::kYes
+              : reachable > 0                    ? Works::kPartly
+                                                 : Works::kNo;
+  row.detail = processes.empty() ? "no .NET process in sight"
+                                 : fmt::format("{} of {} .NET processes can be reached", reachable,
+                                               processes.size());
+  if (reachable < std::ssize(processes)) row.hint = "clrscope ps says why for each";
+  if (processes.empty()) row.works = Works::kPartly;
+  report.rows.push_back(std::move(row));
+  report.best = "clrscope check -p PID";
+  return report;
+}
+
+}  // namespace
+
+Result<CheckReport> check(const std::optional<TargetWish>& target) {
+  return target ? check_process(*target) : check_machine();
+}
+
+}  // namespace clrscope::ops

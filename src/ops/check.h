@@ -1,0 +1,33 @@
+// Which sources of knowledge work here, for one process or in general; why not, and the remedy.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/process.h"
+#include "ops/target.h"
+
+namespace clrscope::ops {
+
+enum class Works { kYes, kPartly, kNo };
+
+struct CheckRow {
+  std::string id;      // "diagnostic-port"
+  std::string source;  // "diagnostic port"
+  Works works = Works::kNo;
+  std::string detail{};
+  std::string hint{};
+};
+
+struct CheckReport {
+  std::optional<Process> process{};
+  std::vector<CheckRow> rows;
+  std::string best;  // the command that makes the best of it
+};
+
+// No target named: what holds for any process of ours.
+Result<CheckReport> check(const std::optional<TargetWish>& target);
+
+}  // namespace clrscope::ops

@@ -1,0 +1,178 @@
+#include "ops/dump.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+
+#include "base/io.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "ipc/commands.h"
+#include "ops/record.h"
+
+namespace clrscope::ops {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::minutes kPatience{30};  // a large process on a slow disk
+constexpr std::chrono::milliseconds kLook{100};
+constexpr std::uint64_t kBytesPerSecond = 400'000'000;  // what createdump reached on a plain disk
+constexpr std::uint64_t kSmallDump = 30'000'000;        // stacks, modules and little else
+
+struct DumpKindName {
+  std::string_view name;
+  DumpType type;
+  ipc::DumpKind kind;
+};
+constexpr DumpKindName kKinds[] = {
+    {"mini", DumpType::kMini, ipc::DumpKind::kMini},
+    {"triage", DumpType::kTriage, ipc::DumpKind::kTriage},
+    {"heap", DumpType::kHeap, ipc::DumpKind::kHeap},
+    {"full", DumpType::kFull, ipc::DumpKind::kFull},
+};
+
+const DumpKindName& kind_of(DumpType type) {
+  return *std::ranges::find_if(kKinds, [&](const auto& kind) { return kind.type == type; });
+}
+
+// Bytes of one line of /proc/PID/smaps_rollup, such as "Rss:" or "Anonymous:".
+std::uint64_t rollup(std::string_view text, std::string_view key) {
+  for (const auto line : split(text, '\n')) {
+    if (!line.starts_with(key)) continue;
+    auto number = trim(line.substr(key.size()));
+    number = number.substr(0, number.find(' '));
+    return parse_number(number).value_or(0) * 1024;
+  }
+  return 0;
+}
+
+DumpPrice price_of(pid_t pid, DumpType type, const std::string& folder) {
+  DumpPrice price;
+  const auto memory = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
+  const auto rss = memory ? rollup(*memory, "Rss:") : 0;
+  const auto anonymous = memory ? rollup(*memory, "Anonymous:") : 0;
+  switch (type) {
+    case DumpType::kMini:
+    case DumpType::kTriage:
+      price.bytes = std::min(rss, kSmallDump);
+      break;
+    case DumpType::kHeap:
+      price.bytes = anonymous;
+      break;
+    case DumpType::kFull:
+      price.bytes = rss;
+      break;
+  }
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) == 0)
+    price.free_bytes = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  price.pause = std::chrono::milliseconds{50 + price.bytes * 1000 / kBytesPerSecond};
+  return price;
+}
+
+// Where the runtime is told to write, and where we find that.
+struct Staging {
+  std::string told;    // path in the target's file system
+  std::string seen;    // the same file, from here
+  bool moved = false;  // it has to be moved to its final place
+};
+
+Result<Staging> choose_staging(const Process& process, const std::string& output) {
+  const auto status = TRY(proc_status(process.pid));
+  const bool same_files = !in_other_namespace(process.pid, "mnt");
+  if (same_files && (status.uid == ::geteuid())) return Staging{output, output};
+  const auto environment = proc_environment(process.pid);
+  std::string folder = "/tmp";
+  if (environment)
+    if (const auto tmp = environment->find("TMPDIR");
+        tmp != environment->end() && !tmp->second.empty())
+      folder = tmp->second;
+  const auto name = fmt::format("{}/clrscope-dump-{}-{}", folder, ::getpid(), process.pid);
+  return Staging{name, proc_root(process.pid) + name, true};
+}
+
+Result<> move_home(const std::string& from, const std::string& to) {
+  const auto source = TRY(open_for_reading(from));
+  const UniqueFd target{::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+  if (!target) return fail(errc_of(errno), "cannot write {}: {}", to, errno_text());
+  for (;;) {
+    const auto sent = ::sendfile(target.get(), source.get(), nullptr, 1 << 24);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return fail(errc_of(errno), "cannot copy {} to {}: {}", from, to, errno_text());
+    if (sent == 0) return {};
+  }
+}
+
+std::uint64_t size_of(const std::string& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+// The runtime answers when the dump is written; until then its file grows.
+Result<> write_and_watch(ipc::Endpoint& runtime, ipc::DumpKind kind, const Staging& staging,
+                         const DumpWatcher& watcher) {
+  const auto started = TraceClock::now();
+  auto written = std::async(
+      std::launch::async, [&] { return ipc::write_dump(runtime, kind, staging.told, kPatience); });
+  while (written.wait_for(kLook) != std::future_status::ready)
+    if (watcher.on_progress)
+      watcher.on_progress(size_of(staging.seen), TraceClock::now() - started);
+  return written.get();
+}
+
+Result<> bring_home(const Staging& staging, const std::string& output) {
+  if (!staging.moved) return {};
+  auto moved = move_home(staging.seen, output);
+  std::error_code ignored;
+  fs::remove(staging.seen, ignored);
+  return moved;
+}
+
+}  // namespace
+
+Result<DumpType> parse_dump_type(std::string_view text) {
+  for (const auto& kind : kKinds)
+    if (equal_ignoring_case(kind.name, text)) return kind.type;
+  return fail(Errc::kUsage, "'{}' is not a type of dump", text).hint("mini, triage, heap or full");
+}
+
+std::string_view name_of(DumpType type) { return kind_of(type).name; }
+
+Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
+  auto target = TRY(find_target(wish.target, std::chrono::seconds{5}, -1));
+  DumpSummary summary{
+      .file = fs::absolute(expand_output(wish.output, target.process, ".dmp")).lexically_normal(),
+      .process = target.process};
+  const auto folder = fs::path{summary.file}.parent_path().string();
+  if (!fs::is_directory(folder))
+    return fail(Errc::kNotFound, "there is no folder {}", folder)
+        .hint("-o FILE chooses another place");
+
+  const auto price = price_of(target.process.pid, wish.type, folder);
+  if (watcher.on_price) watcher.on_price(target.process, price, summary.file);
+  if (price.free_bytes > 0 && price.bytes > price.free_bytes)
+    return fail(Errc::kSystem, "a {} dump needs about {}, {} has {} free", name_of(wish.type),
+                format_bytes(price.bytes), folder, format_bytes(price.free_bytes))
+        .hint("--type mini is smaller; -o FILE chooses another disk");
+
+  const auto staging = TRY(choose_staging(target.process, summary.file));
+  const auto started = TraceClock::now();
+  TRY(write_and_watch(*target.endpoint, kind_of(wish.type).kind, staging, watcher));
+  TRY(bring_home(staging, summary.file));
+  summary.took = TraceClock::now() - started;
+  summary.bytes = size_of(summary.file);
+  if (summary.bytes == 0)
+    return fail(Errc::kSystem, "the runtime says it wrote {}, but nothing is there", summary.file);
+  return summary;
+}
+
+}  // namespace clrscope::ops

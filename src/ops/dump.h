@@ -1,0 +1,50 @@
+// Has the runtime write a core dump of its process: says the price first, watches it grow, brings
+// it home.
+//
+// The runtime writes the file itself, with its own rights and in its own file system; where that is
+// not ours, the dump goes to its temporary folder first and is moved from there.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "ops/target.h"
+
+namespace clrscope::ops {
+
+enum class DumpType { kMini, kTriage, kHeap, kFull };
+Result<DumpType> parse_dump_type(std::string_view text);
+std::string_view name_of(DumpType type);
+
+struct DumpWish {
+  TargetWish target;
+  DumpType type = DumpType::kFull;
+  std::string output{};  // empty: a name made from the application and the time
+};
+
+// What it will cost: the process stands still while the dump is written.
+struct DumpPrice {
+  std::uint64_t bytes = 0;  // about
+  std::uint64_t free_bytes = 0;
+  std::chrono::milliseconds pause{};  // about
+};
+
+struct DumpWatcher {
+  std::function<void(const Process&, const DumpPrice&, const std::string& file)> on_price{};
+  std::function<void(std::uint64_t bytes, std::chrono::nanoseconds elapsed)> on_progress{};
+};
+
+struct DumpSummary {
+  std::string file;
+  Process process;
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds took{};  // the process stood still for most of it
+};
+
+// A dump that would not fit the disk is refused before the process is touched.
+Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher);
+
+}  // namespace clrscope::ops

@@ -1,0 +1,75 @@
+#include "ops/wish.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/profiles.h"
+
+namespace clrscope::ops {
+namespace {
+
+TEST(Wish, RecordsTheEverydayProfilesWhenNothingIsAsked) {
+  const auto wish = parse_wish({});
+  ASSERT_TRUE(wish);
+  ASSERT_EQ(wish->providers.size(), 2U);
+  EXPECT_EQ(wish->providers[0].provider.name, "Microsoft-Windows-DotNETRuntime");
+  EXPECT_EQ(wish->providers[0].provider.keywords, 0x100003801DU);
+  EXPECT_EQ(wish->providers[1].provider.name, "Microsoft-DotNETCore-SampleProfiler");
+  EXPECT_EQ(wish->rundown_keyword, ipc::kDefaultRundown);
+}
+
+TEST(Wish, ReadsNameKeywordsLevelAndArguments) {
+  const auto providers = parse_providers("A:0x1F:Warning:k=v;m=\"x,y:z\",B::2,C");
+  ASSERT_TRUE(providers);
+  ASSERT_EQ(providers->size(), 3U);
+  EXPECT_EQ((*providers)[0].name, "A");
+  EXPECT_EQ((*providers)[0].keywords, 0x1FU);
+  EXPECT_EQ((*providers)[0].level, ipc::Level::kWarning);
+  EXPECT_EQ((*providers)[0].arguments, "k=v;m=\"x,y:z\"");
+  EXPECT_EQ((*providers)[1].keywords, ~0ULL);
+  EXPECT_EQ((*providers)[1].level, ipc::Level::kError);
+  EXPECT_EQ((*providers)[2].level, ipc::Level::kVerbose);
+}
+
+TEST(Wish, TakesKeywordsAsHexadecimalWithoutAPrefixToo) {
+  EXPECT_EQ(parse_providers("A:10").value()[0].keywords, 0x10U);
+}
+
+TEST(Wish, RefusesWhatItCannotRead) {
+  EXPECT_FALSE(parse_providers(""));
+  EXPECT_FALSE(parse_providers(":1:2"));
+  EXPECT_FALSE(parse_providers("A:xyz"));
+  EXPECT_FALSE(parse_providers("A:1:9"));
+  EXPECT_FALSE(parse_providers("A:1:2:nonsense"));
+  EXPECT_FALSE(parse_providers("A:1:2:k=\"open"));
+  EXPECT_FALSE(parse_wish({.profiles = "no-such"}));
+  EXPECT_FALSE(parse_wish({.clr_events = "gc+nonsense"}));
+  EXPECT_FALSE(parse_wish({.clr_level = "5"}));
+}
+
+TEST(Wish, JoinsTheSameProviderOfTwoProfiles) {
+  const auto wish = parse_wish({.profiles = "dotnet-common,gc-verbose"});
+  ASSERT_TRUE(wish);
+  ASSERT_EQ(wish->providers.size(), 1U);
+  EXPECT_EQ(wish->providers[0].provider.keywords, 0x100003801DU | 0x8003U);
+  EXPECT_EQ(wish->providers[0].provider.level, ipc::Level::kVerbose);
+}
+
+TEST(Wish, LetsAnExplicitProviderWinOverAProfile) {
+  const auto wish = parse_wish(
+      {.profiles = "dotnet-common", .providers = {"Microsoft-Windows-DotNETRuntime:1:4"}});
+  ASSERT_TRUE(wish);
+  ASSERT_EQ(wish->providers.size(), 1U);
+  EXPECT_EQ(wish->providers[0].provider.keywords, 1U);
+  EXPECT_EQ(wish->providers[0].asked_by, "--providers");
+}
+
+TEST(Wish, NamesTheRuntimesOwnKeywords) {
+  const auto wish = parse_wish({.clr_events = "gc+Exception", .clr_level = "verbose"});
+  ASSERT_TRUE(wish);
+  EXPECT_EQ(wish->providers[0].provider.keywords, 0x8001U);
+  EXPECT_EQ(wish->providers[0].provider.level, ipc::Level::kVerbose);
+  EXPECT_EQ(parse_wish({.clr_events = "exceptoin"}).error().hint, "did you mean exception?");
+}
+
+}  // namespace
+}  // namespace clrscope::ops
