@@ -25,6 +25,7 @@ class Reader::Impl {
   Result<> finish(const OnBatch& on_batch);
 
   StackView stack(StackId id);
+  std::uint64_t whole_bytes() const { return offset_; }
 
   TraceInfo info;
   bool has_info = false;

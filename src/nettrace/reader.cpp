@@ -44,6 +44,8 @@ const TraceInfo* Reader::info() const { return impl_->has_info ? &impl_->info : 
 StackView Reader::stack(StackId id) const { return impl_->stack(id); }
 std::size_t Reader::type_count() const { return impl_->types.size(); }
 const EventType& Reader::type(std::size_t index) const { return impl_->types[index]; }
+std::uint64_t Reader::whole_bytes() const { return impl_->whole_bytes(); }
+
 const Summary& Reader::summary() const { return impl_->summary; }
 std::span<const Damage> Reader::damage() const { return impl_->damage; }
 std::vector<CaptureThread> Reader::loss() const { return impl_->captures.list(); }

@@ -66,8 +66,6 @@ struct Summary {
   std::uint64_t undefined = 0;  // left out: their type is nowhere declared
   std::uint64_t damaged = 0;    // pieces that could not be read; damage() lists the first ones
   std::uint64_t skipped_bytes = 0;
-  std::uint64_t whole_bytes =
-      0;  // up to the end of the last whole block: what is worth keeping of a stream cut short
   bool truncated = false;  // ends in the middle of something
   bool ended = false;      // has its end mark
 };
@@ -107,6 +105,7 @@ class Reader {
   Result<> finish(const OnBatch& on_batch);
 
   const TraceInfo* info() const;      // null before the header was read
+  std::uint64_t whole_bytes() const;  // up to the end of the last whole block
   StackView stack(StackId id) const;  // empty when the id is not known; only inside on_batch
 
   std::size_t type_count() const;

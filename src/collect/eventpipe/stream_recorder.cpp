@@ -35,6 +35,7 @@ class StreamRecorder {
       report();
     }
     job_.session.stream.reset();  // the runtime drops the session, whatever became of the stop
+    if (!reader_.summary().ended && !unreadable_) close_early();
     stopper_ = {};
     outcome_.recorded = (stop_asked_ ? *stop_asked_ : TraceClock::now()) - started_;
     (void)reader_.finish([](const nettrace::Batch&) {});
@@ -98,7 +99,7 @@ class StreamRecorder {
   void write_whole_blocks() {
     const auto whole =
         unreadable_ ? pending_.size()
-                    : static_cast<std::size_t>(reader_.summary().whole_bytes - outcome_.bytes);
+                    : static_cast<std::size_t>(reader_.whole_bytes() - outcome_.bytes);
     if (whole == 0 || ended_) return;
     if (auto written = write_all(job_.output, Bytes{pending_}.first(whole)); !written) {
       outcome_.error = std::move(written).error();
@@ -118,6 +119,14 @@ class StreamRecorder {
       const auto stopped = ipc::stop_tracing(job_.runtime, job_.session.id, kGrace);
       if (!stopped) log(LogLevel::kDebug, "stop: {}", stopped.error().what);
     }};
+  }
+
+  // The stream broke off: what a failed write left of a block goes, and the mark that ends a trace comes.
+  void close_early() {
+    constexpr std::uint8_t kEndMark = 1;
+    const auto end = static_cast<off_t>(outcome_.bytes);
+    if (outcome_.bytes == 0 || ::ftruncate(job_.output, end) != 0) return;  // a pipe stays as it is
+    if (::pwrite(job_.output, &kEndMark, 1, end) == 1) ++outcome_.bytes;
   }
 
   bool silent_too_long() const {

@@ -1,0 +1,126 @@
+"""What benchmarks share: running a command and weighing it, starting samples, finding peers."""
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+@dataclasses.dataclass
+class Row:
+    """One number: ours, the budget, the peer's. Smaller is better unless told."""
+
+    what: str
+    unit: str
+    ours: float
+    budget: float = None
+    peer: float = None
+    peer_name: str = ""
+    larger_is_better: bool = False
+
+    def met(self):
+        if self.budget is None:
+            return None
+        return self.ours >= self.budget if self.larger_is_better else self.ours <= self.budget
+
+    def ratio(self):
+        if not self.peer or not self.ours:
+            return None
+        return self.ours / self.peer if self.larger_is_better else self.peer / self.ours
+
+    def line(self):
+        text = f"{self.what:58}{self.ours:>12,.2f} {self.unit:6}"
+        if self.budget is not None:
+            text += f" budget {self.budget:,g}: {'met' if self.met() else 'NOT MET'}"
+        if self.peer is not None:
+            text += f"   {self.peer_name} {self.peer:,.2f}"
+            if self.ratio():
+                text += f" ({self.ratio():.1f} x)"
+        return text
+
+
+@dataclasses.dataclass
+class Weight:
+    seconds: float
+    cpu_seconds: float
+    rss_mb: float
+    code: int
+    out: str
+    err: str
+
+
+class Kit:
+    def __init__(self, folder, quick):
+        self.clrscope = str(pathlib.Path(folder) / "clrscope")
+        self.folder = pathlib.Path(folder)
+        self.quick = quick
+        self.tmp = pathlib.Path(tempfile.mkdtemp(prefix="clrscope-bench-"))
+        self.started = []
+        # Diagnostic sockets of the samples go here, away from everybody else's.
+        self.env = dict(os.environ, TMPDIR=str(self.tmp), DOTNET_NOLOGO="1")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.tmp, ignore_errors=True)
+
+    def tool(self, *words):
+        return subprocess.run([str(ROOT / "tools" / words[0]), *words[1:]], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def peer(self, name):
+        return self.tool("peer", name)
+
+    def oracle(self, *words):
+        answer = subprocess.run([self.tool("publish_oracle"), *words], check=True, stdout=subprocess.PIPE, text=True)
+        return json.loads(answer.stdout)
+
+    def sample(self, *words, target="net10.0"):
+        """Starts a sample and waits until its symptom is there; returns (process, its ready line)."""
+        path = pathlib.Path(self.tool("publish_samples")) / target / "samples"
+        process = subprocess.Popen([str(path), *words], stdout=subprocess.PIPE, text=True, env=self.env)
+        self.started.append(process)
+        return process, json.loads(process.stdout.readline())
+
+    def end_sample(self, process):
+        """Asks it to end; its last line of truth, if it has one."""
+        process.send_signal(signal.SIGTERM)
+        out = process.communicate(timeout=30)[0].strip().splitlines()
+        return json.loads(out[-1]) if out else None
+
+    def weigh(self, *command, stdin=None):
+        """Runs a command to its end: wall time, CPU of it and its children, peak memory."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            start = time.monotonic()
+            process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=err, stdin=stdin or subprocess.DEVNULL, env=self.env)
+            _, status, used = os.wait4(process.pid, 0)
+            seconds = time.monotonic() - start
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0), err.seek(0)
+            return Weight(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, process.returncode,
+                          out.read().decode(), err.read().decode())
+
+    def repeat(self, times, *command):
+        """The run of median wall time."""
+        runs = [self.weigh(*command) for _ in range(1 if self.quick else times)]
+        for run in runs:
+            if run.code != 0:
+                raise RuntimeError(f"{' '.join(map(str, command))} ended with {run.code}: {run.err.strip()[-300:]}")
+        return sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
+
+
+def median(values):
+    return statistics.median(values)
+
+
