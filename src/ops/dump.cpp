@@ -166,7 +166,13 @@ Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
 
   const auto staging = TRY(choose_staging(target.process, summary.file));
   const auto started = TraceClock::now();
-  TRY(write_and_watch(*target.endpoint, kind_of(wish.type).kind, staging, watcher));
+  if (auto written = write_and_watch(*target.endpoint, kind_of(wish.type).kind, staging, watcher);
+      !written) {
+    auto error = std::move(written).error();
+    if (error.hint.empty())
+      error.hint = fmt::format("clrscope check -p {} says what a dump needs", target.process.pid);
+    return fail(std::move(error));
+  }
   TRY(bring_home(staging, summary.file));
   summary.took = TraceClock::now() - started;
   summary.bytes = size_of(summary.file);

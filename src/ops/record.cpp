@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "base/io.h"
+#include "base/text.h"
 
 namespace clrscope::ops {
 namespace {
@@ -78,7 +79,12 @@ void add_own_cost(RecordSummary& summary) {
     return static_cast<std::uint64_t>(t.tv_sec * 1000 + t.tv_usec / 1000);
   };
   summary.cpu_ms = ms(used.ru_utime) + ms(used.ru_stime);
-  summary.rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+  // Not ru_maxrss: that begins with the memory of whoever started us.
+  if (const auto status = read_file("/proc/self/status"))
+    for (const auto line : split(*status, '\n'))
+      if (line.starts_with("VmHWM:"))
+        summary.rss_bytes =
+            parse_number(trim(line.substr(6, line.size() - 6 - 3))).value_or(0) * 1024;
 }
 
 }  // namespace

@@ -20,7 +20,12 @@ Failure unreachable(const ipc::DotnetProcess& found) {
 
 Result<Target> from_discovery(const ipc::DotnetProcess& found) {
   if (!found.reachable()) return unreachable(found);
-  return Target{.process = describe(found), .endpoint = ipc::connect_endpoint(found.socket)};
+  Target target{.process = describe(found), .endpoint = ipc::connect_endpoint(found.socket)};
+  if (const auto info = ipc::process_info(*target.endpoint, std::chrono::seconds{1})) {
+    target.process.runtime = info->runtime_version;
+    target.process.architecture = info->architecture;
+  }
+  return target;
 }
 
 // The words after the path: "listen" makes us the listener, "connect" (the default) the caller.

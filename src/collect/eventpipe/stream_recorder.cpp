@@ -97,9 +97,9 @@ class StreamRecorder {
 
   // Writes up to the end of the last whole block and keeps the rest.
   void write_whole_blocks() {
-    const auto whole =
-        unreadable_ ? pending_.size()
-                    : static_cast<std::size_t>(reader_.whole_bytes() - outcome_.bytes);
+    const auto whole = unreadable_
+                           ? pending_.size()
+                           : static_cast<std::size_t>(reader_.whole_bytes() - outcome_.bytes);
     if (whole == 0 || ended_) return;
     if (auto written = write_all(job_.output, Bytes{pending_}.first(whole)); !written) {
       outcome_.error = std::move(written).error();
@@ -116,12 +116,13 @@ class StreamRecorder {
     outcome_.asked_by = asked_by;
     stop_asked_ = last_byte_ = TraceClock::now();
     stopper_ = std::jthread{[this] {
-      const auto stopped = ipc::stop_tracing(job_.runtime, job_.session.id, kGrace);
+      const auto stopped = ipc::stop_tracing(job_.runtime, job_.session.id, kGraceWhenStopped);
       if (!stopped) log(LogLevel::kDebug, "stop: {}", stopped.error().what);
     }};
   }
 
-  // The stream broke off: what a failed write left of a block goes, and the mark that ends a trace comes.
+  // The stream broke off: what a failed write left of a block goes, and the mark that ends a trace
+  // comes.
   void close_early() {
     constexpr std::uint8_t kEndMark = 1;
     const auto end = static_cast<off_t>(outcome_.bytes);
