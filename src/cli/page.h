@@ -1,0 +1,19 @@
+// A report's page as text: sentences, aligned tables, at most 100 columns wide.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ops/report.h"
+
+namespace clrscope::cli {
+
+constexpr std::size_t kPageWidth = 100;
+
+std::string page_text(const analyze::Page& page, std::size_t width = kPageWidth);
+
+// At most `width` columns of a name. Of "Shop.Cart.Add(int, string)" the arguments go first, then
+// the beginning, since a name says most at its end.
+std::string shorten_name(std::string_view name, std::size_t width);
+
+}  // namespace clrscope::cli

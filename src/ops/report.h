@@ -1,0 +1,28 @@
+// Answers a question about one trace or several, read as if they were one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyze/report.h"
+#include "ops/trace_file.h"
+
+namespace clrscope::ops {
+
+struct ReportWish {
+  std::vector<std::string> files;
+  const analyze::ReportKind* kind = nullptr;
+  analyze::ReportOptions options{};
+};
+
+struct ReportAnswer {
+  std::unique_ptr<analyze::Report> report;
+  std::vector<TraceRead> files;
+
+  std::string json() const;  // one object: the report's members, then lost, damaged, truncated
+};
+
+Result<ReportAnswer> make_report(const ReportWish& wish);
+
+}  // namespace clrscope::ops

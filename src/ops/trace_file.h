@@ -1,0 +1,29 @@
+// Reads a trace from a file or from standard input, compressed or not, and hands its batches over.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "nettrace/reader.h"
+
+namespace clrscope::ops {
+
+struct TraceVisitor {
+  std::function<void(const nettrace::Reader&, const nettrace::Batch&)> on_batch;
+  std::function<void(const nettrace::Reader&)> on_end;  // all of it was read
+};
+
+struct TraceRead {
+  std::string path;
+  nettrace::Summary summary{};
+  std::vector<nettrace::Damage> damage{};  // the first pieces
+};
+
+// `path` "-" is standard input. Fails for what is no trace; damage and a missing end do not fail.
+Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visitor);
+
+// One line on what could not be read, empty when all could: "a.nettrace: 2 damaged pieces …".
+std::string damage_line(const TraceRead& read);
+
+}  // namespace clrscope::ops
