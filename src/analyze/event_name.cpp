@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "nettrace/payload.h"
+
 namespace clrscope::analyze {
 
 std::string event_name(const EventType& type) {
-  return type.name.empty() ? fmt::format("Event({})", type.id) : type.name;
+  auto name = nettrace::make_plan(type, 8).event_name();
+  if (name.empty()) name = type.name;
+  return name.empty() ? fmt::format("Event({})", type.id) : name;
 }
 
 }  // namespace clrscope::analyze

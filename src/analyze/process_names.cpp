@@ -1,0 +1,36 @@
+#include "analyze/process_names.h"
+
+#include "base/text.h"
+#include "symbols/method_name.h"
+
+namespace clrscope::analyze {
+
+std::optional<ProcessInfo> process_info(const Event& event) {
+  if (event.type->name != "ProcessInfo" || event.type->provider != "Microsoft-DotNETCore-EventPipe")
+    return std::nullopt;
+  ByteReader in{event.payload};
+  ProcessInfo info;
+  info.command_line = utf8_of(in.take_utf16z());
+  info.system = utf8_of(in.take_utf16z());
+  info.architecture = utf8_of(in.take_utf16z());
+  return info;
+}
+
+std::string name_of_command(std::string_view command_line) {
+  std::string host;
+  for (const auto word : split(command_line, ' ')) {
+    if (word.empty()) continue;
+    auto name = module_name(word);
+    if (name != "dotnet" && (host.empty() || word.ends_with(".dll"))) return name;
+    if (host.empty()) host = name;
+  }
+  return host;
+}
+
+std::optional<std::string> process_name(const Event& event) {
+  const auto info = process_info(event);
+  if (!info) return std::nullopt;
+  return name_of_command(info->command_line);
+}
+
+}  // namespace clrscope::analyze

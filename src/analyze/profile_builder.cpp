@@ -1,0 +1,152 @@
+#include "analyze/profile_builder.h"
+
+#include <algorithm>
+
+#include "analyze/process_names.h"
+#include "analyze/samples.h"
+
+namespace clrscope::analyze {
+namespace {
+
+constexpr std::chrono::nanoseconds kUsualPeriod = std::chrono::milliseconds{1};
+
+}  // namespace
+
+void ProfileBuilder::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
+  for (const Event& event : batch.events) {
+    const auto provider = providers_.of(*event.type);
+    if (provider != Provider::kRundown) profile_.to = std::max(profile_.to, event.time);
+    if (is_sample(event, provider))
+      add_sample(reader, event, provider);
+    else if (provider == Provider::kOther)
+      note_process(event);
+    else
+      symbols_.on_event(event, provider);
+  }
+  stacks_.on_batch_end(batch);
+}
+
+void ProfileBuilder::note_process(const Event& event) {
+  const auto name = process_name(event);
+  if (!name) return;
+  for (auto& process : profile_.processes)
+    if (process.process == event.process) {
+      process.name = *name;
+      return;
+    }
+  profile_.processes.push_back({event.process, *name});
+}
+
+void ProfileBuilder::add_sample(const nettrace::Reader& reader, const Event& event,
+                                Provider provider) {
+  profile_.samples.push_back({
+      .time = event.time,
+      .weight = std::chrono::nanoseconds{provider == Provider::kSampler ? 0 : 1},
+      .thread = thread_index(event),
+      .stack = StackNodeId{static_cast<std::uint32_t>(stacks_.intern(reader, event))},
+      .state = sample_state(event, provider),
+  });
+}
+
+std::uint32_t ProfileBuilder::thread_index(const Event& event) {
+  const auto key =
+      static_cast<std::uint64_t>(event.thread) ^ static_cast<std::uint64_t>(event.process) << 32;
+  const auto next = static_cast<std::uint32_t>(profile_.threads.size());
+  const auto [at, is_new] = threads_.try_emplace(key, next);
+  if (is_new) profile_.threads.push_back({.process = event.process, .thread = event.thread});
+  return at->second;
+}
+
+void ProfileBuilder::end_of_trace(const nettrace::Reader& reader) {
+  if (const auto* info = reader.info()) {
+    profile_.from = info->time_of(info->sync_ticks);
+    profile_.start = info->start;
+    period_ = std::chrono::nanoseconds{info->sampling_ns};
+  }
+  if (period_.count() == 0) period_ = kUsualPeriod;
+  profile_.lost = reader.summary().lost;
+  for (const auto& declared : reader.threads())
+    for (auto& thread : profile_.threads)
+      if (thread.process == declared.process && thread.thread == declared.thread)
+        thread.name = declared.name;
+  for (const auto& thread : profile_.threads)
+    if (std::none_of(profile_.processes.begin(), profile_.processes.end(),
+                     [&](const auto& process) { return process.process == thread.process; }))
+      profile_.processes.push_back({thread.process, ""});
+  grow_stacks();
+  const auto earlier = [](const Sample& a, const Sample& b) { return a.time < b.time; };
+  auto& samples = profile_.samples;
+  if (!std::is_sorted(samples.begin(), samples.end(), earlier))
+    std::stable_sort(samples.begin(), samples.end(), earlier);
+  weigh();
+}
+
+// Names the stacks and turns them into a tree.
+void ProfileBuilder::grow_stacks() {
+  auto& nodes = profile_.stacks;
+  nodes.assign(1, {});
+  HashIndex index;
+  const auto child = [&](StackNodeId parent, FrameId frame) {
+    const std::uint32_t key[] = {static_cast<std::uint32_t>(parent),
+                                 static_cast<std::uint32_t>(frame)};
+    const auto hash = hash_bytes(key, sizeof key);
+    auto id = index.find(hash, [&](std::uint32_t i) {
+      return nodes[i].parent == parent && nodes[i].frame == frame;
+    });
+    if (id == HashIndex::kNone) {
+      id = static_cast<std::uint32_t>(nodes.size());
+      nodes.push_back({parent, frame});
+      index.insert(hash, id);
+    }
+    return StackNodeId{id};
+  };
+  std::vector<StackNodeId> leaves(stacks_.size(), kNoStack);
+  std::vector<FrameId> frames;
+  for (std::uint32_t i = 1; i < stacks_.size(); ++i) {
+    const StackId stack{i};
+    symbols_.frames(stacks_.process(stack), stacks_.addresses(stack), stacks_.first_seen(stack),
+                    frames);
+    auto at = kNoStack;
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) at = child(at, *frame);
+    leaves[i] = at;
+  }
+  for (auto& sample : profile_.samples)
+    sample.stack = leaves[static_cast<std::size_t>(sample.stack)];
+  profile_.frames = std::move(frames_).take();
+}
+
+void ProfileBuilder::weigh() {
+  auto& samples = profile_.samples;
+  std::vector<std::uint32_t> counts(profile_.threads.size());
+  for (const auto& sample : samples) ++counts[sample.thread];
+  for (std::size_t i = 0; i < counts.size(); ++i) profile_.threads[i].samples.reserve(counts[i]);
+  for (std::uint32_t i = 0; i < samples.size(); ++i)
+    profile_.threads[samples[i].thread].samples.push_back(i);
+
+  std::vector<std::chrono::nanoseconds> gaps;
+  for (const auto& thread : profile_.threads) {
+    gaps.clear();
+    for (std::size_t i = 0; i + 1 < thread.samples.size(); ++i)
+      gaps.push_back(samples[thread.samples[i + 1]].time - samples[thread.samples[i]].time);
+    for (std::size_t i = 0; i < thread.samples.size(); ++i) {
+      auto& sample = samples[thread.samples[i]];
+      if (sample.weight.count() != 0)
+        sample.weight = period_;
+      else if (i < gaps.size())
+        sample.weight = gaps[i];
+    }
+    if (thread.samples.empty()) continue;
+    auto usual = period_;
+    if (!gaps.empty()) {
+      std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2),
+                       gaps.end());
+      usual = gaps[gaps.size() / 2];
+    }
+    auto& last = samples[thread.samples.back()];
+    if (last.weight.count() == 0) last.weight = usual;
+  }
+}
+
+Profile ProfileBuilder::finish() && { return std::move(profile_); }
+
+}  // namespace clrscope::analyze

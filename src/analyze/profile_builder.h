@@ -1,0 +1,42 @@
+// Makes a Profile of the samples in one trace.
+//
+//   ProfileBuilder builder;
+//   ops::read_trace(path, {.on_batch = [&](auto& reader, auto& batch) { builder.on_batch(reader,
+//   batch); },
+//                          .on_end = [&](auto& reader) { builder.end_of_trace(reader); }});
+//   const Profile profile = std::move(builder).finish();
+//
+// Memory: 32 bytes for each sample, and each distinct stack and method once.
+#pragma once
+
+#include <unordered_map>
+
+#include "analyze/profile.h"
+#include "analyze/stacks.h"
+#include "analyze/symbolizer.h"
+
+namespace clrscope::analyze {
+
+class ProfileBuilder {
+ public:
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
+  void end_of_trace(const nettrace::Reader& reader);
+  Profile finish() &&;
+
+ private:
+  void add_sample(const nettrace::Reader& reader, const Event& event, Provider provider);
+  std::uint32_t thread_index(const Event& event);
+  void note_process(const Event& event);
+  void grow_stacks();
+  void weigh();
+
+  Profile profile_;
+  FrameTable frames_;
+  Providers providers_;
+  Stacks stacks_;
+  Symbolizer symbols_{frames_};
+  std::unordered_map<std::uint64_t, std::uint32_t> threads_;  // hash of process and thread: index
+  std::chrono::nanoseconds period_{};
+};
+
+}  // namespace clrscope::analyze
