@@ -34,7 +34,7 @@ Result<> check_expressible(int form, const SessionConfig& config) {
         .hint("use the default rundown or none, or .NET 9 or later in the target");
   if (!config.stacks && form < 3)
     return fail(Errc::kUnsupported, "this runtime cannot leave stacks out")
-        .hint("record with stacks, or use .NET 8 or later in the target");
+        .hint("record with stacks, or use .NET 9 or later in the target");
   if (config.rundown_keyword == 0 && form < 2)
     return fail(Errc::kUnsupported, "this runtime cannot leave the rundown out")
         .hint("record with the rundown, or use .NET 5 or later in the target");
