@@ -96,5 +96,7 @@ def copy_for_user(source, target):
     """A copy that other users may read: the original may lie in a private home."""
     if not target.exists():
         shutil.copytree(source, target, symlinks=True)
-        target.chmod(0o755)
+        for path in (target, *target.rglob("*")):  # what its owner may read and run, all may
+            mode = path.stat().st_mode
+            path.chmod(mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
     return target

@@ -109,7 +109,8 @@ class Run:
         if words[0] == "samples":
             del words[0]
         folder = self.kit.samples(self.target)
-        if self.user and not reachable_by(self.user, folder / "samples"):
+        programs = [p for p in (folder / "samples", folder / "createdump") if p.exists()]
+        if self.user and not all(reachable_by(self.user, p) for p in programs):
             folder = copy_for_user(folder, self.folder / "samples")
         started = self.start(name, [str(folder / "samples"), *words], subprocess.PIPE)
         ready = wait_until(lambda: self.ready_line(started), self.deadline, self.stop)
