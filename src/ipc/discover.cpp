@@ -135,6 +135,10 @@ class Finder {
         (::stat(folder.c_str(), &ours) != 0 || ours.st_ino != theirs.st_ino ||
          ours.st_dev != theirs.st_dev))
       folder = inside;
+    // Its own name first: that needs no listing, which may be older than a process just started.
+    process.socket =
+        folder + "/" + socket_file_name({process.status.namespace_pid, process.status.start_ticks});
+    if (::stat(process.socket.c_str(), &theirs) == 0 && S_ISSOCK(theirs.st_mode)) return;
     process.socket = choose_socket(folder, folders_.in(folder), process.status.namespace_pid,
                                    process.status.start_ticks);
   }

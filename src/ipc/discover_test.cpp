@@ -38,9 +38,7 @@ UniqueFd bound_socket(const std::string& path) {
   return fd;
 }
 
-std::string socket_name(pid_t pid, std::uint64_t key) {
-  return fmt::format("dotnet-diagnostic-{}-{}-socket", pid, key);
-}
+std::string socket_name(pid_t pid, std::uint64_t key) { return socket_file_name({pid, key}); }
 
 // Not a test of its own: what the child process runs.
 TEST(Patient, PlaysARuntime) {
@@ -205,6 +203,10 @@ TEST(SocketName, HoldsPidAndKey) {
   ASSERT_TRUE(name);
   EXPECT_EQ(name->pid, 4001);
   EXPECT_EQ(name->key, 34994U);
+}
+
+TEST(SocketName, IsWrittenAsItIsRead) {
+  EXPECT_EQ(socket_file_name({4001, 34994}), "dotnet-diagnostic-4001-34994-socket");
 }
 
 TEST(SocketName, IsNothingElse) {

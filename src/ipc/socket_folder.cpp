@@ -1,6 +1,7 @@
 #include "ipc/socket_folder.h"
 
 #include <dirent.h>
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,9 @@
 
 namespace clrscope::ipc {
 namespace {
+
+constexpr std::string_view kBegin = "dotnet-diagnostic-";
+constexpr std::string_view kEnd = "-socket";
 
 std::vector<FoundSocket> read_folder(const std::string& folder) {
   std::vector<FoundSocket> found;
@@ -42,9 +46,11 @@ bool somebody_listens(const std::string& path) {
 
 }  // namespace
 
+std::string socket_file_name(const SocketName& name) {
+  return fmt::format("{}{}-{}{}", kBegin, name.pid, name.key, kEnd);
+}
+
 std::optional<SocketName> parse_socket_name(std::string_view file_name) {
-  constexpr std::string_view kBegin = "dotnet-diagnostic-";
-  constexpr std::string_view kEnd = "-socket";
   if (!file_name.starts_with(kBegin) || !file_name.ends_with(kEnd)) return std::nullopt;
   if (file_name.size() < kBegin.size() + kEnd.size()) return std::nullopt;
   file_name.remove_prefix(kBegin.size());

@@ -20,6 +20,7 @@ struct SocketName {
   std::uint64_t key = 0;
 };
 std::optional<SocketName> parse_socket_name(std::string_view file_name);
+std::string socket_file_name(const SocketName& name);
 
 struct FoundSocket {
   SocketName name;
