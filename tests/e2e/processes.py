@@ -69,18 +69,28 @@ def wait_until(happened, deadline, stop):
         time.sleep(POLL)
 
 
-def end_strays(mark):
-    """Kills what a case started and what left its group: processes that carry the case's mark."""
+def find_marked(mark):
+    """Pids of the living processes that carry a case's mark."""
     wanted = f"{MARK}={mark}".encode()
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
+    for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{entry}/environ", "rb") as file:
+            with open(f"/proc/{entry}/environ", "rb") as file:  # empty once it is a zombie
                 if wanted in file.read().split(b"\0"):
-                    os.kill(int(entry), signal.SIGKILL)
+                    yield int(entry)
         except OSError:
             pass
+
+
+def end_strays(mark, patience=5):
+    """Kills what a case started and what left its group, and sees them gone."""
+    deadline = time.monotonic() + patience
+    while (strays := list(find_marked(mark))) and time.monotonic() < deadline:
+        for pid in strays:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(POLL)
 
 
 def reachable_by(uid, path):
