@@ -1,0 +1,250 @@
+#include "nettrace/reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nettrace/test_support.h"
+
+namespace clrscope::nettrace {
+namespace {
+
+using ::testing::HasSubstr;
+
+const OnBatch kIgnore = [](const Batch&) {};
+
+class RecordedTrace : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(NettraceReader, RecordedTrace,
+                         ::testing::Values("net8-v4.nettrace", "net9-v4.nettrace",
+                                           "net10-v4.nettrace", "net10-v3.netperf",
+                                           "net10-loss.nettrace.zst"));
+
+TEST_P(RecordedTrace, HoldsWhatTraceEventFindsInIt) {
+  const auto trace = trace_file(GetParam());
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  const auto expected = read_text_file(data_path(std::string{GetParam()} + ".expected.txt"));
+  EXPECT_EQ(fmt::format("version {}\n", reader.info()->version) + describe(trace), expected);
+}
+
+TEST_P(RecordedTrace, IsTheSameInPieces) {
+  const auto trace = trace_file(GetParam());
+  const auto whole = describe(trace);
+  const bool large = trace.size() > 100'000;
+  for (const std::size_t piece : {large ? 997U : 1U, 4096U, 65536U})
+    EXPECT_EQ(describe(trace, piece), whole) << "in pieces of " << piece;
+}
+
+TEST_P(RecordedTrace, IsReadToTheLastWholeEventWhereverItEnds) {
+  const auto trace = trace_file(GetParam());
+  Reader all;
+  ASSERT_TRUE(read_all(all, trace, kIgnore));
+  std::uint64_t events = 0;
+  const auto step = std::max<std::size_t>(1, trace.size() / (trace.size() > 100000 ? 97 : 2000));
+  for (std::size_t size = 0; size < trace.size(); size += step) {
+    Reader reader;
+    if (!read_all(reader, std::string_view{trace}.substr(0, size), kIgnore)) {
+      EXPECT_EQ(reader.info(), nullptr) << "at byte " << size;
+      continue;
+    }
+    EXPECT_TRUE(reader.summary().truncated) << "at byte " << size;
+    EXPECT_EQ(reader.summary().damaged, 0U) << "at byte " << size;
+    EXPECT_GE(reader.summary().events, events) << "at byte " << size;
+    events = reader.summary().events;
+  }
+  EXPECT_GE(events + 1000, all.summary().events);
+  EXPECT_LE(events, all.summary().events);
+}
+
+TEST(NettraceReader, SaysWhatTheTraceSaysOfItself) {
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, V4Builder{}.end(), kIgnore));
+  const auto& info = *reader.info();
+  EXPECT_EQ(iso8601(info.start), "2026-11-15T03:04:05.678Z");
+  EXPECT_EQ(info.process, ProcessId{4312});
+  EXPECT_EQ(info.processors, 2U);
+  EXPECT_EQ(info.pointer_size, 8U);
+  EXPECT_EQ(iso8601(info.wall_of(info.time_of(1'000'001'000))), "2026-11-15T03:04:06.678Z");
+}
+
+TEST(NettraceReader, KeepsTheRestAfterATruncatedTail) {
+  const auto trace = V4Builder{}.declare(1).event(7, 1, 5000).event(7, 2, 6000).open();
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, std::string_view{trace}.substr(0, trace.size() - 2), kIgnore));
+  EXPECT_EQ(reader.summary().events, 1U);
+  EXPECT_TRUE(reader.summary().truncated);
+}
+
+TEST(NettraceReader, SkipsADamagedBlockAndReadsTheNext) {
+  V4Builder builder;
+  builder.declare(1).event(7, 1, 5000);
+  const auto damaged_at = builder.size();
+  builder.event(7, 2, 6000).event(7, 3, 7000);
+  auto trace = builder.end();
+  trace[damaged_at + 26] = '\x7f';  // the block's size
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  EXPECT_EQ(reader.summary().events, 2U);
+  EXPECT_EQ(reader.summary().lost, 1U);
+  ASSERT_EQ(reader.damage().size(), 1U);
+  EXPECT_EQ(reader.damage()[0].offset, damaged_at);
+  EXPECT_TRUE(reader.summary().ended);
+}
+
+TEST(NettraceReader, ReadsTheEventsBeforeADamagedRow) {
+  ByteWriter rows;
+  for (int i = 0; i < 3; ++i) {
+    rows.write(std::uint8_t{1});
+    rows.write_varuint(1);
+    rows.write_varuint(100);
+  }
+  rows.write(std::uint8_t{0x80});  // a payload larger than the block
+  rows.write_varuint(1);
+  rows.write_varuint(1000);
+  const auto trace = V4Builder{}.declare(1).rows("EventBlock", rows.bytes()).end();
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  EXPECT_EQ(reader.summary().events, 3U);
+  EXPECT_EQ(reader.summary().damaged, 1U);
+  EXPECT_THAT(reader.damage()[0].what, HasSubstr("an event that cannot be read"));
+}
+
+TEST(NettraceReader, ReadsOnAfterAByteThatLooksLikeTheEnd) {
+  V4Builder builder;
+  builder.declare(1).event(7, 1, 5000);
+  const auto damaged_at = builder.size();
+  auto trace = builder.event(7, 2, 6000).event(7, 3, 7000).end();
+  trace[damaged_at] = '\x01';
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  EXPECT_EQ(reader.summary().events, 2U);
+  EXPECT_GE(reader.summary().damaged, 1U);
+}
+
+TEST(NettraceReader, FindsTheBlocksBehindASizeThatReachesPastTheEnd) {
+  V4Builder builder;
+  builder.declare(1).event(7, 1, 5000);
+  const auto damaged_at = builder.size();
+  auto trace = builder.event(7, 2, 6000).event(7, 3, 7000).end();
+  trace[damaged_at + 28] = '\x40';  // 4 MiB: possible, but not here
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  EXPECT_EQ(reader.summary().events, 2U);
+  EXPECT_EQ(reader.summary().damaged, 1U);
+}
+
+TEST(NettraceReader, LeavesOutEventsOfNoDeclaredType) {
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, V4Builder{}.event(7, 1, 5000).end(), kIgnore));
+  EXPECT_EQ(reader.summary().events, 0U);
+  EXPECT_EQ(reader.summary().undefined, 1U);
+  EXPECT_EQ(reader.summary().damaged, 1U);
+}
+
+TEST(NettraceReader, KnowsAStackUntilTheSequencePoint) {
+  const auto trace = V4Builder{}
+                         .declare(1)
+                         .stack(1, 0x1234)
+                         .event(7, 1, 5000, 1)
+                         .sequence_point(5500, {{7, 1}})
+                         .event(7, 2, 6000, 1)
+                         .end();
+  Reader reader;
+  std::vector<std::size_t> depths;
+  ASSERT_TRUE(read_all(reader, trace, [&](const Batch& batch) {
+    for (const auto& event : batch.events) depths.push_back(reader.stack(event.stack).size());
+  }));
+  EXPECT_THAT(depths, ::testing::ElementsAre(1, 0));
+}
+
+TEST(NettraceReader, CountsALossAtAGapAndAtASequencePoint) {
+  const auto trace = V4Builder{}
+                         .declare(1)
+                         .event(7, 3, 5000)  // what was before the first one is not known
+                         .event(7, 6, 6000)
+                         .event(8, 1, 6000)
+                         .sequence_point(7000, {{7, 10}, {8, 1}})
+                         .event(7, 11, 8000)
+                         .end();
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  EXPECT_EQ(reader.summary().lost, 2U + 4U);
+  for (const auto& capture : reader.loss())
+    EXPECT_EQ(capture.lost, capture.thread == ThreadId{7} ? 6U : 0U);
+}
+
+TEST(NettraceReader, TakesANumberThatFallsBackForANewThreadOfTheSameId) {
+  const auto trace = V4Builder{}.declare(1).event(7, 900, 5000).event(7, 1, 6000).end();
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  EXPECT_EQ(reader.summary().lost, 0U);
+}
+
+TEST(NettraceReader, ReadsRowsThatAreNotPacked) {
+  ByteWriter row;
+  row.write(std::uint32_t{76 + 3 + 1});  // with a byte of padding
+  row.write(std::uint32_t{1});
+  row.write(std::uint32_t{1});
+  row.write(std::uint64_t{77});
+  row.write(std::uint64_t{77});
+  row.write(std::uint32_t{1});
+  row.write(std::uint32_t{0});
+  row.write(std::int64_t{5000});
+  row.put("0123456789abcdef");
+  row.write(Guid{});
+  row.write(std::uint32_t{3});
+  row.put("abc");
+  row.write(std::uint8_t{0});
+  ByteWriter rows;
+  rows.put(row.bytes());
+  rows.put(row.bytes());
+  std::string payloads;
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, V4Builder{}.declare(1).rows("EventBlock", rows.bytes(), false).end(),
+                       [&](const Batch& batch) {
+                         for (const auto& event : batch.events) {
+                           payloads += as_text(event.payload);
+                           ASSERT_NE(event.activity, nullptr);
+                           EXPECT_EQ(event.activity->bytes[10], 'a');
+                           EXPECT_EQ(event.related, nullptr);
+                           EXPECT_EQ(event.thread, ThreadId{77});
+                         }
+                       }));
+  EXPECT_EQ(payloads, "abcabc");
+}
+
+TEST(NettraceReader, RefusesWhatIsNoTrace) {
+  const auto error_of = [](std::string_view input) {
+    Reader reader;
+    const auto done = read_all(reader, input, kIgnore);
+    EXPECT_FALSE(done);
+    return done ? Error{} : done.error();
+  };
+  EXPECT_THAT(error_of("").what, HasSubstr("empty"));
+  EXPECT_THAT(error_of("MZ this is a program").what, HasSubstr("not a .nettrace"));
+  EXPECT_THAT(error_of("\x28\xb5\x2f\xfd zstd").hint, HasSubstr("compressed"));
+  EXPECT_THAT(error_of("Nettr").what, HasSubstr("ends within its header"));
+  const auto v7 = error_of({"Nettrace\0\0\0\0\7\0\0\0\0\0\0\0", 20});
+  EXPECT_EQ(v7.code, Errc::kUnsupported);
+  EXPECT_THAT(v7.what, HasSubstr("version 7"));
+  auto v5 = V4Builder{}.end();
+  v5[8 + 24 + 3] = 5;
+  EXPECT_THAT(error_of(v5).what, HasSubstr("version 5"));
+}
+
+TEST(NettraceReader, StaysFailed) {
+  Reader reader;
+  EXPECT_FALSE(reader.feed(as_bytes("something else"), kIgnore));
+  EXPECT_FALSE(reader.feed(as_bytes(V4Builder{}.end()), kIgnore));
+}
+
+TEST(NettraceReader, ReadsTheSameTypeOnce) {
+  const auto trace = V4Builder{}.declare(1).declare(1).event(7, 1, 5000).end();
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore));
+  EXPECT_EQ(reader.type_count(), 1U);
+  EXPECT_EQ(reader.type(0).name, "E");
+}
+
+}  // namespace
+}  // namespace clrscope::nettrace

@@ -1,0 +1,223 @@
+#include "nettrace/writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nettrace/convert.h"
+#include "nettrace/framing.h"
+#include "nettrace/test_support.h"
+
+namespace clrscope::nettrace {
+namespace {
+
+WriteBytes append_to(std::string& out) {
+  return [&out](Bytes bytes) -> Result<> {
+    out += as_text(bytes);
+    return {};
+  };
+}
+
+std::string converted(std::string_view trace, std::function<bool(const Event&)> keep = {}) {
+  std::string out;
+  Converter converter{append_to(out), std::move(keep)};
+  EXPECT_TRUE(converter.feed(as_bytes(trace)));
+  EXPECT_TRUE(converter.finish());
+  return out;
+}
+
+class ConvertedTrace : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(NettraceWriter, ConvertedTrace,
+                         ::testing::Values("net8-v4.nettrace", "net9-v4.nettrace",
+                                           "net10-v4.nettrace", "net10-v3.netperf",
+                                           "net10-loss.nettrace.zst"));
+
+TEST_P(ConvertedTrace, HoldsWhatTheOriginalDid) {
+  const auto original = trace_file(GetParam());
+  const auto once = converted(original);
+  EXPECT_EQ(describe(once), describe(original));
+  EXPECT_EQ(describe(converted(once)), describe(original)) << "converted twice";
+}
+
+class NettraceWriter : public ::testing::Test {
+ protected:
+  NettraceWriter() {
+    info_.ticks_per_second = 1'000'000'000;
+    info_.process = ProcessId{1};
+    type_.provider = "P";
+    type_.id = 1;
+    writer_.emplace(info_, append_to(out_));
+    source_ = writer_->add_source(Writer::Numbering::kFromFirstSeen);
+  }
+
+  Event event(std::int64_t ticks, std::uint32_t sequence, std::uint64_t capture = 9) {
+    return {.type = &type_,
+            .ticks = ticks,
+            .thread = ThreadId{70},
+            .capture_thread = capture,
+            .process = ProcessId{1},
+            .sequence = sequence};
+  }
+
+  void read(const OnBatch& on_batch) {
+    EXPECT_TRUE(writer_->finish());
+    const auto done = read_all(reader_, out_, on_batch);
+    ASSERT_TRUE(done) << done.error().what;
+    EXPECT_EQ(reader_.summary().damaged, 0U);
+    EXPECT_TRUE(reader_.summary().ended);
+  }
+
+  TraceInfo info_;
+  EventType type_;
+  std::string out_;
+  std::optional<Writer> writer_;
+  SourceId source_{};
+  Reader reader_;
+};
+
+TEST_F(NettraceWriter, PutsTheEventsOfACaptureThreadInOrderOfTime) {
+  for (const auto ticks : {50, 10, 30}) ASSERT_TRUE(writer_->write(source_, event(ticks, 1)));
+  std::vector<std::int64_t> ticks;
+  read([&](const Batch& batch) {
+    for (const auto& e : batch.events) ticks.push_back(e.ticks);
+  });
+  EXPECT_THAT(ticks, ::testing::ElementsAre(10, 30, 50));
+  EXPECT_EQ(reader_.summary().lost, 0U);
+}
+
+TEST_F(NettraceWriter, KeepsGapsApartForEachSource) {
+  const auto other = writer_->add_source(Writer::Numbering::kFromFirstSeen);
+  ASSERT_TRUE(writer_->write(source_, event(10, 100)));
+  ASSERT_TRUE(writer_->write(other, event(11, 5)));
+  ASSERT_TRUE(writer_->write(source_, event(12, 103)));
+  ASSERT_TRUE(writer_->write(other, event(13, 6)));
+  writer_->checkpoint(other, 9, 10);
+  read([](const Batch&) {});
+  EXPECT_EQ(reader_.summary().lost, 2U + 4U);
+  EXPECT_EQ(writer_->summary().lost, 6U);
+}
+
+TEST_F(NettraceWriter, DoesNotCountWhatWasLeftOutOnPurpose) {
+  ASSERT_TRUE(writer_->write(source_, event(10, 1)));
+  writer_->skip(source_, event(11, 2));
+  writer_->skip(source_, event(12, 5));
+  ASSERT_TRUE(writer_->write(source_, event(13, 6)));
+  read([](const Batch&) {});
+  EXPECT_EQ(reader_.summary().lost, 2U);
+}
+
+TEST_F(NettraceWriter, DeclaresEveryThreadAndThreadZero) {
+  writer_->name_thread(ProcessId{1}, ThreadId{70}, "worker");
+  ASSERT_TRUE(writer_->write(source_, event(10, 1)));
+  read([](const Batch&) {});
+  std::map<std::uint64_t, std::string> names;
+  for (const auto& thread : reader_.threads()) names[thread.index] = thread.name;
+  EXPECT_TRUE(names.contains(0));
+  EXPECT_THAT(names, ::testing::Contains(::testing::Pair(::testing::_, "worker")));
+}
+
+TEST_F(NettraceWriter, KeepsActivitiesAndLabels) {
+  const Guid activity{{1, 2, 3}};
+  const Guid related{{4, 5, 6}};
+  EventLabels labels;
+  labels.trace_id = Guid{{7}};
+  labels.span_id = 8;
+  labels.level = 2;
+  labels.texts = {{"route", "/pay"}};
+  labels.numbers = {{"retry", -3}};
+  auto with = event(10, 1);
+  with.activity = &activity;
+  with.related = &related;
+  with.labels = &labels;
+  ASSERT_TRUE(writer_->write(source_, with));
+  ASSERT_TRUE(writer_->write(source_, event(11, 2)));
+  int seen = 0;
+  read([&](const Batch& batch) {
+    for (const auto& e : batch.events) {
+      if (++seen == 2) {
+        EXPECT_EQ(e.activity, nullptr);
+        EXPECT_EQ(e.labels, nullptr);
+        continue;
+      }
+      ASSERT_NE(e.activity, nullptr);
+      ASSERT_NE(e.related, nullptr);
+      ASSERT_NE(e.labels, nullptr);
+      EXPECT_EQ(*e.activity, activity);
+      EXPECT_EQ(*e.related, related);
+      EXPECT_EQ(e.labels->trace_id, labels.trace_id);
+      EXPECT_EQ(e.labels->span_id, 8U);
+      EXPECT_EQ(e.labels->level, 2);
+      EXPECT_EQ(e.labels->texts, labels.texts);
+      EXPECT_EQ(e.labels->numbers, labels.numbers);
+    }
+  });
+  EXPECT_EQ(seen, 2);
+}
+
+TEST_F(NettraceWriter, WritesBlocksBelowTheLimitWhateverComes) {
+  std::vector<std::uint8_t> payload(100'000, 1);
+  std::vector<std::uint64_t> frames(100);
+  for (std::uint32_t i = 1; i <= 500; ++i) {
+    auto e = event(i, i);
+    e.payload = payload;
+    frames[0] = i;
+    const StackView stack{{reinterpret_cast<const std::uint8_t*>(frames.data()), frames.size() * 8},
+                          8};
+    ASSERT_TRUE(writer_->write(source_, e, stack));
+  }
+  std::uint64_t depth = 0;
+  read([&](const Batch& batch) {
+    for (const auto& e : batch.events) depth += reader_.stack(e.stack).size();
+  });
+  EXPECT_EQ(depth, 500U * 100U);
+  std::size_t blocks = 0;
+  for (auto rest = as_bytes(out_).subspan(20); !rest.empty(); ++blocks) {
+    const auto frame = next_v6_block(rest);
+    ASSERT_EQ(frame.status, Frame::Status::kBlock);
+    EXPECT_LT(frame.size, 4U << 20);
+    rest = rest.subspan(frame.size);
+  }
+  EXPECT_GT(blocks, 50U);
+}
+
+TEST_F(NettraceWriter, RefusesAnEventThatNoBlockCanHold) {
+  std::vector<std::uint8_t> payload(9 << 20);
+  auto e = event(1, 1);
+  e.payload = payload;
+  EXPECT_FALSE(writer_->write(source_, e));
+}
+
+TEST(NettraceConverter, KeepsOnlyWhatIsWanted) {
+  const auto original = trace_file("net10-v4.nettrace");
+  const auto few = converted(original, [](const Event& e) { return e.type->id == 202; });
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, few, [](const Batch&) {}));
+  EXPECT_EQ(reader.summary().events, 41U);
+  EXPECT_EQ(reader.summary().lost, 0U);
+}
+
+TEST(NettraceConverter, ReadsPastADamagedBlockOfVersion6) {
+  V4Builder builder;
+  builder.declare(1);
+  for (std::uint32_t i = 1; i <= 5; ++i)
+    builder.event(7, i, 1000 + i).sequence_point(1000 + i, {{7, i}});
+  const auto trace = converted(builder.end());
+  // Damage the size of the second event block.
+  std::vector<std::size_t> event_blocks;
+  for (std::size_t at = 20; at < trace.size();) {
+    const auto frame = next_v6_block(as_bytes(trace).subspan(at));
+    if (frame.kind == BlockKind::kEvent) event_blocks.push_back(at);
+    at += frame.size;
+  }
+  ASSERT_EQ(event_blocks.size(), 5U);
+  auto damaged = trace;
+  damaged[event_blocks[1] + 3] = '\xee';
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, damaged, [](const Batch&) {}));
+  EXPECT_EQ(reader.summary().events, 4U);
+  EXPECT_GE(reader.summary().damaged, 1U);
+  EXPECT_EQ(reader.summary().lost, 1U);
+}
+
+}  // namespace
+}  // namespace clrscope::nettrace
