@@ -235,6 +235,8 @@ Result<> Reader::Impl::finish_tail(const OnBatch& on_batch) {
   if (summary.bytes == 0)
     return fail(Errc::kCorrupt, "the trace is empty")
         .hint("the recording wrote nothing: was it stopped before it began?");
+  // The search for a block waits for a good piece of input: there will be none.
+  if (scanning_) drop_pending(TRY(process(pending(), false, on_batch)));
   while (has_info && !pending().empty() && !scanning_) {
     // Either the trace ends here, or a damaged size reaches past its end: then there are blocks in
     // it.

@@ -91,6 +91,18 @@ TEST(NettraceReader, SkipsADamagedBlockAndReadsTheNext) {
   EXPECT_TRUE(reader.summary().ended);
 }
 
+TEST(NettraceReader, FindsTheBlockAfterADamagedOneInPiecesToo) {
+  V4Builder builder;
+  builder.declare(1).event(7, 1, 5000);
+  const auto damaged_at = builder.size();
+  auto trace = builder.event(7, 2, 6000).event(7, 3, 7000).end();
+  trace[damaged_at + 26] = '\x7f';
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, kIgnore, 10));
+  EXPECT_EQ(reader.summary().events, 2U);
+  EXPECT_TRUE(reader.summary().ended);
+}
+
 TEST(NettraceReader, ReadsTheEventsBeforeADamagedRow) {
   ByteWriter rows;
   for (int i = 0; i < 3; ++i) {
