@@ -1,0 +1,140 @@
+#include "analyze/collections.h"
+
+#include <algorithm>
+
+namespace clrscope::analyze {
+
+using nettrace::Known;
+
+namespace {
+
+constexpr std::uint32_t kSuspendForGc = 1;
+constexpr std::uint32_t kSuspendForGcPrep = 6;
+
+}  // namespace
+
+void Collections::on_event(const Event& event, Known known, std::uint32_t pointer_size) {
+  Note note{event.time, event.process, event.thread, known};
+  switch (known) {
+    case Known::kGcStart: {
+      const auto gc = nettrace::read_as<nettrace::GcStart>(event, pointer_size);
+      if (!gc) return;
+      note.a = gc->number, note.b = gc->generation, note.c = gc->reason, note.d = gc->type;
+      break;
+    }
+    case Known::kGcEnd: {
+      const auto gc = nettrace::read_as<nettrace::GcEnd>(event, pointer_size);
+      if (!gc) return;
+      note.a = gc->number;
+      break;
+    }
+    case Known::kGcSuspendBegin: {
+      const auto suspend = nettrace::read_as<nettrace::GcSuspend>(event, pointer_size);
+      if (!suspend) return;
+      note.a = suspend->reason;
+      break;
+    }
+    case Known::kGcHeapStats: {
+      const auto heap = nettrace::read_as<nettrace::GcHeapStats>(event, pointer_size);
+      if (!heap) return;
+      note.heap = static_cast<std::uint32_t>(heaps_.size());
+      heaps_.push_back(*heap);
+      break;
+    }
+    case Known::kGcRestartEnd:
+      break;
+    default:
+      return;
+  }
+  notes_.push_back(note);
+}
+
+void Collections::end_of_trace(const nettrace::Reader& reader) {
+  TraceTime from{};
+  if (const auto* info = reader.info()) from = info->time_of(info->sync_ticks);
+  // Stable: events of one thread at one time stay in their order.
+  std::stable_sort(notes_.begin(), notes_.end(), [](const Note& a, const Note& b) {
+    return a.process != b.process ? a.process < b.process : a.time < b.time;
+  });
+  for (auto begin = notes_.begin(); begin != notes_.end();) {
+    const auto end = std::find_if(begin, notes_.end(),
+                                  [&](const Note& n) { return n.process != begin->process; });
+    replay(begin, end, from);
+    begin = end;
+  }
+  notes_.clear();
+  heaps_.clear();
+}
+
+// The events of one process in the order of time.
+void Collections::replay(std::vector<Note>::iterator begin, std::vector<Note>::iterator end,
+                         TraceTime from) {
+  const auto first = all_.size();
+  std::vector<Suspension> open;
+  std::optional<std::size_t> last_ended;
+  for (auto note = begin; note != end; ++note) {
+    switch (note->known) {
+      case Known::kGcSuspendBegin:
+        std::erase_if(open, [&](const auto& one) { return one.thread == note->thread; });
+        open.push_back(
+            {note->thread, note->time, note->a == kSuspendForGc || note->a == kSuspendForGcPrep});
+        break;
+      case Known::kGcStart: {
+        all_.push_back({.process = note->process,
+                        .number = note->a,
+                        .generation = note->b,
+                        .reason = note->c,
+                        .type = note->d,
+                        .start = note->time - from});
+        const auto in = std::find_if(open.rbegin(), open.rend(),
+                                     [](const auto& one) { return one.for_collection; });
+        if (in != open.rend()) in->started.push_back({all_.size() - 1, note->time});
+        break;
+      }
+      case Known::kGcEnd:
+        for (auto i = all_.size(); i-- > first;) {
+          if (all_[i].number != note->a || all_[i].duration) continue;
+          all_[i].duration = note->time - from - all_[i].start;
+          last_ended = i;
+          break;
+        }
+        break;
+      case Known::kGcHeapStats:
+        if (last_ended && !all_[*last_ended].heap_after)
+          all_[*last_ended].heap_after = heaps_[note->heap];
+        break;
+      case Known::kGcRestartEnd:
+        restart(open, *note, first);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void Collections::restart(std::vector<Suspension>& open, const Note& note, std::size_t first) {
+  auto at = std::find_if(open.begin(), open.end(),
+                         [&](const auto& one) { return one.thread == note.thread; });
+  // A background collection's own thread ends the pause that another began.
+  if (at == open.end())
+    at = std::find_if(open.begin(), open.end(), [](const auto& one) { return one.for_collection; });
+  if (at == open.end()) return;
+  const auto suspension = std::move(*at);
+  open.erase(at);
+  if (!suspension.for_collection) return;
+  paused_ += note.time - suspension.begin;
+  const auto add = [&](std::size_t owner, TraceTime from, TraceTime to) {
+    all_[owner].pause = all_[owner].pause.value_or(std::chrono::nanoseconds{0}) + (to - from);
+  };
+  // Several in one pause, such as a background collection that begins with one of generation 1:
+  // each has its part, up to the start of the next.
+  const auto& started = suspension.started;
+  for (std::size_t i = 0; i < started.size(); ++i)
+    add(started[i].owner, i == 0 ? suspension.begin : started[i].time,
+        i + 1 < started.size() ? started[i + 1].time : note.time);
+  if (!started.empty()) return;
+  for (auto i = all_.size(); i-- > first;)
+    if (all_[i].background() && !all_[i].duration) return add(i, suspension.begin, note.time);
+}
+
+}  // namespace clrscope::analyze

@@ -1,0 +1,69 @@
+// Garbage collections and the pauses they caused.
+//
+// A pause lasts from the suspension's beginning to the restart's end on the same thread; the
+// runtime suspends itself for other reasons too (its sampler does), and those do not count. A
+// background collection's first pause is ended by another thread, and it has a second one with no
+// start of its own.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "analyze/sites.h"
+#include "model/event.h"
+
+namespace clrscope::analyze {
+
+struct Collection {
+  ProcessId process{};
+  std::uint32_t number = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t reason = 0;                            // "GCReason"
+  std::uint32_t type = 0;                              // "GCType"
+  std::chrono::nanoseconds start{};                    // since the trace's beginning
+  std::optional<std::chrono::nanoseconds> duration{};  // unknown when its end is not in the trace
+  std::optional<std::chrono::nanoseconds> pause{};     // all of its pauses; unknown likewise
+  std::optional<nettrace::GcHeapStats> heap_after{};
+
+  bool background() const { return type == 1; }
+};
+
+class Collections {
+ public:
+  // Other events cost one comparison.
+  void on_event(const Event& event, nettrace::Known known, std::uint32_t pointer_size);
+  void end_of_trace(const nettrace::Reader& reader);
+
+  const std::vector<Collection>& all() const { return all_; }  // by start
+  std::chrono::nanoseconds paused() const { return paused_; }
+
+ private:
+  struct Note {
+    TraceTime time;
+    ProcessId process;
+    ThreadId thread;
+    nettrace::Known known;
+    std::uint32_t a = 0, b = 0, c = 0, d = 0;  // start: number, generation, reason, type
+    std::uint32_t heap = 0;                    // index into heaps_
+  };
+  struct Started {
+    std::size_t owner;  // index into all_
+    TraceTime time;
+  };
+  struct Suspension {
+    ThreadId thread;
+    TraceTime begin;
+    bool for_collection;
+    std::vector<Started> started{};  // in it
+  };
+  void replay(std::vector<Note>::iterator begin, std::vector<Note>::iterator end, TraceTime from);
+  void restart(std::vector<Suspension>& open, const Note& note, std::size_t first);
+
+  std::vector<Note> notes_;  // of the trace being read: in file order, sorted at its end
+  std::vector<nettrace::GcHeapStats> heaps_;
+  std::vector<Collection> all_;
+  std::chrono::nanoseconds paused_{};
+};
+
+}  // namespace clrscope::analyze

@@ -1,0 +1,57 @@
+// Where in the code an event happened: what the reports on exceptions, locks and allocations share.
+//
+// Events are counted by stack while they are read; a stack gets its site when the trace is read to
+// its end, since the names come last.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/stacks.h"
+#include "analyze/symbolizer.h"
+#include "nettrace/payload_events.h"
+
+namespace clrscope::analyze {
+
+// known_event() asked once for each type of one reader.
+class KnownEvents {
+ public:
+  nettrace::Known of(const EventType& type) {
+    if (type.index < asked_.size() && asked_[type.index]) return known_[type.index];
+    return learn(type);
+  }
+  void forget() { known_.clear(), asked_.clear(); }
+
+ private:
+  nettrace::Known learn(const EventType& type);
+
+  std::vector<nettrace::Known> known_;
+  std::vector<bool> asked_;
+};
+
+class Sites {
+ public:
+  explicit Sites(FrameTable& frames) : frames_(frames), symbols_(frames) {}
+
+  StackId stack_of(const nettrace::Reader& reader, const Event& event) {
+    return stacks_.intern(reader, event);
+  }
+  void on_other(const Event& event) { symbols_.on_event(event, providers_.of(*event.type)); }
+  void on_batch_end(const nettrace::Batch& batch) { stacks_.on_batch_end(batch); }
+
+  // The first frame of the application; where there is none, the first that has a name.
+  FrameId site(StackId stack);
+
+ private:
+  FrameTable& frames_;
+  Providers providers_;
+  Stacks stacks_;
+  Symbolizer symbols_;
+  std::vector<FrameId> scratch_;
+};
+
+// "Induced" for value 1 of "GCReason"; the number when it has no name.
+std::string value_name(std::string_view enumeration, std::uint64_t value);
+
+}  // namespace clrscope::analyze
