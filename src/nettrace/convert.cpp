@@ -1,5 +1,7 @@
 #include "nettrace/convert.h"
 
+#include <algorithm>
+
 namespace clrscope::nettrace {
 
 Converter::Converter(WriteBytes write, std::function<bool(const Event&)> keep)
@@ -7,11 +9,32 @@ Converter::Converter(WriteBytes write, std::function<bool(const Event&)> keep)
       keep_(std::move(keep)),
       on_batch_([this](const Batch& batch) { this->on_batch(batch); }) {}
 
+// Its sequence numbers are its own: a source beside the one we convert.
+Result<> Converter::write_included() {
+  if (included_.empty()) return {};
+  Reader other;
+  const auto source = writer_->add_source(Writer::Numbering::kFromFirstSeen);
+  std::optional<Error> failed;
+  const auto write = [&](const Batch& batch) {
+    for (Event event : batch.events) {
+      if (failed) return;
+      event.ticks = std::max(event.ticks, newest_);
+      if (auto written = writer_->write(source, event, other.stack(event.stack)); !written)
+        failed = written.error();
+    }
+  };
+  TRY(other.feed(included_, write));
+  TRY(other.finish(write));
+  if (failed) return fail(*failed);
+  return {};
+}
+
 Result<> Converter::feed(Bytes chunk) { return checked(reader_.feed(chunk, on_batch_)); }
 
 Result<> Converter::finish() {
   TRY(checked(reader_.finish(on_batch_)));
   if (!ensure_writer()) return fail(Errc::kCorrupt, "the trace has no header");
+  TRY(write_included());
   checkpoint_all();
   return writer_->finish();
 }
@@ -36,6 +59,7 @@ void Converter::on_batch(const Batch& batch) {
   if (error_ || !ensure_writer()) return;
   name_threads();
   for (const auto& event : batch.events) {
+    newest_ = std::max(newest_, event.ticks);
     if (keep_ && !keep_(event)) {
       writer_->skip(source_, event);
       continue;

@@ -16,6 +16,10 @@ class Converter {
   // keep: only these events go into the output; what it leaves out does not count as lost.
   explicit Converter(WriteBytes write, std::function<bool(const Event&)> keep = {});
 
+  // The events of another trace of the same clock follow at the end, as if they had happened then:
+  // that is where readers look for a rundown. `trace` must live until finish().
+  void include(Bytes trace) { included_ = trace; }
+
   Result<> feed(Bytes chunk);
   Result<> finish();
 
@@ -24,6 +28,7 @@ class Converter {
 
  private:
   void on_batch(const Batch& batch);
+  Result<> write_included();
   void checkpoint_all();
   void name_threads();
   bool ensure_writer();  // false when the trace's header is not read yet
@@ -36,6 +41,8 @@ class Converter {
   WriteBytes write_;
   std::function<bool(const Event&)> keep_;
   OnBatch on_batch_;
+  Bytes included_{};            // empty when there is none
+  std::int64_t newest_ = 0;     // ticks of the latest event
   std::optional<Error> error_;  // of writing
 };
 

@@ -8,8 +8,6 @@
 namespace clrscope::nettrace {
 namespace {
 
-constexpr std::uint8_t kNullTag = 1;
-constexpr std::uint8_t kEndObjectTag = 6;
 constexpr std::size_t kTraceSize = 48;
 
 constexpr std::uint8_t begin_tag(bool netperf) { return netperf ? 4 : 5; }
@@ -97,6 +95,7 @@ Frame next_object(Bytes in, std::uint64_t offset, bool netperf) {
   }
   frame.kind = header.kind;
   frame.version = header.version;
+  frame.header_size = header.size;
   if (header.kind == BlockKind::kTrace) {
     frame.content_begin = header.size;
     frame.content_size = kTraceSize;

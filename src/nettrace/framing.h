@@ -23,6 +23,10 @@ enum class BlockKind : std::uint8_t {
   kLabelList = 8,
 };
 
+// Tags of V3 to V5.
+constexpr std::uint8_t kNullTag = 1;  // also ends the trace
+constexpr std::uint8_t kEndObjectTag = 6;
+
 constexpr std::size_t kMaxBlock = 16 << 20;  // V6 cannot say more; runtimes write 100 KB
 
 struct Frame {
@@ -30,6 +34,7 @@ struct Frame {
   Status status = Status::kNeedMore;
   BlockKind kind = BlockKind::kEnd;
   std::uint32_t version = 0;      // of a V3 to V5 object
+  std::size_t header_size = 0;    // of a V3 to V5 object: its tags and name
   std::size_t content_begin = 0;  // from the frame's start
   std::size_t content_size = 0;   // also of a block that is not all there; 0 when not known
   std::size_t size = 0;           // of the whole frame, or how much of a damaged one to step over

@@ -15,7 +15,7 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "ipc/commands.h"
-#include "ops/record.h"
+#include "ops/output.h"
 
 namespace clrscope::ops {
 namespace {

@@ -1,56 +1,28 @@
 #include "ops/record.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/io.h"
 #include "base/text.h"
+#include "collect/eventpipe/early_names.h"
+#include "collect/eventpipe/flight_ring.h"
+#include "collect/eventpipe/rewrite.h"
+#include "ops/output.h"
 
 namespace clrscope::ops {
 namespace {
 
+using collect::Ending;
+
 constexpr std::chrono::seconds kWaitForRuntime{60};
-
-std::string local_time_stamp() {
-  const auto now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y%m%d_%H%M%S", &local);
-  return text;
-}
-
-// A process may be named anything; a file may not.
-std::string file_safe(std::string name) {
-  for (auto& c : name)
-    if (c == '/' || c == '\0' || static_cast<unsigned char>(c) < 0x20) c = '_';
-  return name.empty() ? "trace" : name;
-}
-
-bool is_folder(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-Result<UniqueFd> open_output(const std::string& path) {
-  if (path == "-") {
-    if (::isatty(STDOUT_FILENO))
-      return fail(Errc::kUsage, "a trace is not for a terminal")
-          .hint("-o FILE, or send stdout to a file or a pipe");
-    return UniqueFd{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)};
-  }
-  UniqueFd fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
-  if (!fd)
-    return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
-        .hint("-o FILE chooses another place");
-  return fd;
-}
+constexpr std::chrono::seconds kStartUp{2};   // a started command has few methods before
+constexpr std::uint64_t kMethodNames = 0x30;  // JIT and NGEN, of a rundown
+constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
 
 ipc::SessionConfig session_config(const RecordWish& wish, const Wish& providers) {
   ipc::SessionConfig config{.buffer_mb = wish.buffer_mb,
@@ -60,11 +32,7 @@ ipc::SessionConfig session_config(const RecordWish& wish, const Wish& providers)
   return config;
 }
 
-std::uint64_t count_samples(const nettrace::Batch& batch) {
-  static constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      batch.events, [](const Event& event) { return event.type->provider == kSampler; }));
-}
+bool is_sample(const Event& event) { return event.type->provider == kSampler; }
 
 Result<> resume(Target& target) {
   if (target.child) return target.child->resume(*target.endpoint);
@@ -87,59 +55,137 @@ void add_own_cost(RecordSummary& summary) {
             parse_number(trim(line.substr(6, line.size() - 6 - 3))).value_or(0) * 1024;
 }
 
-}  // namespace
-
-std::string expand_output(const std::string& wanted, const Process& process,
-                          const std::string& extension) {
-  const auto standard =
-      fmt::format("{}_{}{}", file_safe(process.name), local_time_stamp(), extension);
-  if (wanted.empty()) return standard;
-  if (is_folder(wanted)) return fmt::format("{}/{}", wanted, standard);
-  std::string path;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const char next = wanted[i] == '%' && i + 1 < wanted.size() ? wanted[i + 1] : '\0';
-    if (next == 'p')
-      path += fmt::format("{}", process.pid), ++i;
-    else if (next == 'n')
-      path += file_safe(process.name), ++i;
-    else if (next == 't')
-      path += local_time_stamp(), ++i;
-    else
-      path += wanted[i];
-  }
-  return path;
+bool is_regular_file(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher) {
-  const auto providers = TRY(parse_wish(wish.providers));
-  const int stop_fd = wish.stop_fds.empty() ? -1 : wish.stop_fds[0];
-  auto target = TRY(find_target(wish.target, kWaitForRuntime, stop_fd));
+// Names from the end of a recording are missing when the target was gone by then.
+bool ended_without_names(const collect::StreamOutcome& outcome) {
+  return outcome.ending == Ending::kTargetDied || outcome.ending == Ending::kNoAnswer;
+}
 
-  RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"),
-                        .process = target.process,
-                        .outcome = {}};
-  auto output = TRY(open_output(summary.file));
+Result<> take_rewritten(RecordSummary& summary, const Result<collect::RewriteSummary>& rewritten,
+                        std::string why) {
+  if (!rewritten) return fail(rewritten.error());
+  summary.bytes = rewritten->bytes;
+  summary.events = rewritten->events;
+  summary.lost = rewritten->lost;
+  summary.samples = rewritten->samples;
+  summary.rewritten = std::move(why);
+  return {};
+}
+
+// The recording as it will be kept: the runtime's bytes, or made anew from them.
+class Keeper {
+ public:
+  Keeper(const RecordWish& wish, const std::string& file, int output)
+      : file_(file), output_(output), last_(wish.last) {
+    if (last_) ring_.emplace(folder_of(file), *last_);
+  }
+
+  Result<> write(Bytes blocks) { return ring_ ? ring_->add(blocks) : write_all(output_, blocks); }
+  void on_stop() {
+    stopped_ = TraceClock::now();
+    if (ring_) ring_->freeze();
+  }
+
+  Result<> finish(RecordSummary& summary, collect::EarlyNames* early) {
+    const auto& outcome = summary.outcome;
+    const bool unnamed = ended_without_names(outcome);
+    const auto names = early && unnamed ? early->take() : Bytes{};
+    if (ring_) {
+      const auto newest = stopped_ ? *stopped_ : TraceClock::now();
+      return take_rewritten(
+          summary,
+          collect::rewrite_to(output_,
+                              {.feed = [&](const auto& take) { return ring_->replay(take); },
+                               .early_names = names,
+                               .oldest = newest - *last_}),
+          fmt::format("only the last {} are kept", format_duration(*last_)));
+    }
+    summary.bytes = outcome.bytes;
+    summary.events = outcome.summary.events;
+    summary.lost = outcome.summary.lost;
+    if (names.empty() || !is_regular_file(output_)) return {};
+    return take_rewritten(summary, collect::rewrite_file(file_, names),
+                          "method names taken early were added");
+  }
+
+ private:
+  std::string file_;
+  int output_;
+  std::optional<std::chrono::nanoseconds> last_;
+  std::optional<collect::FlightRing> ring_;
+  std::optional<TraceTime> stopped_;
+};
+
+// A file that stayed empty because nothing could be recorded is not left behind.
+void remove_if_empty(const std::string& path, int output) {
+  struct stat status {};
+  if (path != "-" && ::fstat(output, &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_size == 0)
+    ::unlink(path.c_str());
+}
+
+Result<RecordSummary> record_target(const RecordWish& wish, const Wish& providers, Target& target,
+                                    RecordSummary summary, int output,
+                                    const RecordWatcher& watcher) {
   auto session = TRY(ipc::start_tracing(*target.endpoint, session_config(wish, providers)));
   if (wish.resume) TRY(resume(target));
   if (watcher.on_start) watcher.on_start(target.process, providers);
+
+  std::optional<collect::EarlyNames> early;
+  if (wish.rundown && (providers.rundown_keyword & kMethodNames) != 0)
+    early.emplace(*target.endpoint, folder_of(summary.file),
+                  target.suspended ? kStartUp : std::chrono::seconds{0});
+  std::optional<collect::StoppingEvent> stopping;
+  if (wish.stopping_event) stopping.emplace(*wish.stopping_event);
+  Keeper keeper{wish, summary.file, output};
 
   summary.outcome = TRY(collect::record_stream({
       .runtime = *target.endpoint,
       .session = std::move(session),
       .pid = target.process.pid,
-      .output = output.get(),
+      .write = [&](Bytes blocks) { return keeper.write(blocks); },
+      .output = wish.last ? -1 : output,
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .stop_fds = wish.stop_fds,
+      .on_stop = [&] { keeper.on_stop(); },
       .on_status = watcher.on_status,
       .on_batch =
-          [&](const nettrace::Batch& batch, const nettrace::Reader&) {
-            summary.samples += count_samples(batch);
-            return false;
+          [&](const nettrace::Batch& batch, const nettrace::Reader& reader) {
+            summary.samples +=
+                static_cast<std::uint64_t>(std::ranges::count_if(batch.events, is_sample));
+            return stopping && stopping->found_in(batch, reader);
           },
   }));
-  summary.child = std::move(target.child);
-  add_own_cost(summary);
+  TRY(keeper.finish(summary, early ? &*early : nullptr));
   return summary;
+}
+
+}  // namespace
+
+Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher) {
+  const auto providers = TRY(parse_wish(wish.providers));
+  if (wish.last && wish.max_size)
+    return fail(Errc::kUsage, "--last and --max-size together")
+        .hint("--last bounds the file already");
+  const int stop_fd = wish.stop_fds.empty() ? -1 : wish.stop_fds[0];
+  auto target = TRY(find_target(wish.target, kWaitForRuntime, stop_fd));
+  RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"),
+                        .process = target.process,
+                        .outcome = {}};
+  const auto path = summary.file;
+  const auto output = TRY(open_output(path));
+  auto recorded = record_target(wish, providers, target, std::move(summary), output.get(), watcher);
+  if (!recorded) {
+    remove_if_empty(path, output.get());
+    return recorded;
+  }
+  recorded->child = std::move(target.child);
+  add_own_cost(*recorded);
+  return recorded;
 }
 
 }  // namespace clrscope::ops

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
 #include "ops/target.h"
 #include "ops/wish.h"
@@ -21,6 +22,8 @@ struct RecordWish {
   std::string output{};  // empty: a name made from the application and the time; "-": stdout
   std::optional<std::chrono::nanoseconds> duration{};
   std::optional<std::uint64_t> max_size{};
+  std::optional<std::chrono::nanoseconds> last{};  // keep only this much of the end
+  std::optional<collect::StoppingEventWish> stopping_event{};
   std::uint32_t buffer_mb = 256;
   bool rundown = true;
   bool resume = true;
@@ -36,16 +39,16 @@ struct RecordSummary {
   std::string file;
   Process process;
   collect::StreamOutcome outcome;
+  std::uint64_t bytes = 0;   // of the file
+  std::uint64_t events = 0;  // in the file
+  std::uint64_t lost = 0;
   std::uint64_t samples = 0;
+  std::string rewritten{};         // why the file is not the runtime's own bytes; empty: it is
   std::uint64_t cpu_ms = 0;        // ours, all of this command
   std::uint64_t rss_bytes = 0;     // our peak
   std::unique_ptr<Child> child{};  // still running, or ended; the caller decides
 };
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);
-
-// "%p" pid, "%n" name, "%t" time; a folder gets the default name inside it.
-std::string expand_output(const std::string& wanted, const Process& process,
-                          const std::string& extension);
 
 }  // namespace clrscope::ops

@@ -29,6 +29,18 @@ constexpr Option kCollect[] = {
     {.name = "--max-size",
      .value = "SIZE",
      .help = "stop when the file is this large: 500MB (names still follow)"},
+    {.name = "--last",
+     .value = "TIME",
+     .help = "flight recorder: keep only the last 60s, say, until it is stopped"},
+    {.name = "--stopping-event-provider-name",
+     .value = "NAME",
+     .help = "stop at an event of this provider"},
+    {.name = "--stopping-event-event-name",
+     .value = "NAME",
+     .help = "of this name, such as GC/Start"},
+    {.name = "--stopping-event-payload-filter",
+     .value = "LIST",
+     .help = "with field:value,field:value in its payload"},
     {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
     {.name = "--providers", .value = "LIST", .help = "Name[:keywords[:level[:key=value;…]]],…"},
     {.name = "--clrevents",
@@ -46,6 +58,20 @@ constexpr Option kCollect[] = {
      .help = "show what the started command prints (it is shown anyway)"},
 };
 
+Result<std::optional<collect::StoppingEventWish>> stopping_event(const Args& args) {
+  const auto provider = args.text("--stopping-event-provider-name");
+  const auto event = args.text("--stopping-event-event-name");
+  const auto filter = args.text("--stopping-event-payload-filter");
+  if ((event || filter) && !provider)
+    return fail(Errc::kUsage, "a stopping event needs --stopping-event-provider-name");
+  if (filter && !event)
+    return fail(Errc::kUsage, "--stopping-event-payload-filter needs --stopping-event-event-name");
+  if (!provider) return std::nullopt;
+  collect::StoppingEventWish wish{.provider = *provider, .event = event};
+  if (filter) wish.fields = TRY(collect::parse_payload_filter(*filter));
+  return wish;
+}
+
 Result<ops::RecordWish> record_wish(const Args& args) {
   ops::RecordWish wish{.target = TRY(target_wish(args))};
   wish.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
@@ -53,6 +79,8 @@ Result<ops::RecordWish> record_wish(const Args& args) {
   wish.output = args.text("--output").value_or("");
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));
+  wish.last = TRY(args.duration("--last"));
+  wish.stopping_event = TRY(stopping_event(args));
   wish.buffer_mb =
       static_cast<std::uint32_t>(TRY(args.number("--buffersize", 1, 65536)).value_or(256));
   wish.rundown = TRY(args.truth("--rundown", true));
@@ -134,10 +162,9 @@ std::string as_json(const ops::RecordSummary& s) {
       .member("name", s.process.name);
   json.member("runtime", s.process.runtime)
       .member("durationMs", std::chrono::duration<double, std::milli>(s.outcome.recorded).count());
-  json.member("events", s.outcome.summary.events)
-      .member("samples", s.samples)
-      .member("lost", s.outcome.summary.lost);
-  json.member("bytes", s.outcome.bytes).member("brokenStacks", 0).member("ending", ending_text(s));
+  json.member("events", s.events).member("samples", s.samples).member("lost", s.lost);
+  json.member("bytes", s.bytes).member("brokenStacks", 0).member("ending", ending_text(s));
+  if (!s.rewritten.empty()) json.member("rewritten", s.rewritten);
   json.key("cost")
       .begin_object()
       .member("cpuMs", s.cpu_ms)
@@ -182,9 +209,9 @@ int explain(const ops::RecordSummary& s, Console& console) {
 }
 
 void sum_up(const ops::RecordSummary& s, Console& console) {
-  console.talk("Wrote {}  {}  {} samples  {} events  lost {}", s.file,
-               format_bytes(s.outcome.bytes), format_count(s.samples),
-               format_count(s.outcome.summary.events), format_count(s.outcome.summary.lost));
+  console.talk("Wrote {}  {}  {} samples  {} events  lost {}", s.file, format_bytes(s.bytes),
+               format_count(s.samples), format_count(s.events), format_count(s.lost));
+  if (!s.rewritten.empty()) console.talk("  rewritten as nettrace version 6: {}", s.rewritten);
   console.talk("  recorded {} · our own {} ms CPU, {}", format_duration(s.outcome.recorded),
                s.cpu_ms, format_bytes(s.rss_bytes));
 }

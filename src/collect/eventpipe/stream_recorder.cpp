@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/io.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "nettrace/framing.h"
 
 namespace clrscope::collect {
 namespace {
@@ -101,7 +101,7 @@ class StreamRecorder {
                            ? pending_.size()
                            : static_cast<std::size_t>(reader_.whole_bytes() - outcome_.bytes);
     if (whole == 0 || ended_) return;
-    if (auto written = write_all(job_.output, Bytes{pending_}.first(whole)); !written) {
+    if (auto written = job_.write(Bytes{pending_}.first(whole)); !written) {
       outcome_.error = std::move(written).error();
       return finish(Ending::kWriteFailed);
     }
@@ -115,6 +115,7 @@ class StreamRecorder {
     if (stopping() || ended_) return;
     outcome_.asked_by = asked_by;
     stop_asked_ = last_byte_ = TraceClock::now();
+    if (job_.on_stop) job_.on_stop();
     stopper_ = std::jthread{[this] {
       const auto stopped = ipc::stop_tracing(job_.runtime, job_.session.id, kGraceWhenStopped);
       if (!stopped) log(LogLevel::kDebug, "stop: {}", stopped.error().what);
@@ -124,10 +125,10 @@ class StreamRecorder {
   // The stream broke off: what a failed write left of a block goes, and the mark that ends a trace
   // comes.
   void close_early() {
-    constexpr std::uint8_t kEndMark = 1;
     const auto end = static_cast<off_t>(outcome_.bytes);
-    if (outcome_.bytes == 0 || ::ftruncate(job_.output, end) != 0) return;  // a pipe stays as it is
-    if (::pwrite(job_.output, &kEndMark, 1, end) == 1) ++outcome_.bytes;
+    if (job_.output < 0 || outcome_.bytes == 0 || ::ftruncate(job_.output, end) != 0)
+      return;  // a pipe stays as it is
+    if (::pwrite(job_.output, &nettrace::kNullTag, 1, end) == 1) ++outcome_.bytes;
   }
 
   bool silent_too_long() const {

@@ -56,10 +56,12 @@ struct StreamOutcome {
 struct StreamJob {
   ipc::Endpoint& runtime;
   ipc::Session session;
-  pid_t pid = 0;  // as we see it; 0 when unknown
-  int output = -1;
+  pid_t pid = 0;                           // as we see it; 0 when unknown
+  std::function<Result<>(Bytes)> write{};  // whole blocks, in order
+  int output = -1;  // behind write(), if there is a file: closed early it gets an end mark
   StreamLimits limits{};
-  std::span<const int> stop_fds{};                       // one of them readable: stop
+  std::span<const int> stop_fds{};  // one of them readable: stop
+  std::function<void()> on_stop{};  // the stop has been asked for; the rundown follows
   std::function<void(const StreamStatus&)> on_status{};  // about five times a second
   std::function<bool(const nettrace::Batch&, const nettrace::Reader&)>
       on_batch{};  // true: stop (a stopping event)

@@ -1,0 +1,60 @@
+#include "collect/eventpipe/rewrite.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "base/fd.h"
+#include "base/io.h"
+#include "nettrace/convert.h"
+
+namespace clrscope::collect {
+namespace {
+
+constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
+
+Result<> feed_file(int file, const std::function<Result<>(Bytes)>& take) {
+  std::vector<std::uint8_t> chunk(1 << 20);
+  for (;;) {
+    const auto got = ::read(file, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(Errc::kSystem, "cannot read the recording again: {}", errno_text());
+    if (got == 0) return {};
+    TRY(take(Bytes{chunk}.first(static_cast<std::size_t>(got))));
+  }
+}
+
+}  // namespace
+
+Result<RewriteSummary> rewrite_to(int output, const Rewrite& rewrite) {
+  std::uint64_t samples = 0;
+  const auto keep = [&](const Event& event) {
+    if (rewrite.oldest && event.time < *rewrite.oldest) return false;
+    if (event.type->provider == kSampler) ++samples;
+    return true;
+  };
+  nettrace::Converter converter{[&](Bytes bytes) { return write_all(output, bytes); }, keep};
+  converter.include(rewrite.early_names);
+  TRY(rewrite.feed([&](Bytes bytes) { return converter.feed(bytes); }));
+  TRY(converter.finish());
+  const auto& written = converter.writer()->summary();
+  return RewriteSummary{written.bytes, written.events, written.lost, samples};
+}
+
+Result<RewriteSummary> rewrite_file(const std::string& path, Bytes early_names) {
+  const auto old_file = TRY(open_for_reading(path));
+  const auto new_path = path + ".new";
+  const UniqueFd new_file{::open(new_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
+  if (!new_file) return fail(errc_of(errno), "cannot write {}: {}", new_path, errno_text());
+  auto done = rewrite_to(new_file.get(),
+                         {.feed = [&](const auto& take) { return feed_file(old_file.get(), take); },
+                          .early_names = early_names});
+  if (done && ::rename(new_path.c_str(), path.c_str()) != 0)
+    done = fail(errc_of(errno), "cannot replace {}: {}", path, errno_text());
+  if (!done) ::unlink(new_path.c_str());
+  return done;
+}
+
+}  // namespace clrscope::collect

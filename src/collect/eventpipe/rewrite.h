@@ -1,0 +1,36 @@
+// A recording made anew as version 6: with method names taken early, or only its last seconds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace clrscope::collect {
+
+struct RewriteSummary {
+  std::uint64_t bytes = 0;
+  std::uint64_t events = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t samples = 0;
+};
+
+// `feed` hands the old trace, piece by piece, to the function it is given.
+using Feed = std::function<Result<>(const std::function<Result<>(Bytes)>&)>;
+
+struct Rewrite {
+  Feed feed;
+  Bytes early_names{};                // a trace; may be empty
+  std::optional<TraceTime> oldest{};  // earlier events are left out
+};
+
+Result<RewriteSummary> rewrite_to(int output, const Rewrite& rewrite);
+
+// The file is replaced when the new one is whole, not before.
+Result<RewriteSummary> rewrite_file(const std::string& path, Bytes early_names);
+
+}  // namespace clrscope::collect

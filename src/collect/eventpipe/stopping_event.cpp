@@ -1,0 +1,55 @@
+#include "collect/eventpipe/stopping_event.h"
+
+#include "base/text.h"
+#include "nettrace/payload_text.h"
+
+namespace clrscope::collect {
+
+Result<std::vector<std::pair<std::string, std::string>>> parse_payload_filter(
+    std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  for (const auto part : split(text, ',')) {
+    const auto colon = part.find(':');
+    if (colon == std::string_view::npos || trim(part.substr(0, colon)).empty())
+      return fail(Errc::kUsage, "'{}' is not a payload filter", text)
+          .hint("field:value,field:value");
+    fields.emplace_back(trim(part.substr(0, colon)), trim(part.substr(colon + 1)));
+  }
+  return fields;
+}
+
+bool StoppingEvent::found_in(const nettrace::Batch& batch, const nettrace::Reader& reader) {
+  if (!plans_ && reader.info()) plans_.emplace(reader.info()->pointer_size);
+  for (const auto& event : batch.events) {
+    if (event.type->index >= types_.size()) types_.resize(event.type->index + 1);
+    auto& matches = types_[event.type->index];
+    if (!matches) matches = type_matches(*event.type);
+    if (*matches && fields_match(event)) return true;
+  }
+  return false;
+}
+
+bool StoppingEvent::type_matches(const EventType& type) {
+  if (!equal_ignoring_case(type.provider, wish_.provider)) return false;
+  if (!wish_.event) return true;
+  const auto& plan = plans_->of(type);
+  const auto is = [&](std::string_view name) {
+    return !name.empty() && equal_ignoring_case(name, *wish_.event);
+  };
+  return is(type.name) || is(plan.event_name()) || (plan.table() && is(plan.table()->symbol));
+}
+
+bool StoppingEvent::fields_match(const Event& event) {
+  const auto& plan = plans_->of(*event.type);
+  for (const auto& [name, wanted] : wish_.fields) {
+    const auto index = plan.find(name);
+    const auto value = index ? nettrace::read_field(plan, *index, event.payload) : std::nullopt;
+    if (!value) return false;
+    std::string text;
+    nettrace::append_text(text, plan, plan.fields()[*index], *value);
+    if (text != wanted) return false;
+  }
+  return true;
+}
+
+}  // namespace clrscope::collect

@@ -1,0 +1,23 @@
+// Where an artifact goes: its name, and the open file.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "model/process.h"
+
+namespace clrscope::ops {
+
+// "%p" pid, "%n" name, "%t" time; a folder gets the default name inside it; empty is the default
+// name here.
+std::string expand_output(const std::string& wanted, const Process& process,
+                          const std::string& extension);
+
+// "-" is stdout, unless that is a terminal.
+Result<UniqueFd> open_output(const std::string& path);
+
+// The folder that a path lies in, for files beside it; that of temporary files for "-".
+std::string folder_of(const std::string& path);
+
+}  // namespace clrscope::ops
