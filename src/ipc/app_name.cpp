@@ -57,8 +57,8 @@ std::string app_name(const std::string& executable, const std::vector<std::strin
   return std::string{host};
 }
 
-std::string runtime_version_of(std::string_view libcoreclr_path) {
-  const auto folder = libcoreclr_path.substr(0, libcoreclr_path.rfind('/'));
+std::string runtime_version_of(std::string_view library_path) {
+  const auto folder = library_path.substr(0, library_path.rfind('/'));
   const auto parent = folder.substr(0, folder.rfind('/'));
   if (file_name(parent) != "Microsoft.NETCore.App") return {};
   return std::string{file_name(folder)};

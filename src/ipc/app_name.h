@@ -13,6 +13,6 @@ std::string app_name(const std::string& executable, const std::vector<std::strin
 
 // "10.0.12" from ".../shared/Microsoft.NETCore.App/10.0.12/libcoreclr.so"; empty for a runtime that
 // lies beside its application.
-std::string runtime_version_of(std::string_view libcoreclr_path);
+std::string runtime_version_of(std::string_view library_path);
 
 }  // namespace clrscope::ipc

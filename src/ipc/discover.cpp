@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "ipc/app_name.h"
+#include "ipc/mapped_file.h"
 #include "ipc/socket_folder.h"
 
 namespace clrscope::ipc {
@@ -47,16 +48,9 @@ Look look_at_threads(pid_t pid) {
   return Look::kNoRuntime;
 }
 
-// Of the libcoreclr.so that is mapped: its path, or nothing when there is none or maps are hidden.
+// Both lie in the folder of the runtime; the second is often mapped first.
 std::optional<std::string> mapped_runtime(pid_t pid) {
-  const auto maps = read_file(fmt::format("/proc/{}/maps", pid));
-  if (!maps) return std::nullopt;
-  constexpr std::string_view kLibrary = "/libcoreclr.so";
-  const auto at = maps->find(kLibrary);
-  if (at == std::string::npos) return std::nullopt;
-  const auto line = maps->rfind('\n', at) + 1;
-  const auto path = maps->find('/', line);
-  return maps->substr(path, at + kLibrary.size() - path);
+  return mapped_file(pid, "libcoreclr.so", "libclrjit.so");
 }
 
 bool switched_off(const Environment& environment, const char* name) {
