@@ -140,6 +140,12 @@ std::optional<FieldSpec> spec_of(const Field& field, unsigned depth) {
   }
 }
 
+void narrow(FieldSpec& spec) {
+  if (spec.wire == Wire::kBool32) spec.wire = Wire::kBool8;
+  if (spec.wire == Wire::kDecimal) spec.wire = Wire::kFloat64;
+  for (auto& child : spec.children) narrow(child);
+}
+
 }  // namespace
 
 FieldSpec array_of(std::string name, FieldSpec element, Counted counted) {
@@ -158,6 +164,10 @@ std::optional<std::vector<FieldSpec>> specs_of(const std::vector<Field>& fields)
     if (!spec) return std::nullopt;
     specs.push_back(std::move(*spec));
   }
+  // EventSource.Write<T> describes one object without a name; its truths are one byte and its
+  // decimals doubles, whatever the description says.
+  if (specs.size() == 1 && specs.front().name.empty() && specs.front().wire == Wire::kObject)
+    narrow(specs.front());
   return specs;
 }
 

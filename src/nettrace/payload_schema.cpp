@@ -118,11 +118,19 @@ class LineReader {
   std::uint32_t pointer_size_;
 };
 
+// As .NET prints TraceEvent's enumeration of opcodes.
 std::string opcode_name(std::uint8_t opcode) {
-  constexpr const char* kNames[] = {"Info",      "Start", "Stop",   "DCStart", "DCStop",
-                                    "Extension", "Reply", "Resume", "Suspend", "Send"};
-  if (opcode < std::size(kNames)) return kNames[opcode];
-  return "Opcode(" + std::to_string(opcode) + ")";
+  constexpr const char* kNames[] = {"Info",
+                                    "Start",
+                                    "Stop",
+                                    "DataCollectionStart",
+                                    "DataCollectionStop",
+                                    "Extension",
+                                    "Reply",
+                                    "Resume",
+                                    "Suspend",
+                                    "Transfer"};
+  return opcode < std::size(kNames) ? kNames[opcode] : std::to_string(opcode);
 }
 
 bool ends_ignoring_case(std::string_view text, std::string_view end) {

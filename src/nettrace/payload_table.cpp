@@ -129,6 +129,10 @@ const TableEvent* EventTable::find(std::string_view provider_name, std::uint32_t
     if (by_number ? event.id != id : event.id_text != name) continue;
     if (best == nullptr || event.version <= version) best = &event;
   }
+  // Self-describing sources number their events as they come.
+  if (best == nullptr && !name.empty())
+    for (const auto& event : found->events)
+      if (event.symbol == name) best = &event;
   return best;
 }
 

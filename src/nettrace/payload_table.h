@@ -56,7 +56,7 @@ class EventTable {
   const TableProvider* provider(std::string_view name) const;
 
   // The version asked for; else the highest below it, since later versions only add at the end;
-  // else the lowest there is. `name` finds events whose ids are not stable.
+  // else the lowest there is. `name` (the trace's) finds events whose ids are not stable.
   const TableEvent* find(std::string_view provider, std::uint32_t id, std::uint32_t version,
                          std::string_view name = {}) const;
   const ValueNames* names(std::string_view name) const;

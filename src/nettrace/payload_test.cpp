@@ -182,6 +182,7 @@ TEST(Payload, HasNoFieldsForWhatNobodyDescribes) {
   EXPECT_EQ(plan.schema(), Schema::kUnknown);
   EXPECT_TRUE(plan.fields().empty());
   EXPECT_EQ(plan.event_name(), "EventID(3)");
+  EXPECT_EQ(json(type, kGcStart), "{\"undescribedBytes\":26}");
 }
 
 TEST(Payload, ReadsArraysObjectsAndTextsOfATracesOwnFields) {
@@ -228,6 +229,26 @@ TEST(Payload, ReadsArraysObjectsAndTextsOfATracesOwnFields) {
             "Far=\"ok\" Big=\"0x0000012c\" Small=\"-3\"");
 }
 
+TEST(Payload, ReadsTruthsOfSelfDescribingEventsAsOneByte) {
+  const auto type = described({{.name = "",
+                                .type = TypeCode::kObject,
+                                .children = {{.name = "yes", .type = TypeCode::kBool32},
+                                             {.name = "small", .type = TypeCode::kInt16},
+                                             {.name = "big", .type = TypeCode::kUInt64}}}});
+  EXPECT_EQ(text(type, hex("01fdff0800000000000000")),
+            "=\"{ \"yes\":True, \"small\":-3, \"big\":\"8\" }\"");
+}
+
+TEST(Payload, FindsTheTablesFieldsByNameWhereNumbersAreMadeUp) {
+  EventType type;
+  type.provider = "Microsoft-Diagnostics-DiagnosticSource";
+  type.name = "Event";
+  type.id = 26;
+  EXPECT_EQ(json(type, hex("61000000620000000100630000006400000000")),
+            "{\"SourceName\":\"a\",\"EventName\":\"b\",\"Arguments\":[{\"Key\":\"c\","
+            "\"Value\":\"d\"}]}");
+}
+
 TEST(Payload, RefusesElementsOfNoSizeAndReferencesOutOfThePayload) {
   const Field nothing{.name = "", .type = TypeCode::kObject};
   EXPECT_EQ(
@@ -247,10 +268,10 @@ TEST(Payload, NamesEventsAsTraceEventDoes) {
   EXPECT_EQ(make_plan(type, 8).event_name(), "Request/Start");
   type.name = "TaskScheduled";
   type.opcode = 9;
-  EXPECT_EQ(make_plan(type, 8).event_name(), "TaskScheduled/Send");
+  EXPECT_EQ(make_plan(type, 8).event_name(), "TaskScheduled/Transfer");
   type.name = "ThreadTransferReceive";
   type.opcode = 240;
-  EXPECT_EQ(make_plan(type, 8).event_name(), "ThreadTransferReceive/Opcode(240)");
+  EXPECT_EQ(make_plan(type, 8).event_name(), "ThreadTransferReceive/240");
 }
 
 TEST(PayloadText, PrintsFloatingNumbersAsDotnetDoes) {

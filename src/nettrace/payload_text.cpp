@@ -251,8 +251,10 @@ void append_member(std::string& out, const PayloadPlan& plan, const PayloadField
       append_scalar(out, plan, field, value);
       break;
     default:
-      if (field.wire == Wire::kInt32) {
+      if (field.wire == Wire::kInt32 || field.wire == Wire::kInt16) {
         append_scalar(out, plan, field, value);
+      } else if (value.kind == Kind::kUInt && field.names == nullptr) {
+        print(out, "\"{}\"", value.u);  // addresses too
       } else {
         std::string text;
         append_scalar(text, plan, field, value);
@@ -316,6 +318,8 @@ void append_text(std::string& out, const PayloadPlan& plan, Bytes payload) {
         out.push_back('"');
       });
   if (decoded == Decoded::kTruncated) (out += separator) += "(truncated)";
+  if (plan.schema() == Schema::kUnknown && !payload.empty())
+    print(out, "({} bytes that nobody describes)", payload.size());
 }
 
 void append_json(std::string& out, const PayloadPlan& plan, const PayloadField& field,
@@ -397,6 +401,8 @@ void append_json(std::string& out, const PayloadPlan& plan, Bytes payload) {
         append_json(out, plan, field, value);
       });
   if (decoded == Decoded::kTruncated) (out += separator) += "\"truncated\":true";
+  if (plan.schema() == Schema::kUnknown && !payload.empty())
+    print(out, "\"undescribedBytes\":{}", payload.size());
   out.push_back('}');
 }
 

@@ -19,7 +19,7 @@ void append_json(std::string& out, const PayloadPlan& plan, const PayloadField& 
                  const Value& value);
 
 // All fields of a payload: {"Count":1,"Reason":"AllocSmall"}; a short payload ends in
-// "truncated":true.
+// "truncated":true, one that nobody describes gives {"undescribedBytes":77}.
 void append_json(std::string& out, const PayloadPlan& plan, Bytes payload);
 
 // All fields as `Count=1 Reason="AllocSmall"`; a short payload ends in `(truncated)`.
