@@ -1,5 +1,7 @@
 #include "analyze/process_names.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "symbols/method_name.h"
 
@@ -31,6 +33,31 @@ std::optional<std::string> process_name(const Event& event) {
   const auto info = process_info(event);
   if (!info) return std::nullopt;
   return name_of_command(info->command_line);
+}
+
+std::optional<std::string> runtime_version(const Event& event, Provider provider) {
+  constexpr std::uint32_t kRuntimeStart = 187;
+  if ((provider != Provider::kRuntime && provider != Provider::kRundown) ||
+      event.type->id != kRuntimeStart)
+    return std::nullopt;
+  ByteReader in{event.payload};
+  in.skip(4);  // instance, kind of runtime
+  const auto major = in.read<std::uint16_t>();
+  const auto minor = in.read<std::uint16_t>();
+  const auto build = in.read<std::uint16_t>();
+  if (!in.ok()) return std::nullopt;
+  return fmt::format("{}.{}.{}", major, minor, build);
+}
+
+std::optional<std::string> universal_process_name(const Event& event, Provider provider) {
+  constexpr std::uint32_t kProcessCreate = 1;  // 0 is ExistingProcess
+  if (provider != Provider::kUniversalSystem || event.type->id > kProcessCreate)
+    return std::nullopt;
+  ByteReader in{event.payload};
+  in.read_varuint();  // its number in its own namespace
+  const auto name = as_text(in.take(in.read<std::uint16_t>()));
+  if (!in.ok()) return std::nullopt;
+  return std::string{name};
 }
 
 }  // namespace clrscope::analyze

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "analyze/providers.h"
 #include "model/event.h"
 
 namespace clrscope::analyze {
@@ -20,5 +21,11 @@ std::optional<ProcessInfo> process_info(const Event& event);
 std::string name_of_command(std::string_view command_line);
 
 std::optional<std::string> process_name(const Event& event);
+
+// "10.0.12" of Runtime/Start, live or in a rundown.
+std::optional<std::string> runtime_version(const Event& event, Provider provider);
+
+// Universal.System's ExistingProcess and ProcessCreate.
+std::optional<std::string> universal_process_name(const Event& event, Provider provider);
 
 }  // namespace clrscope::analyze

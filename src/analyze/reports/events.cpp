@@ -7,13 +7,21 @@
 #include "analyze/event_name.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
+#include "nettrace/payload_events.h"
 
 namespace clrscope::analyze {
 namespace {
 
+// The collector's events of many names have one id; each name is counted as a kind of its own.
+constexpr std::uint32_t kDynamicId = 39;
+constexpr std::string_view kRuntime = "Microsoft-Windows-DotNETRuntime";
+constexpr std::size_t kMaxDynamic = 1000;
+
 struct Tally {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;  // of payload
+
+  void add(const Tally& more) { count += more.count, bytes += more.bytes; }
 };
 
 class Events final : public Report {
@@ -26,20 +34,24 @@ class Events final : public Report {
       auto& tally = by_type_[event.type->index];
       ++tally.count;
       tally.bytes += event.payload.size();
+      if (event.type->id == kDynamicId && event.type->provider == kRuntime) count_dynamic(event);
     }
   }
 
   void end_of_trace(const nettrace::Reader& reader) override {
     for (std::size_t i = 0; i < by_type_.size(); ++i) {
-      if (by_type_[i].count == 0) continue;
+      total_.add(by_type_[i]);
       const auto& type = reader.type(i);
-      auto& tally = by_name_[{type.provider, event_name(type)}];
-      tally.count += by_type_[i].count;
-      tally.bytes += by_type_[i].bytes;
-      total_.count += by_type_[i].count;
-      total_.bytes += by_type_[i].bytes;
+      for (const auto& [name, tally] : dynamic_) {
+        if (name.first != i) continue;
+        by_name_[{type.provider, "GC/" + name.second}].add(tally);
+        by_type_[i].count -= tally.count;
+        by_type_[i].bytes -= tally.bytes;
+      }
+      if (by_type_[i].count > 0) by_name_[{type.provider, event_name(type)}].add(by_type_[i]);
     }
     by_type_.clear();
+    dynamic_.clear();
     lost_ += reader.summary().lost;
   }
 
@@ -87,8 +99,17 @@ class Events final : public Report {
     return all;
   }
 
+  void count_dynamic(const Event& event) {
+    const auto dynamic = nettrace::read_as<nettrace::GcDynamic>(event);
+    if (!dynamic || dynamic->name.empty()) return;
+    std::pair<std::size_t, std::string> key{event.type->index, utf8_of(dynamic->name)};
+    if (dynamic_.size() >= kMaxDynamic && !dynamic_.contains(key)) return;
+    dynamic_[std::move(key)].add({1, event.payload.size()});
+  }
+
   ReportOptions options_;
-  std::vector<Tally> by_type_;  // of the trace being read
+  std::map<std::pair<std::size_t, std::string>, Tally> dynamic_;  // type, name
+  std::vector<Tally> by_type_;                                    // of the trace being read
   std::map<Names, Tally> by_name_;
   Tally total_;
   std::uint64_t lost_ = 0;

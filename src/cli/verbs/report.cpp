@@ -54,7 +54,7 @@ Result<ops::ReportWish> report_wish(const Args& args) {
   }
   if (wish.files.empty())
     return fail(Errc::kUsage, "which trace?").hint("clrscope report FILE [REPORT]; - is stdin");
-  if (!wish.kind) wish.kind = analyze::find_report("events");
+  if (!wish.kind) wish.kind = analyze::find_report("overview");
   wish.options.rows = TRY(args.number("--number", 1, 1'000'000)).value_or(0);
   wish.options.inclusive = args.has("--inclusive");
   return wish;

@@ -1,0 +1,238 @@
+// Methods compiled while the trace ran: how many, how long, at which tier, how large.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "analyze/report.h"
+#include "analyze/sites.h"
+#include "analyze/trace_span.h"
+#include "analyze/words.h"
+#include "symbols/method_name.h"
+
+namespace clrscope::analyze {
+namespace {
+
+using nettrace::Known;
+using std::chrono::nanoseconds;
+
+struct Jitted {
+  StringId method{};
+  std::uint64_t module_id = 0;
+  std::string module{};
+  std::uint32_t tier = 0;
+  std::uint32_t il_bytes = 0;
+  std::uint32_t native_bytes = 0;
+  std::optional<nanoseconds> time{};  // unknown when its start is not in the trace
+  nanoseconds start{};                // since the trace's beginning; of its end when unknown
+  bool dynamic = false;
+};
+
+struct Tier {
+  std::uint64_t count = 0;
+  nanoseconds time{};
+  std::uint64_t il_bytes = 0;
+  std::uint64_t native_bytes = 0;
+};
+
+class Jit final : public Report {
+ public:
+  explicit Jit(const ReportOptions& options) : options_(options) {}
+
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
+    const auto pointer_size = reader.info() ? reader.info()->pointer_size : 8;
+    for (const Event& event : batch.events) {
+      if (providers_.of(*event.type) != Provider::kRundown) span_.on_event(event.time);
+      switch (known_.of(*event.type)) {
+        case Known::kMethodJittingStarted:
+          if (const auto start =
+                  nettrace::read_as<nettrace::MethodJittingStarted>(event, pointer_size))
+            open_[{event.process, event.thread, start->method}] = {event.time, start->il_size};
+          break;
+        case Known::kMethodLoad:
+          if (const auto method = nettrace::read_as<nettrace::MethodEvent>(event, pointer_size))
+            on_load(reader, event, *method);
+          break;
+        case Known::kMethodRundown:
+          if (const auto method = nettrace::read_as<nettrace::MethodEvent>(event, pointer_size))
+            ++(method->jitted() ? loaded_jitted_ : loaded_precompiled_);
+          break;
+        case Known::kModuleLoad:
+        case Known::kModuleRundown:
+          if (const auto module = nettrace::read_as<nettrace::ModuleEvent>(event, pointer_size))
+            modules_[{event.process, module->module}] = utf8_of(module->il_path);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  void end_of_trace(const nettrace::Reader& reader) override {
+    span_.end_of_trace(reader);
+    for (auto i = settled_; i < methods_.size(); ++i) {
+      const auto found = modules_.find({processes_[i - settled_], methods_[i].module_id});
+      if (!methods_[i].dynamic && found != modules_.end())
+        methods_[i].module = module_name(found->second);
+    }
+    settled_ = methods_.size();
+    processes_.clear();
+    modules_.clear();
+    open_.clear();
+    known_.forget();
+    providers_.forget();
+  }
+
+  void write_members(JsonWriter& json) const override;
+  Page page() const override;
+
+ private:
+  struct Open {
+    TraceTime begin;
+    std::uint32_t il_bytes;
+  };
+
+  void on_load(const nettrace::Reader& reader, const Event& event,
+               const nettrace::MethodEvent& method) {
+    if (!method.jitted()) return;
+    const auto name =
+        method_name(utf8_of(method.name_space), utf8_of(method.name), utf8_of(method.signature));
+    Jitted jitted{.method = names_.intern(name),
+                  .module_id = method.module,
+                  .tier = method.tier(),
+                  .native_bytes = method.size,
+                  .start = event.time - reader.info()->time_of(reader.info()->sync_ticks),
+                  .dynamic = method.dynamic()};
+    if (const auto found = open_.find({event.process, event.thread, method.method});
+        found != open_.end()) {
+      jitted.time = event.time - found->second.begin;
+      jitted.start -= *jitted.time;
+      jitted.il_bytes = found->second.il_bytes;
+      total_ += *jitted.time;
+      open_.erase(found);
+    }
+    methods_.push_back(std::move(jitted));
+    processes_.push_back(event.process);
+  }
+
+  std::map<std::uint32_t, Tier> tiers() const {
+    std::map<std::uint32_t, Tier> all;
+    for (const auto& method : methods_) {
+      auto& tier = all[method.tier];
+      ++tier.count;
+      tier.time += method.time.value_or(nanoseconds{0});
+      tier.il_bytes += method.il_bytes;
+      tier.native_bytes += method.native_bytes;
+    }
+    return all;
+  }
+  bool has_times() const {
+    return std::any_of(methods_.begin(), methods_.end(), [](const auto& m) { return m.time; });
+  }
+
+  ReportOptions options_;
+  KnownEvents known_;
+  Providers providers_;
+  StringTable names_;
+  std::map<std::tuple<ProcessId, ThreadId, std::uint64_t>, Open> open_;
+  std::map<std::pair<ProcessId, std::uint64_t>, std::string> modules_;
+  std::vector<Jitted> methods_;
+  std::vector<ProcessId> processes_;  // of the methods of the trace being read
+  std::size_t settled_ = 0;           // methods of earlier traces
+  std::uint64_t loaded_jitted_ = 0;
+  std::uint64_t loaded_precompiled_ = 0;
+  nanoseconds total_{};
+  TraceSpan span_;
+};
+
+void Jit::write_members(JsonWriter& json) const {
+  json.member("jitted", methods_.size())
+      .member("totalJitMs", ms(total_))
+      .member("durationMs", ms(span_.length()))
+      .key("loadedAtEnd")
+      .begin_object()
+      .member("jitted", loaded_jitted_)
+      .member("precompiled", loaded_precompiled_)
+      .end_object()
+      .key("byTier")
+      .begin_array();
+  for (const auto& [tier, sums] : tiers())
+    json.begin_object()
+        .member("tier", value_name("OptimizationTier", tier))
+        .member("count", sums.count)
+        .member("jitMs", ms(sums.time))
+        .member("ilBytes", sums.il_bytes)
+        .member("nativeBytes", sums.native_bytes)
+        .end_object();
+  json.end_array().key("methods").begin_array();
+  for (const auto& method : methods_) {
+    json.begin_object()
+        .member("method", names_.text(method.method))
+        .member("module", method.module)
+        .member("tier", value_name("OptimizationTier", method.tier))
+        .member("ilBytes", method.il_bytes)
+        .member("nativeBytes", method.native_bytes)
+        .member("startMs", ms(method.start))
+        .key("jitMs");
+    if (method.time)
+      json.value(ms(*method.time));
+    else
+      json.null();
+    json.end_object();
+  }
+  json.end_array();
+}
+
+Page Jit::page() const {
+  const auto at_end = fmt::format("Loaded at the end: {} jitted and {} precompiled methods.",
+                                  count_text(loaded_jitted_), count_text(loaded_precompiled_));
+  if (methods_.empty())
+    return {.summary = {"No method was compiled in this trace, or it was not recorded.", at_end},
+            .next = "Record it: clrscope collect -p PID --clrevents jit --clreventlevel verbose"};
+  Page page;
+  page.summary.push_back(fmt::format(
+      "{} method{} compiled in {:.1f} s{}.", count_text(methods_.size()),
+      methods_.size() == 1 ? "" : "s", span_.seconds(),
+      has_times() ? fmt::format(", {:.1f} ms of compiling", ms(total_)) : ", times not recorded"));
+  if (loaded_jitted_ + loaded_precompiled_ > 0) page.summary.push_back(at_end);
+  PageTable by_tier{.title = "By tier", .columns = {">COUNT", ">TIME", ">IL", ">NATIVE", "TIER"}};
+  for (const auto& [tier, sums] : tiers())
+    by_tier.rows.push_back({count_text(sums.count), ms_text(sums.time), format_bytes(sums.il_bytes),
+                            format_bytes(sums.native_bytes), value_name("OptimizationTier", tier)});
+  page.tables.push_back(std::move(by_tier));
+
+  std::vector<const Jitted*> slowest;
+  for (const auto& method : methods_) slowest.push_back(&method);
+  std::stable_sort(slowest.begin(), slowest.end(), [](auto* a, auto* b) {
+    return std::pair{a->time.value_or(nanoseconds{0}), a->native_bytes} >
+           std::pair{b->time.value_or(nanoseconds{0}), b->native_bytes};
+  });
+  PageTable table{.title = has_times() ? "Slowest to compile" : "Largest",
+                  .columns = {">TIME", ">IL", ">NATIVE", "TIER", "METHOD"}};
+  const auto rows = std::min(slowest.size(), options_.rows != 0 ? options_.rows : 10);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto& method = *slowest[i];
+    table.rows.push_back({method.time ? ms_text(*method.time) : "?", format_bytes(method.il_bytes),
+                          format_bytes(method.native_bytes),
+                          value_name("OptimizationTier", method.tier),
+                          std::string{names_.text(method.method)}});
+  }
+  if (rows < slowest.size())
+    table.note = fmt::format("{} more: -n {}", count_text(slowest.size() - rows), slowest.size());
+  page.tables.push_back(std::move(table));
+  return page;
+}
+
+}  // namespace
+
+extern const ReportKind jit_report{
+    .name = "jit",
+    .summary = "methods compiled: times, tiers, sizes",
+    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
+      return std::make_unique<Jit>(options);
+    },
+};
+
+}  // namespace clrscope::analyze

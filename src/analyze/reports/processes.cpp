@@ -1,0 +1,138 @@
+// The processes that a trace tells of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyze/process_names.h"
+#include "analyze/providers.h"
+#include "analyze/report.h"
+#include "analyze/samples.h"
+#include "analyze/words.h"
+
+namespace clrscope::analyze {
+namespace {
+
+struct Process {
+  ProcessInfo info{};
+  std::string name{};
+  std::string runtime{};
+  std::uint64_t events = 0;
+  std::uint64_t samples = 0;
+  std::set<ThreadId> threads{};
+};
+
+class Processes final : public Report {
+ public:
+  explicit Processes(const ReportOptions& options) : options_(options) {}
+
+  void on_batch(const nettrace::Reader& /*reader*/, const nettrace::Batch& batch) override {
+    for (const Event& event : batch.events) {
+      if (!current_ || event.process != current_id_ || event.thread != current_thread_) {
+        current_ = &processes_[{trace_, event.process}];
+        current_->threads.insert(event.thread);
+        current_id_ = event.process;
+        current_thread_ = event.thread;
+      }
+      ++current_->events;
+      const auto provider = providers_.of(*event.type);
+      if (is_sample(event, provider)) ++current_->samples;
+      if (provider == Provider::kOther) {
+        if (auto info = process_info(event)) {
+          current_->name = name_of_command(info->command_line);
+          current_->info = std::move(*info);
+        }
+      } else if (auto version = runtime_version(event, provider)) {
+        current_->runtime = std::move(*version);
+      } else if (auto name = universal_process_name(event, provider)) {
+        current_->name = std::move(*name);
+      }
+    }
+  }
+
+  void end_of_trace(const nettrace::Reader& reader) override {
+    for (const auto& declared : reader.threads())
+      if (const auto found = processes_.find({trace_, declared.process}); found != processes_.end())
+        found->second.threads.insert(declared.thread);
+    ++trace_;
+    current_ = nullptr;
+    providers_.forget();
+  }
+
+  void write_members(JsonWriter& json) const override {
+    json.key("processes").begin_array();
+    for (const auto* one : ranked()) {
+      const auto& [key, process] = *one;
+      json.begin_object()
+          .member("pid", static_cast<std::int32_t>(key.second))
+          .member("name", process.name)
+          .member("commandLine", process.info.command_line)
+          .member("runtime", process.runtime)
+          .member("architecture", process.info.architecture)
+          .member("system", process.info.system)
+          .member("events", process.events)
+          .member("samples", process.samples)
+          .member("threads", process.threads.size())
+          .end_object();
+    }
+    json.end_array();
+  }
+
+  Page page() const override {
+    Page page;
+    const auto all = ranked();
+    page.summary.push_back(
+        fmt::format("{} process{}.", count_text(all.size()), all.size() == 1 ? "" : "es"));
+    if (all.empty()) return page;
+    PageTable table{
+        .columns = {">PID", "NAME", "RUNTIME", ">EVENTS", ">SAMPLES", ">THREADS", "COMMAND"}};
+    const auto rows = std::min(all.size(), options_.rows != 0 ? options_.rows : 50);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto& [key, process] = *all[i];
+      table.rows.push_back({fmt::format("{}", static_cast<std::int32_t>(key.second)),
+                            process.name.empty() ? "?" : process.name,
+                            process.runtime.empty() ? "?" : process.runtime,
+                            count_text(process.events), count_text(process.samples),
+                            count_text(process.threads.size()), process.info.command_line});
+    }
+    if (rows < all.size())
+      table.note = fmt::format("{} more: -n {}", all.size() - rows, all.size());
+    page.tables.push_back(std::move(table));
+    return page;
+  }
+
+ private:
+  // The same number in two traces is two processes.
+  using Key = std::pair<std::size_t, ProcessId>;
+
+  std::vector<const std::pair<const Key, Process>*> ranked() const {
+    std::vector<const std::pair<const Key, Process>*> all;
+    for (const auto& one : processes_) all.push_back(&one);
+    std::stable_sort(all.begin(), all.end(), [](auto* a, auto* b) {
+      return std::pair{a->second.samples, a->second.events} >
+             std::pair{b->second.samples, b->second.events};
+    });
+    return all;
+  }
+
+  ReportOptions options_;
+  Providers providers_;
+  std::map<Key, Process> processes_;
+  std::size_t trace_ = 0;
+  Process* current_ = nullptr;
+  ProcessId current_id_{};
+  ThreadId current_thread_{};
+};
+
+}  // namespace
+
+extern const ReportKind processes_report{
+    .name = "processes",
+    .summary = "the processes in the trace, their runtime and size",
+    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
+      return std::make_unique<Processes>(options);
+    },
+};
+
+}  // namespace clrscope::analyze
