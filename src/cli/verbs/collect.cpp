@@ -186,8 +186,9 @@ int explain(const ops::RecordSummary& s, Console& console) {
       log_error(
           {Errc::kGone,
            fmt::format("process {} ({}) died while it was recorded", s.process.pid, s.process.name),
-           "the file is whole up to its last block; the method names that come at the end are "
-           "missing"});
+           std::string{"the file is whole up to its last block, "} +
+               (s.rewritten.empty() ? "without the method names that come at its end"
+                                    : "with the method names known at its start")});
       return kFailedWhileRunning;
     case Ending::kNoAnswer:
       log_error({Errc::kTimeout,
