@@ -156,8 +156,10 @@ bool in_other_namespace(pid_t pid, const char* kind) {
 
 std::string container_of(pid_t pid) {
   if (!in_other_namespace(pid, "pid") && !in_other_namespace(pid, "mnt")) return {};
+  const auto ours = read_file("/proc/self/cgroup");
   if (const auto cgroups = read_file(proc_path(pid, "cgroup")))
-    if (auto id = id_in_cgroup(*cgroups); !id.empty()) return id;
+    if (auto id = id_in_cgroup(*cgroups); !id.empty() && (!ours || id != id_in_cgroup(*ours)))
+      return id;
   if (const auto name = read_file(proc_root(pid) + "/etc/hostname");
       name && in_other_namespace(pid, "uts"))
     return std::string{trim(*name)};

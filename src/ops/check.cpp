@@ -35,7 +35,7 @@ CheckRow check_events(const Result<ipc::ProcessInfo>& info) {
   const char* detail = major >= 10 ? "with filters by event id, choice of rundown, stacks on or off"
                        : major >= 9
                            ? "choice of rundown, stacks on or off; no filter by event id"
-                           : "stacks on or off; no filter by event id, no choice of rundown";
+                           : "all with stacks; no filter by event id, no choice of rundown";
   return {"events", "runtime events", Works::kYes, detail};
 }
 

@@ -24,10 +24,19 @@ constexpr std::chrono::seconds kStartUp{2};   // a started command has few metho
 constexpr std::uint64_t kMethodNames = 0x30;  // JIT and NGEN, of a rundown
 constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
 
-ipc::SessionConfig session_config(const RecordWish& wish, const Wish& providers) {
-  ipc::SessionConfig config{.buffer_mb = wish.buffer_mb,
-                            .rundown_keyword = wish.rundown ? providers.rundown_keyword : 0,
-                            .providers = {}};
+// Before .NET 9 a runtime writes its whole rundown or none.
+std::uint64_t rundown_for(const Process& process, const RecordWish& wish, std::uint64_t wanted) {
+  if (!wish.rundown || wanted == 0) return 0;
+  const auto major = parse_number(process.runtime.substr(0, process.runtime.find('.'))).value_or(0);
+  return major >= 9 ? wanted : ipc::kDefaultRundown;
+}
+
+ipc::SessionConfig session_config(const RecordWish& wish, const Wish& providers,
+                                  const Process& process) {
+  ipc::SessionConfig config{
+      .buffer_mb = wish.buffer_mb,
+      .rundown_keyword = rundown_for(process, wish, providers.rundown_keyword),
+      .providers = {}};
   for (const auto& one : providers.providers) config.providers.push_back(one.provider);
   return config;
 }
@@ -131,7 +140,8 @@ void remove_if_empty(const std::string& path, int output) {
 Result<RecordSummary> record_target(const RecordWish& wish, const Wish& providers, Target& target,
                                     RecordSummary summary, int output,
                                     const RecordWatcher& watcher) {
-  auto session = TRY(ipc::start_tracing(*target.endpoint, session_config(wish, providers)));
+  auto session =
+      TRY(ipc::start_tracing(*target.endpoint, session_config(wish, providers, target.process)));
   if (wish.resume) TRY(resume(target));
   if (watcher.on_start) watcher.on_start(target.process, providers);
 
