@@ -123,28 +123,32 @@ void ProfileBuilder::weigh() {
   for (std::uint32_t i = 0; i < samples.size(); ++i)
     profile_.threads[samples[i].thread].samples.push_back(i);
 
-  std::vector<std::chrono::nanoseconds> gaps;
-  for (const auto& thread : profile_.threads) {
-    gaps.clear();
-    for (std::size_t i = 0; i + 1 < thread.samples.size(); ++i)
-      gaps.push_back(samples[thread.samples[i + 1]].time - samples[thread.samples[i]].time);
+  const auto usual = usual_distance();
+  for (const auto& thread : profile_.threads)
     for (std::size_t i = 0; i < thread.samples.size(); ++i) {
       auto& sample = samples[thread.samples[i]];
+      const bool last = i + 1 == thread.samples.size();
       if (sample.weight.count() != 0)
         sample.weight = period_;
-      else if (i < gaps.size())
-        sample.weight = gaps[i];
+      else
+        sample.weight = last ? usual : samples[thread.samples[i + 1]].time - sample.time;
     }
-    if (thread.samples.empty()) continue;
-    auto usual = period_;
-    if (!gaps.empty()) {
-      std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2),
-                       gaps.end());
-      usual = gaps[gaps.size() / 2];
-    }
-    auto& last = samples[thread.samples.back()];
-    if (last.weight.count() == 0) last.weight = usual;
-  }
+}
+
+// Between two samples of the thread that has the most: one with few may have been away in between.
+std::chrono::nanoseconds ProfileBuilder::usual_distance() const {
+  const auto most = std::max_element(
+      profile_.threads.begin(), profile_.threads.end(),
+      [](const auto& a, const auto& b) { return a.samples.size() < b.samples.size(); });
+  if (most == profile_.threads.end() || most->samples.size() < 2) return period_;
+  std::vector<std::chrono::nanoseconds> gaps;
+  gaps.reserve(most->samples.size() - 1);
+  for (std::size_t i = 0; i + 1 < most->samples.size(); ++i)
+    gaps.push_back(profile_.samples[most->samples[i + 1]].time -
+                   profile_.samples[most->samples[i]].time);
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
 }
 
 Profile ProfileBuilder::finish() && { return std::move(profile_); }

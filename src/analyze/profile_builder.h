@@ -29,6 +29,7 @@ class ProfileBuilder {
   void note_process(const Event& event);
   void grow_stacks();
   void weigh();
+  std::chrono::nanoseconds usual_distance() const;
 
   Profile profile_;
   FrameTable frames_;
