@@ -1,36 +1,13 @@
 #include "ops/trace_file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <memory>
-
-#include "base/io.h"
 #include "base/text.h"
+#include "ops/trace_bytes.h"
 
 namespace clrscope::ops {
-namespace {
-
-constexpr std::size_t kChunk = 1 << 20;
-
-Result<UniqueFd> open_trace(const std::string& path) {
-  auto fd = path == "-" ? UniqueFd{::dup(STDIN_FILENO)} : TRY(open_for_reading(path));
-  struct ::stat info {};
-  if (::fstat(fd.get(), &info) != 0)
-    return fail(Errc::kSystem, "cannot look at {}: {}", path, errno_text());
-  if (S_ISDIR(info.st_mode))
-    return fail(Errc::kUsage, "{} is a directory", path)
-        .hint("name the traces in it: {}/*.nettrace", path);
-  return fd;
-}
-
-std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
-
-}  // namespace
-
-Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visitor) {
-  const auto fd = TRY(open_trace(path));
+Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visitor,
+                             const OnTraceProgress& on_progress) {
   nettrace::Reader reader;
   const nettrace::OnBatch on_batch = [&](const nettrace::Batch& batch) {
     visitor.on_batch(reader, batch);
@@ -41,17 +18,8 @@ Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visito
     error.what = fmt::format("{}: {}", display_name(path), error.what);
     return fail(std::move(error));
   };
-  const auto buffer = std::make_unique<std::uint8_t[]>(kChunk);
-  for (;;) {
-    const auto got = ::read(fd.get(), buffer.get(), kChunk);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(Errc::kSystem, "cannot read {}: {}", display_name(path), errno_text());
-    if (got == 0) break;
-    TRY(named(reader.feed({buffer.get(), static_cast<std::size_t>(got)}, on_batch)));
-  }
-  if (reader.summary().bytes == 0)
-    return fail(Errc::kCorrupt, "{} is empty", display_name(path))
-        .hint("the recording has not written anything yet, or was ended before it began");
+  TRY(read_trace_bytes(
+      path, [&](Bytes bytes) { return named(reader.feed(bytes, on_batch)); }, on_progress));
   TRY(named(reader.finish(on_batch)));
   if (visitor.on_end) visitor.on_end(reader);
   const auto damage = reader.damage();

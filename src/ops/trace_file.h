@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "nettrace/reader.h"
+#include "ops/trace_bytes.h"
 
 namespace clrscope::ops {
 
@@ -21,7 +22,8 @@ struct TraceRead {
 };
 
 // `path` "-" is standard input. Fails for what is no trace; damage and a missing end do not fail.
-Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visitor);
+Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visitor,
+                             const OnTraceProgress& on_progress = {});
 
 // One line on what could not be read, empty when all could: "a.nettrace: 2 damaged pieces …".
 std::string damage_line(const TraceRead& read);
