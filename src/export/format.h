@@ -8,9 +8,11 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "nettrace/reader.h"
 
 namespace clrscope::analyze {
 struct Profile;
@@ -20,15 +22,17 @@ namespace clrscope::exports {
 
 class ByteSink;
 
-// The trace, piece by piece; an empty one is its end. A piece lives until the next call.
-using NextChunk = std::function<Result<Bytes>()>;
+// Gives a trace to `on_chunk` from its beginning to its end, piece by piece; a piece lives until
+// `on_chunk` returns.
+using OnChunk = std::function<Result<>(Bytes)>;
+using ReadTrace = std::function<Result<>(const OnChunk& on_chunk)>;
 
-// What came through when a trace was rewritten.
+// What was read and written when a trace was rewritten.
 struct Rewritten {
-  std::uint64_t events = 0;
-  std::uint64_t lost = 0;     // by the recorder
-  std::uint64_t damaged = 0;  // pieces of the trace that could not be read
-  bool truncated = false;     // the trace ends in the middle of something
+  std::uint64_t events = 0;  // written
+  std::uint64_t lost = 0;    // by the recorder, as the output says
+  nettrace::Summary read{};
+  std::vector<nettrace::Damage> damage{};  // of the trace: the first pieces
 };
 
 // Exactly one of `write` and `rewrite` is there.
@@ -37,7 +41,7 @@ struct Format {
   std::string_view extension;  // ".folded"
   std::string_view summary;    // for --help
   Result<> (*write)(const analyze::Profile& profile, ByteSink& out) = nullptr;
-  Result<Rewritten> (*rewrite)(const NextChunk& next, ByteSink& out) = nullptr;
+  Result<Rewritten> (*rewrite)(const ReadTrace& read, ByteSink& out) = nullptr;
 };
 
 std::span<const Format* const> formats();

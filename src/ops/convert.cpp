@@ -1,0 +1,139 @@
+#include "ops/convert.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "analyze/profile_builder.h"
+#include "base/text.h"
+#include "export/byte_sink.h"
+#include "export/format.h"
+#include "ops/output_file.h"
+#include "ops/trace_file.h"
+
+namespace clrscope::ops {
+namespace {
+
+namespace fs = std::filesystem;
+using exports::ByteSink;
+using exports::Format;
+
+// What a trace's name may end in.
+constexpr std::string_view kTraceEnds[] = {".zst", ".gz", ".nettrace", ".netperf"};
+
+std::string stem_of(std::string name) {
+  for (const auto end : kTraceEnds)
+    if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
+  return name;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  struct ::stat one {
+  }, other{};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino && S_ISREG(one.st_mode);
+}
+
+Result<std::string> output_of(const ConvertWish& wish) {
+  if (wish.output == "-") return wish.output;
+  if (wish.input == "-" && wish.output.empty())
+    return fail(Errc::kUsage, "standard input has no name to make one of")
+        .hint("say where to: -o FILE, or -o - for standard output");
+  std::string output = wish.output;
+  if (output.empty())
+    output = converted_name(wish.input, *wish.format);
+  else if (fs::is_directory(output))
+    output =
+        fs::path{output} /
+        fs::path{converted_name(wish.input == "-" ? "trace" : wish.input, *wish.format)}.filename();
+  if (same_file(wish.input, output))
+    return fail(Errc::kUsage, "{} would overwrite its own input", output)
+        .hint("give another name with -o");
+  return output;
+}
+
+Error named(Error error, const std::string& input) {
+  if (error.what.find(input) == std::string::npos)
+    error.what = fmt::format("{}: {}", display_name(input), error.what);
+  return error;
+}
+
+Error cannot_write(Error error, const std::string& output) {
+  error.code = Errc::kSystem;
+  error.what = fmt::format("{}: {}", output == "-" ? "standard output" : output, error.what);
+  if (error.hint.empty()) error.hint = "free some space or choose another place with -o";
+  return error;
+}
+
+// From samples: reads the whole trace first.
+Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatcher& watcher,
+                                     const std::string& output) {
+  analyze::ProfileBuilder builder;
+  const TraceVisitor visitor{
+      .on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
+      .on_end = [&](const auto& reader) { builder.end_of_trace(reader); },
+  };
+  const auto read = TRY(read_trace(wish.input, visitor, watcher.on_progress));
+  const auto profile = std::move(builder).finish();
+  if (profile.samples.empty())
+    return fail(Errc::kNotFound, "{} holds no samples of stacks ({} events)",
+                display_name(wish.input), format_count(read.summary.events))
+        .hint("record some: clrscope collect -p PID --profile dotnet-sampled-thread-time");
+  auto file = TRY(OutputFile::create(output));
+  ByteSink out{file.fd()};
+  if (auto done = wish.format->write(profile, out); !done)
+    return fail(cannot_write(done.error(), output));
+  TRY(file.commit());
+  return ConvertSummary{.file = output,
+                        .format = wish.format,
+                        .bytes = out.bytes(),
+                        .samples = profile.samples.size(),
+                        .events = read.summary.events,
+                        .lost = read.summary.lost,
+                        .damage = damage_line(read)};
+}
+
+// From events: writes while it reads.
+Result<ConvertSummary> rewrite_trace(const ConvertWish& wish, const ConvertWatcher& watcher,
+                                     const std::string& output) {
+  auto file = TRY(OutputFile::create(output));
+  ByteSink out{file.fd()};
+  const exports::ReadTrace read = [&](const exports::OnChunk& on_chunk) {
+    return read_trace_bytes(wish.input, on_chunk, watcher.on_progress);
+  };
+  const auto done = wish.format->rewrite(read, out);
+  if (!out.ok()) return fail(cannot_write(out.finish().error(), output));
+  if (!done) return fail(named(done.error(), wish.input));
+  TRY(file.commit());
+  return ConvertSummary{.file = output,
+                        .format = wish.format,
+                        .bytes = out.bytes(),
+                        .events = done->events,
+                        .lost = done->lost,
+                        .damage = damage_line({wish.input, done->read, done->damage})};
+}
+
+}  // namespace
+
+Result<const Format*> parse_format(std::string_view name) {
+  if (const auto* format = exports::find_format(name)) return format;
+  std::vector<std::string_view> names;
+  for (const auto* format : exports::formats()) names.push_back(format->name);
+  auto failure = fail(Errc::kUsage, "there is no format '{}'", name);
+  if (const auto meant = nearest(name, names))
+    return std::move(failure).hint("did you mean {}?", *meant);
+  return std::move(failure).hint("formats are {}", fmt::join(names, ", "));
+}
+
+std::string converted_name(const std::string& input, const Format& format) {
+  return stem_of(input) + std::string{format.extension};
+}
+
+Result<ConvertSummary> convert(const ConvertWish& wish, const ConvertWatcher& watcher) {
+  const auto output = TRY(output_of(wish));
+  return wish.format->write ? write_profile(wish, watcher, output)
+                            : rewrite_trace(wish, watcher, output);
+}
+
+}  // namespace clrscope::ops
