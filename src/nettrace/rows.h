@@ -120,6 +120,8 @@ template <RowFormat F, class OnRow>
       if (row.changed & change::kRelated) row.related = at + (row.related - begin);
     }
     at += header;
+    __builtin_prefetch(at + row.payload_size +
+                       1024);  // rows with long payloads outrun the processor's own
     on_row(row, Bytes{at, row.payload_size});
     at += row.payload_size;
     if constexpr (is_plain(F)) {
