@@ -93,7 +93,14 @@ std::string Table::text() const {
 }
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b')
+      i = std::min(text.find('m', i), text.size());  // a colour takes no room
+    else if (begins_character(text[i]))
+      ++columns;
+  }
+  return columns;
 }
 
 std::string cut_to_width(std::string_view text, std::size_t width) {
