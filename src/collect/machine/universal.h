@@ -1,0 +1,74 @@
+// Writes what the kernel knows as Universal.System and Universal.Events, the providers that
+// PerfView and TraceEvent read.
+//
+// Processes, mappings and symbols are told by the events of Universal.System, samples by those of
+// Universal.Events. Who owns the Writer may write other sources into it too. Payloads:
+// docs/formats/nettrace.md
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "model/event.h"
+#include "nettrace/writer.h"
+
+namespace clrscope::collect {
+
+struct Who {
+  ProcessId process{};
+  ThreadId thread{};
+  std::uint32_t processor = 0xffffffff;
+};
+
+struct MappedRange {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t file_offset = 0;
+  std::string_view path{};
+};
+
+enum class MappingId : std::uint64_t { kNone = 0 };
+
+class UniversalWriter {
+ public:
+  explicit UniversalWriter(nettrace::Writer& writer);
+
+  Result<> process_exists(TraceTime time, ProcessId process, std::string_view name,
+                          std::string_view container);
+  Result<> process_created(TraceTime time, ProcessId process, std::string_view name);
+  Result<> process_exited(TraceTime time, ProcessId process);
+  // `build_id` in hexadecimal; empty when it is not known.
+  Result<MappingId> mapping(TraceTime time, ProcessId process, const MappedRange& range,
+                            std::string_view build_id);
+  // Both ends belong to the symbol.
+  Result<> symbol(TraceTime time, ProcessId process, MappingId mapping, std::uint64_t first,
+                  std::uint64_t last, std::string_view name);
+
+  // Any event of Universal.Events: "cpu" with a weight, "cswitch" with the time switched out, …
+  Result<> sample(std::string_view name, TraceTime time, const Who& who, std::uint64_t value,
+                  std::span<const std::uint64_t> stack);
+  // So many events of the kernel did not reach us.
+  void add_lost(std::uint64_t count);
+
+ private:
+  const EventType& sample_type(std::string_view name);
+  Result<> write(const EventType& type, TraceTime time, const Who& who, Bytes payload,
+                 std::span<const std::uint64_t> stack);
+
+  nettrace::Writer& writer_;
+  nettrace::SourceId source_;
+  std::vector<std::unique_ptr<EventType>> types_;
+  std::map<std::string, const EventType*, std::less<>> sample_types_;
+  std::uint64_t next_mapping_ = 1;
+  std::uint64_t next_metadata_ = 1;
+  std::uint64_t next_symbol_ = 1;
+};
+
+}  // namespace clrscope::collect
