@@ -69,7 +69,7 @@ TEST(UniversalWriter, TellsProcessesMappingsSymbolsAndSamples) {
   EXPECT_NE(lines[1].text.find("build_id"), std::string::npos);
   EXPECT_NE(lines[2].text.find("libx.so"), std::string::npos);
   EXPECT_NE(lines[3].text.find("work"), std::string::npos);
-  EXPECT_NE(lines[4].text.find("1001001"), std::string::npos);
+  EXPECT_NE(lines[4].text.find("cpu 7 Value="), std::string::npos);
   EXPECT_EQ(lines[4].stack, (std::vector<std::uint64_t>{0x401010, 0x402020}));
   EXPECT_NE(lines[5].text.find("ProcessExit 7"), std::string::npos);
 }
