@@ -44,8 +44,15 @@ std::string load(const char* path) {
   return out;
 }
 
-// A V4 trace whose blocks, all but the trace block, come again and again. Blocks are aligned to the
-// offset in the file, so each is put together anew.
+// Blocks are aligned to their offset in the file, so each is put together anew.
+void put_object(ByteWriter& out, Bytes header_with_size, Bytes content) {
+  out.put(header_with_size);
+  while (out.size() % 4 != 0) out.write(std::uint8_t{0});
+  out.put(content);
+  out.write(std::uint8_t{6});
+}
+
+// A V4 trace whose events, stacks and sequence points come again and again.
 std::vector<std::uint8_t> repeated(const std::string& trace, std::size_t megabytes) {
   constexpr std::size_t kBegin = 8 + 24;
   const auto in = as_bytes(trace);
@@ -57,21 +64,17 @@ std::vector<std::uint8_t> repeated(const std::string& trace, std::size_t megabyt
     if (frame.status != Frame::Status::kBlock) give_up("the trace is damaged");
     if (frame.kind == BlockKind::kEnd) break;
     const auto content = in.subspan(at + frame.content_begin, frame.content_size);
-    if (frame.kind == BlockKind::kTrace) {
+    const auto name = ByteReader{in.subspan(at + 11)}.read<std::uint32_t>();
+    if (frame.kind == BlockKind::kTrace)
       out.put(in.subspan(at, frame.size));
-    } else {
-      const auto name = ByteReader{in.subspan(at + 11)}.read<std::uint32_t>();
+    else if (frame.kind == BlockKind::kMetadata)
+      put_object(out, in.subspan(at, 16 + name + 4), content);  // once: TraceEvent wants it so
+    else
       blocks.emplace_back(in.subspan(at, 16 + name + 4), content);
-    }
     at += frame.size;
   }
   while (out.size() < megabytes << 20)
-    for (const auto& [header, content] : blocks) {
-      out.put(header);
-      while (out.size() % 4 != 0) out.write(std::uint8_t{0});
-      out.put(content);
-      out.write(std::uint8_t{6});
-    }
+    for (const auto& [header, content] : blocks) put_object(out, header, content);
   out.write(std::uint8_t{1});
   return std::move(out).take();
 }
