@@ -1,5 +1,7 @@
 #include "base/bytes.h"
 
+#include <algorithm>
+
 namespace clrscope {
 namespace {
 
@@ -56,19 +58,53 @@ char32_t take_code_point(std::string_view& text) {
 
 }  // namespace
 
+namespace {
+
+// Copies the leading ASCII units, at most `most`, and returns how many there were.
+std::size_t copy_ascii(Bytes utf16, char* to, std::size_t most) {
+  std::size_t count = 0;
+  for (; count + 4 <= most; count += 4) {
+    std::uint64_t units;
+    std::memcpy(&units, utf16.data() + 2 * count, 8);
+    if ((units & 0xff80ff80ff80ff80ULL) != 0) break;
+    units |= units >> 8;  // each pair of bytes side by side
+    const auto low = static_cast<std::uint32_t>(units & 0xffff);
+    const auto high = static_cast<std::uint32_t>(units >> 32 & 0xffff);
+    const auto four = low | high << 16;
+    std::memcpy(to + count, &four, 4);
+  }
+  for (; count < most; ++count) {
+    if (utf16[2 * count] >= 0x80 || utf16[2 * count + 1] != 0) break;
+    to[count] = static_cast<char>(utf16[2 * count]);
+  }
+  return count;
+}
+
+}  // namespace
+
 void append_utf8(std::string& out, Bytes utf16) {
+  constexpr std::size_t kRun = 64;  // units tried at a time: mixed text must not cost its square
   const auto unit = [&](std::size_t i) {
     return static_cast<char32_t>(utf16[i] | utf16[i + 1] << 8);
   };
-  for (std::size_t i = 0; i + 1 < utf16.size(); i += 2) {
-    char32_t c = unit(i);
-    if (is_high(c) && i + 3 < utf16.size() && is_low(unit(i + 2))) {
-      c = 0x10000 + ((c - 0xd800) << 10) + (unit(i + 2) - 0xdc00);
-      i += 2;
+  while (utf16.size() >= 2) {
+    const auto before = out.size();
+    const auto most = std::min(utf16.size() / 2, kRun);
+    out.resize(before + most);
+    const auto copied = copy_ascii(utf16, out.data() + before, most);
+    out.resize(before + copied);
+    utf16 = utf16.subspan(2 * copied);
+    if (copied == most) continue;
+    char32_t c = unit(0);
+    std::size_t taken = 2;
+    if (is_high(c) && utf16.size() >= 4 && is_low(unit(2))) {
+      c = 0x10000 + ((c - 0xd800) << 10) + (unit(2) - 0xdc00);
+      taken = 4;
     } else if (is_high(c) || is_low(c)) {
       c = kReplacement;
     }
     append_code_point(out, c);
+    utf16 = utf16.subspan(taken);
   }
 }
 

@@ -140,6 +140,19 @@ TEST(Utf, MakesSurrogatePairs) {
   EXPECT_EQ(utf8_of(units(u"\xd83d\xde00")), "😀");
 }
 
+TEST(Utf, TakesAsciiAndOtherTextInAnyMixture) {
+  for (std::size_t before = 0; before < 140; ++before) {
+    std::u16string utf16(before, u'a');
+    std::string utf8(before, 'a');
+    utf16 += u"\u00e9z\u4e16";
+    utf8 += "\xc3\xa9z\xe4\xb8\x96";
+    utf16.append(5, u'b');
+    utf8.append(5, 'b');
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(utf16.data());
+    EXPECT_EQ(utf8_of({bytes, utf16.size() * 2}), utf8) << before;
+  }
+}
+
 TEST(Utf, ReplacesLoneSurrogates) {
   const char16_t high_first[] = {0xd83d, u'x'};
   const char16_t low_first[] = {0xde00, u'x'};
