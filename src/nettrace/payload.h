@@ -77,7 +77,8 @@ enum class Counted : std::uint8_t {
 struct PayloadField {
   static constexpr std::uint32_t kUnknown = 0xffffffff;
 
-  std::string_view name{};  // empty for an array's element
+  std::string_view name{};      // empty for an array's element
+  std::string_view json_key{};  // "name": escaped
   Wire wire = Wire::kUInt8;
   Counted counted = Counted::kNot;
   bool hex = false;             // printed in hexadecimal

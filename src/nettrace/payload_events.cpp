@@ -283,6 +283,17 @@ Known known_event(const EventType& type) {
   return Known::kNone;
 }
 
+std::optional<GcCommittedUsage> committed_usage(const GcDynamic& event) {
+  if (utf8_of(event.name) != "CommittedUsage") return std::nullopt;
+  Input in{event.data, 8};
+  GcCommittedUsage usage;
+  in.skip(2);  // version
+  in.read(usage.in_use, usage.in_global_decommit, usage.in_free, usage.in_global_free,
+          usage.bookkeeping);
+  if (!in.ok()) return std::nullopt;
+  return usage;
+}
+
 template <class T>
 std::optional<T> read_payload(Bytes payload, const EventType& type, std::uint32_t pointer_size) {
   Input in{payload, pointer_size};

@@ -102,6 +102,13 @@ struct GcDynamic {
   Bytes name{};  // such as CommittedUsage
   Bytes data{};
 };
+struct GcCommittedUsage {  // the GcDynamic of that name, .NET 7 and later
+  std::uint64_t in_use = 0, in_global_decommit = 0, in_free = 0, in_global_free = 0;
+  std::uint64_t bookkeeping = 0;
+};
+// Nothing when it is another dynamic event.
+std::optional<GcCommittedUsage> committed_usage(const GcDynamic& event);
+
 struct AllocationTick {
   std::uint64_t amount = 0;  // bytes since the tick before
   std::uint32_t kind = 0;    // 0 small, 1 large, 2 pinned

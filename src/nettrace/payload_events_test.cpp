@@ -86,6 +86,23 @@ TEST(KnownEvents, ReadsContentionOfA32BitProcess) {
   EXPECT_EQ(start->flags, 1);
 }
 
+TEST(KnownEvents, ReadsWhatTheCollectorCommitted) {
+  ByteWriter out;
+  put(out, u"CommittedUsage");
+  out.write<std::uint32_t>(42);
+  out.write<std::uint16_t>(1);
+  for (const std::uint64_t number : {10ULL, 20ULL, 30ULL, 40ULL, 50ULL}) out.write(number);
+  out.write<std::uint16_t>(0);
+  const auto event = read_payload<GcDynamic>(out.bytes(), runtime_event(39, 0), 8);
+  ASSERT_TRUE(event.has_value());
+  const auto usage = committed_usage(*event);
+  ASSERT_TRUE(usage.has_value());
+  EXPECT_EQ(usage->in_use, 10U);
+  EXPECT_EQ(usage->in_free, 30U);
+  EXPECT_EQ(usage->bookkeeping, 50U);
+  EXPECT_FALSE(committed_usage({}).has_value());
+}
+
 TEST(KnownEvents, ReadsTheTaskEventsByTheirIds) {
   EventType type;
   type.provider = "System.Threading.Tasks.TplEventSource";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "nettrace/manifest.h"
 
 namespace clrscope::nettrace {
@@ -192,6 +193,10 @@ std::optional<std::int8_t> PlanBuilder::slot_of(const std::string& name, std::si
 void PlanBuilder::fill(PayloadField& field, const FieldSpec& spec) {
   const auto& text = plan_.texts_.emplace_back(std::make_unique<std::string>(spec.name));
   field.name = *text;
+  auto& key = *plan_.texts_.emplace_back(std::make_unique<std::string>());
+  append_json_string(key, field.name);
+  key.push_back(':');
+  field.json_key = key;
   field.wire = spec.wire;
   field.counted = spec.counted;
   field.hex = spec.hex;

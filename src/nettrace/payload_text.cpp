@@ -22,6 +22,15 @@ void print(std::string& out, fmt::format_string<Args...> format, Args&&... args)
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
+template <class T>
+void append_integer(std::string& out, T value, int base = 10, std::size_t digits = 0) {
+  char buffer[24];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr;
+  const auto size = static_cast<std::size_t>(end - buffer);
+  if (size < digits) out.append(digits - size, '0');
+  out.append(buffer, size);
+}
+
 void append_hex(std::string& out, Bytes bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   for (const auto byte : bytes)
@@ -169,13 +178,11 @@ void append_scalar(std::string& out, const PayloadPlan& plan, const PayloadField
   if (append_name(out, plan, field, value)) return;
   switch (value.kind) {
     case Kind::kInt:
-      fmt::format_to(std::back_inserter(out), "{}", value.i);
+      append_integer(out, value.i);
       break;
     case Kind::kUInt:
-      if (field.hex)
-        print(out, "0x{:08x}", value.u);
-      else
-        print(out, "{}", value.u);
+      if (field.hex) out += "0x";
+      append_integer(out, value.u, field.hex ? 16 : 10, field.hex ? 8 : 0);
       break;
     case Kind::kBool:
       out += value.u != 0 ? "True" : "False";
@@ -279,6 +286,44 @@ bool append_pair(std::string& out, const PayloadPlan& plan, const PayloadField& 
   return true;
 }
 
+// UTF-16 as a JSON string; written in place, and once more if something in it needs an escape.
+void append_json_text(std::string& out, Bytes utf16) {
+  const auto start = out.size();
+  out.push_back('"');
+  append_utf8(out, utf16);
+  const std::string_view written = std::string_view{out}.substr(start + 1);
+  const bool plain = std::all_of(written.begin(), written.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' &&
+           c != '&' && c != '\'' && c != 0x7f;
+  });
+  if (plain) {
+    out.push_back('"');
+    return;
+  }
+  const std::string text{written};
+  out.resize(start);
+  append_json_string(out, text);
+}
+
+bool append_quoted_name(std::string& out, const PayloadPlan& plan, const PayloadField& field,
+                        const Value& value) {
+  const auto start = out.size();
+  out.push_back('"');
+  if (append_name(out, plan, field, value)) {
+    // Names from a manifest may hold anything.
+    if (plan.schema() == Schema::kManifest) {
+      const auto name = out.substr(start + 1);
+      out.resize(start);
+      append_json_string(out, name);
+    } else {
+      out.push_back('"');
+    }
+    return true;
+  }
+  out.resize(start);
+  return false;
+}
+
 }  // namespace
 
 void append_double(std::string& out, double value) { append_number(out, value, 15); }
@@ -297,7 +342,7 @@ void append_text(std::string& out, const PayloadPlan& plan, const PayloadField& 
       if (inner.kind == Kind::kObject || inner.kind == Kind::kArray)
         append_member(out, plan, element, inner);
       else if (inner.kind == Kind::kUInt)
-        print(out, "{}", inner.u);  // elements are printed plainly, addresses too
+        append_integer(out, inner.u);  // elements are printed plainly, addresses too
       else
         append_scalar(out, plan, element, inner);
     });
@@ -327,18 +372,18 @@ void append_json(std::string& out, const PayloadPlan& plan, const PayloadField& 
   const char* separator = "";
   switch (value.kind) {
     case Kind::kInt:
-    case Kind::kUInt: {
-      std::string name;
-      if (append_name(name, plan, field, value))
-        append_json_string(out, name);
-      else if (field.hex)
-        print(out, "\"0x{:x}\"", value.u);
-      else if (value.kind == Kind::kInt)
-        print(out, "{}", value.i);
-      else
-        print(out, "{}", value.u);
+    case Kind::kUInt:
+      if (field.names != nullptr && append_quoted_name(out, plan, field, value)) break;
+      if (field.hex) {
+        out += "\"0x";
+        append_integer(out, value.u, 16);
+        out.push_back('"');
+      } else if (value.kind == Kind::kInt) {
+        append_integer(out, value.i);
+      } else {
+        append_integer(out, value.u);
+      }
       break;
-    }
     case Kind::kBool:
       out += value.u != 0 ? "true" : "false";
       break;
@@ -365,8 +410,7 @@ void append_json(std::string& out, const PayloadPlan& plan, const PayloadField& 
       out.push_back('{');
       for_each_member(plan, field, value, [&](const PayloadField& member, const Value& inner) {
         out += std::exchange(separator, ",");
-        append_json_string(out, member.name);
-        out.push_back(':');
+        out += member.json_key;
         append_json(out, plan, member, inner);
       });
       out.push_back('}');
@@ -382,6 +426,9 @@ void append_json(std::string& out, const PayloadPlan& plan, const PayloadField& 
     case Kind::kText8:
       append_json_string(out, as_text(value.bytes));
       break;
+    case Kind::kText16:
+      append_json_text(out, value.bytes);
+      break;
     default: {
       std::string text;
       append_scalar(text, plan, field, value);
@@ -396,8 +443,7 @@ void append_json(std::string& out, const PayloadPlan& plan, Bytes payload) {
   const auto decoded =
       for_each_field(plan, payload, [&](const PayloadField& field, const Value& value) {
         out += std::exchange(separator, ",");
-        append_json_string(out, field.name);
-        out.push_back(':');
+        out += field.json_key;
         append_json(out, plan, field, value);
       });
   if (decoded == Decoded::kTruncated) (out += separator) += "\"truncated\":true";
