@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <thread>
 #include <vector>
 
 #include "base/log.h"
-#include "base/proc.h"
+#include "collect/eventpipe/session_end.h"
 #include "nettrace/framing.h"
 
 namespace clrscope::collect {
@@ -18,33 +17,29 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t kChunk = 256 * 1024;
 constexpr std::chrono::milliseconds kStatusEvery{200};
-// After the stop was asked for, silence of this length means that no answer will come. A stopped
-// process says nothing for sure.
-constexpr std::chrono::seconds kGrace{10};
-constexpr std::chrono::seconds kGraceWhenStopped{2};
-
 class StreamRecorder {
  public:
   explicit StreamRecorder(StreamJob job)
-      : job_(std::move(job)), started_(TraceClock::now()), last_byte_(started_) {}
+      : job_(std::move(job)),
+        started_(TraceClock::now()),
+        end_(job_.runtime, job_.session.id, job_.pid) {}
 
   Result<StreamOutcome> run() {
     while (!ended_) {
       TRY(wait());
-      if (stopping() && silent_too_long()) finish(Ending::kNoAnswer);
+      if (end_.hopeless()) finish(Ending::kNoAnswer);
       report();
     }
     job_.session.stream.reset();  // the runtime drops the session, whatever became of the stop
     if (!reader_.summary().ended && !unreadable_) close_early();
-    stopper_ = {};
-    outcome_.recorded = (stop_asked_ ? *stop_asked_ : TraceClock::now()) - started_;
+    outcome_.recorded = end_.asked_at().value_or(TraceClock::now()) - started_;
     (void)reader_.finish([](const nettrace::Batch&) {});
     outcome_.summary = reader_.summary();
     return std::move(outcome_);
   }
 
  private:
-  bool stopping() const { return stop_asked_.has_value(); }
+  bool stopping() const { return end_.asked_at().has_value(); }
 
   // Sleeps until there are bytes, a reason to stop, or it is time to report.
   Result<> wait() {
@@ -76,7 +71,7 @@ class StreamRecorder {
     if (got <= 0)
       return finish(reader_.summary().ended ? (stopping() ? Ending::kAsked : Ending::kTargetEnded)
                                             : Ending::kTargetDied);
-    last_byte_ = TraceClock::now();
+    end_.hear();
     take(Bytes{pending_}.subspan(kept));
   }
 
@@ -109,17 +104,11 @@ class StreamRecorder {
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(whole));
   }
 
-  // Asks the runtime to stop, on a thread of its own: the answer comes after the rundown, which
-  // must be read meanwhile.
   void stop(const char* asked_by) {
     if (stopping() || ended_) return;
     outcome_.asked_by = asked_by;
-    stop_asked_ = last_byte_ = TraceClock::now();
+    end_.ask();
     if (job_.on_stop) job_.on_stop();
-    stopper_ = std::jthread{[this] {
-      const auto stopped = ipc::stop_tracing(job_.runtime, job_.session.id, kGraceWhenStopped);
-      if (!stopped) log(LogLevel::kDebug, "stop: {}", stopped.error().what);
-    }};
   }
 
   // The stream broke off: what a failed write left of a block goes, and the mark that ends a trace
@@ -131,15 +120,6 @@ class StreamRecorder {
     if (::pwrite(job_.output, &nettrace::kNullTag, 1, end) == 1) ++outcome_.bytes;
   }
 
-  bool silent_too_long() const {
-    const auto silence = TraceClock::now() - last_byte_;
-    if (silence < kGraceWhenStopped) return false;
-    if (silence >= kGrace) return true;
-    if (job_.pid == 0) return false;
-    const auto status = proc_status(job_.pid);
-    return status && (status->state == 'T' || status->state == 't');
-  }
-
   void finish(Ending ending) {
     if (ended_) return;
     ended_ = true;
@@ -148,8 +128,9 @@ class StreamRecorder {
 
   void report() {
     const auto now = TraceClock::now();
-    if (!job_.on_status || (now - last_status_ < kStatusEvery && !ended_)) return;
+    if (now - last_status_ < kStatusEvery && !ended_) return;
     last_status_ = now;
+    if (!job_.on_status) return;
     const auto& summary = reader_.summary();
     job_.on_status({stopping() ? Phase::kStopping : Phase::kRecording, now - started_,
                     outcome_.bytes, summary.events, summary.lost});
@@ -157,15 +138,13 @@ class StreamRecorder {
 
   StreamJob job_;
   const TraceTime started_;
-  TraceTime last_byte_;
   TraceTime last_status_{};
-  std::optional<TraceTime> stop_asked_;
   nettrace::Reader reader_;
   std::vector<std::uint8_t> pending_;  // begins at byte outcome_.bytes of the stream
   bool unreadable_ = false;
   bool ended_ = false;
   StreamOutcome outcome_;
-  std::jthread stopper_;  // last: joins before what it uses goes
+  SessionEnd end_;  // last: its thread ends before what it uses goes
 };
 
 }  // namespace

@@ -1,0 +1,39 @@
+// Ending an EventPipe session: the runtime is asked on a thread of its own, because it answers
+// after the rundown, which must be read meanwhile. Nobody needs that answer: the end of the stream
+// says it all. A target that goes silent is given up.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+#include "ipc/endpoint.h"
+
+namespace clrscope::collect {
+
+class SessionEnd {
+ public:
+  // `pid` as we see it; 0 when unknown.
+  SessionEnd(ipc::Endpoint& runtime, std::uint64_t session_id, pid_t pid)
+      : runtime_(runtime), session_id_(session_id), pid_(pid), heard_(TraceClock::now()) {}
+
+  void ask();  // the first call counts
+  void hear() { heard_ = TraceClock::now(); }
+
+  std::optional<TraceTime> asked_at() const { return asked_at_; }
+  // It was asked, and for so long nothing came that nothing will.
+  bool hopeless() const;
+
+ private:
+  ipc::Endpoint& runtime_;
+  std::uint64_t session_id_;
+  pid_t pid_;
+  TraceTime heard_;
+  std::optional<TraceTime> asked_at_;
+  std::jthread asker_;  // last: joins before what it uses goes
+};
+
+}  // namespace clrscope::collect

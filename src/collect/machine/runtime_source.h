@@ -1,0 +1,53 @@
+// The events of one .NET process on their way into a machine-wide recording: verbatim, with their
+// losses.
+//
+// Belongs to the thread of its Writer: poll fd(), then read().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "collect/eventpipe/session_end.h"
+#include "ipc/commands.h"
+#include "nettrace/reader.h"
+#include "nettrace/writer.h"
+
+namespace clrscope::collect {
+
+class RuntimeSource {
+ public:
+  // `process` as we see it: events carry that, whatever the runtime calls itself in its container.
+  static Result<std::unique_ptr<RuntimeSource>> start(ProcessId process,
+                                                      std::unique_ptr<ipc::Endpoint> runtime,
+                                                      const ipc::SessionConfig& config,
+                                                      nettrace::Writer& writer);
+
+  int fd() const { return session_.stream.get(); }
+  Result<> read();  // what is there; fails when the writer does
+  void stop() { end_.ask(); }
+  bool ended();  // whole, broken off, or given up
+
+  ProcessId process() const { return process_; }
+  std::uint64_t events() const { return reader_.summary().events; }
+  std::uint64_t lost() const { return reader_.summary().lost; }
+  bool whole() const { return reader_.summary().ended; }
+
+ private:
+  RuntimeSource(ProcessId process, std::unique_ptr<ipc::Endpoint> runtime, ipc::Session session,
+                nettrace::Writer& writer);
+  void on_batch(const nettrace::Batch& batch);
+
+  ProcessId process_;
+  std::unique_ptr<ipc::Endpoint> runtime_;
+  ipc::Session session_;
+  nettrace::Writer& writer_;
+  nettrace::SourceId source_;
+  nettrace::Reader reader_;
+  std::vector<std::uint8_t> chunk_;
+  std::optional<Error> error_;
+  bool closed_ = false;
+  SessionEnd end_;  // last: its thread ends before what it uses goes
+};
+
+}  // namespace clrscope::collect
