@@ -45,7 +45,7 @@ std::optional<std::string> runtime_version(const Event& event, Provider provider
   const auto major = in.read<std::uint16_t>();
   const auto minor = in.read<std::uint16_t>();
   const auto build = in.read<std::uint16_t>();
-  if (!in.ok()) return std::nullopt;
+  if (!in.ok() || major < 5) return std::nullopt;  // earlier ones all say 4.0
   return fmt::format("{}.{}.{}", major, minor, build);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/console.h"
 
 namespace clrscope::cli {
@@ -16,6 +17,23 @@ std::string printable(std::string_view text) {
   for (auto& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   return out;
+}
+
+// Lines of at most `width` columns, broken between words.
+std::string wrapped(std::string_view text, std::size_t width) {
+  std::string out;
+  std::size_t column = 0;
+  for (const auto word : split(text, ' ')) {
+    const auto wide = display_width(word);
+    if (column > 0 && column + 1 + wide > width) {
+      out += '\n';
+      column = 0;
+    }
+    if (column > 0) out += ' ', ++column;
+    out += word;
+    column += wide;
+  }
+  return out + '\n';
 }
 
 // The last `width` columns, "…" first.
@@ -83,7 +101,7 @@ std::string shorten_name(std::string_view name, std::size_t width) {
 
 std::string page_text(const analyze::Page& page, std::size_t width) {
   std::string out;
-  for (const auto& sentence : page.summary) out += printable(sentence) + '\n';
+  for (const auto& sentence : page.summary) out += wrapped(printable(sentence), width);
   for (const auto& table : page.tables) {
     out += '\n';
     if (!table.title.empty()) out += printable(table.title) + '\n';

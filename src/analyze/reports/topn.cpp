@@ -1,6 +1,8 @@
 // The methods that took the most samples.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyze/method_times.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
@@ -45,6 +47,9 @@ class TopN final : public Report {
   Page page() const override;
 
  private:
+  std::uint64_t unnamed_samples() const;
+  PageTable running_table(std::size_t rows) const;
+
   ReportOptions options_;
   MethodTimes methods_;
 };
@@ -60,9 +65,14 @@ Page TopN::page() const {
       fmt::format("{} samples: {} in managed code (running), {} outside it (mostly waiting).",
                   count_text(samples.all), share_text(samples.running, samples.all),
                   share_text(samples.waiting, samples.all)));
+  if (const auto unnamed = unnamed_samples(); unnamed * 20 > samples.all)
+    page.summary.push_back(fmt::format(
+        "{} of them end in code that the trace does not name (\"?\"): the end of the recording, "
+        "where the names are, may be missing.",
+        share_text(unnamed, samples.all)));
+  const auto rows = options_.rows != 0 ? options_.rows : 20;
   PageTable table{.columns = {">SELF", ">TOTAL", ">RUNNING", "METHOD", "MODULE"}};
-  const auto rows = std::min(ids.size(), options_.rows != 0 ? options_.rows : 20);
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (std::size_t i = 0; i < std::min(rows, ids.size()); ++i) {
     const auto& frame = methods_.frames().frame(ids[i]);
     const auto& [self, total] = methods_.times()[static_cast<std::size_t>(ids[i])];
     const auto& counted = options_.inclusive ? total : self;
@@ -76,7 +86,37 @@ Page TopN::page() const {
     table.note +=
         fmt::format("\n{} more methods: -n {}", count_text(ids.size() - rows), ids.size());
   page.tables.push_back(std::move(table));
+  if (samples.running > 0 && samples.waiting > samples.running)
+    page.tables.push_back(running_table(std::min<std::size_t>(rows, 10)));
   return page;
+}
+
+std::uint64_t TopN::unnamed_samples() const {
+  std::uint64_t count = 0;
+  for (std::uint32_t i = 0; i < methods_.times().size(); ++i)
+    if (methods_.frames().frame(FrameId{i}).kind == FrameKind::kUnknown)
+      count += methods_.times()[i].self.all;
+  return count;
+}
+
+// Waiting threads crowd out the busy ones: these once more, alone.
+PageTable TopN::running_table(std::size_t rows) const {
+  auto ids = methods_.ranked(options_.inclusive);
+  const auto running = [&](FrameId id) {
+    const auto& [self, total] = methods_.times()[static_cast<std::size_t>(id)];
+    return options_.inclusive ? total.running : self.running;
+  };
+  std::stable_sort(ids.begin(), ids.end(),
+                   [&](FrameId a, FrameId b) { return running(a) > running(b); });
+  PageTable table{.title = "Running only", .columns = {">SELF", ">TOTAL", "METHOD", "MODULE"}};
+  const auto all = methods_.samples().running;
+  for (std::size_t i = 0; i < std::min(rows, ids.size()) && running(ids[i]) > 0; ++i) {
+    const auto& frame = methods_.frames().frame(ids[i]);
+    const auto& [self, total] = methods_.times()[static_cast<std::size_t>(ids[i])];
+    table.rows.push_back({share_text(self.running, all), share_text(total.running, all),
+                          frame.method, frame.module});
+  }
+  return table;
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+#include "analyze/profile_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/test_trace.h"
+
+namespace clrscope::analyze {
+namespace {
+
+using std::chrono::nanoseconds;
+using testing::ElementsAre;
+
+std::vector<std::string> names(const Profile& profile, StackNodeId stack) {
+  std::vector<FrameId> ids;
+  profile.frames_of(stack, ids);
+  std::vector<std::string> out;
+  for (const auto id : ids) out.push_back(profile.frame(id).method);
+  return out;
+}
+
+Profile read(TestTrace& trace) {
+  ProfileBuilder builder;
+  trace.read_into(builder);
+  return std::move(builder).finish();
+}
+
+TEST(ProfileBuilder, NamesStacksRootFirst) {
+  TestTrace trace;
+  trace.sample({.time = 1}, {0x1010, 0x2010});
+  trace.method(kRundownName, 144, {.time = 9}, 0x1000, 0x100, "App", "Leaf");
+  trace.method(kRundownName, 144, {.time = 9}, 0x2000, 0x100, "App", "Root");
+  const auto profile = read(trace);
+  ASSERT_EQ(profile.samples.size(), 1U);
+  EXPECT_THAT(names(profile, profile.samples[0].stack), ElementsAre("App.Root()", "App.Leaf()"));
+}
+
+TEST(ProfileBuilder, SharesTheBeginningsOfStacks) {
+  TestTrace trace;
+  trace.sample({.time = 1}, {0x1010, 0x2010});
+  trace.sample({.time = 2}, {0x1020, 0x2020});  // other places in the same methods
+  trace.sample({.time = 3}, {0x2030});
+  trace.method(kRundownName, 144, {.time = 9}, 0x1000, 0x100, "App", "Leaf");
+  trace.method(kRundownName, 144, {.time = 9}, 0x2000, 0x100, "App", "Root");
+  const auto profile = read(trace);
+  EXPECT_EQ(profile.stacks.size(), 3U);  // the empty one, Root, Root;Leaf
+  EXPECT_EQ(profile.samples[0].stack, profile.samples[1].stack);
+  EXPECT_EQ(profile.node(profile.samples[0].stack).parent, profile.samples[2].stack);
+}
+
+TEST(ProfileBuilder, WeighsASampleByTheTimeToTheNextOfItsThread) {
+  TestTrace trace;
+  trace.sample({.time = 100, .thread = 1}, {0x1010});
+  trace.sample({.time = 105, .thread = 2}, {0x1010});
+  trace.sample({.time = 110, .thread = 1}, {0x1010});
+  trace.sample({.time = 140, .thread = 1}, {0x1010});
+  trace.sample({.time = 150, .thread = 1}, {0x1010});
+  const auto profile = read(trace);
+  ASSERT_EQ(profile.threads.size(), 2U);
+  std::vector<std::int64_t> weights;
+  for (const auto i : profile.threads[0].samples)
+    weights.push_back(profile.samples[i].weight.count());
+  EXPECT_THAT(weights, ElementsAre(10, 30, 10, 10)) << "the last one: the usual distance";
+}
+
+TEST(ProfileBuilder, TellsRunningFromWaiting) {
+  TestTrace trace;
+  trace.sample({.time = 1}, {0x1010}, 2);
+  trace.sample({.time = 2}, {0x1010}, 1);
+  trace.sample({.time = 3}, {0x1010}, 0);
+  const auto profile = read(trace);
+  EXPECT_EQ(profile.samples[0].state, ThreadState::kRunning);
+  EXPECT_EQ(profile.samples[1].state, ThreadState::kWaiting);
+  EXPECT_EQ(profile.samples[2].state, ThreadState::kUnknown);
+}
+
+TEST(ProfileBuilder, OfATraceWithoutSamplesIsEmpty) {
+  TestTrace trace;
+  const auto profile = read(trace);
+  EXPECT_TRUE(profile.samples.empty());
+  EXPECT_EQ(profile.stacks.size(), 1U);
+}
+
+}  // namespace
+}  // namespace clrscope::analyze

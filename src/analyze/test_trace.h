@@ -1,0 +1,130 @@
+// For tests: traces made event by event with the real writer and read with the real reader.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nettrace/reader.h"
+#include "nettrace/writer.h"
+
+namespace clrscope::analyze {
+
+constexpr std::string_view kRuntimeName = "Microsoft-Windows-DotNETRuntime";
+constexpr std::string_view kRundownName = "Microsoft-Windows-DotNETRuntimeRundown";
+constexpr std::string_view kSamplerName = "Microsoft-DotNETCore-SampleProfiler";
+
+// A payload's fields, one after the other.
+class Payload {
+ public:
+  template <class T>
+  Payload& add(T value) {
+    bytes_.write(value);
+    return *this;
+  }
+  Payload& text(std::string_view utf8) {
+    for (const auto unit : utf16_of(utf8)) bytes_.write(unit);
+    bytes_.write(char16_t{0});
+    return *this;
+  }
+  Bytes bytes() const { return bytes_.bytes(); }
+
+ private:
+  ByteWriter bytes_;
+};
+
+class TestTrace {
+ public:
+  // Time 0 is the trace's beginning; times are in nanoseconds.
+  TestTrace()
+      : writer_(info(), [this](Bytes bytes) -> Result<> {
+          out_ += as_text(bytes);
+          return {};
+        }) {
+    source_ = writer_.add_source(nettrace::Writer::Numbering::kNone);
+  }
+  TestTrace(const TestTrace&) = delete;
+  TestTrace& operator=(const TestTrace&) = delete;
+
+  struct At {
+    std::int64_t time = 0;
+    std::uint64_t thread = 1;
+    std::int32_t process = 100;
+  };
+  void event(std::string_view provider, std::uint32_t id, std::uint32_t version, At at,
+             const Payload& payload = {}, const std::vector<std::uint64_t>& stack = {}) {
+    const Event event{.type = &type(provider, id, version),
+                      .time = TraceTime{std::chrono::nanoseconds{at.time}},
+                      .ticks = at.time,
+                      .thread = ThreadId{at.thread},
+                      .capture_thread = at.thread,
+                      .payload = payload.bytes(),
+                      .process = ProcessId{at.process}};
+    const Bytes bytes{reinterpret_cast<const std::uint8_t*>(stack.data()), stack.size() * 8};
+    CHECK(writer_.write(source_, event, StackView{bytes, 8}));
+  }
+  void sample(At at, const std::vector<std::uint64_t>& stack, std::uint32_t type = 2) {
+    event(kSamplerName, 0, 0, at, Payload{}.add(type), stack);
+  }
+  void method(std::string_view provider, std::uint32_t id, At at, std::uint64_t start,
+              std::uint32_t size, std::string_view type, std::string_view name,
+              std::uint32_t flags = 8) {
+    event(provider, id, 1, at,
+          Payload{}
+              .add(start + 1)
+              .add(std::uint64_t{7})
+              .add(start)
+              .add(size)
+              .add(0U)
+              .add(flags)
+              .text(type)
+              .text(name)
+              .text("void  ()")
+              .add(std::uint16_t{0}));
+  }
+
+  // Everything so far, to a report or a builder.
+  template <class Reads>
+  void read_into(Reads& reads) {
+    CHECK(writer_.finish());
+    nettrace::Reader reader;
+    const auto on_batch = [&](const nettrace::Batch& batch) { reads.on_batch(reader, batch); };
+    CHECK(reader.feed(as_bytes(out_), on_batch));
+    CHECK(reader.finish(on_batch));
+    CHECK(reader.summary().damaged == 0);
+    if constexpr (requires { reads.end_of_trace(reader); })
+      reads.end_of_trace(reader);
+    else
+      reads.end_of_trace();
+  }
+
+ private:
+  static nettrace::TraceInfo info() {
+    nettrace::TraceInfo info;
+    info.version = 6;
+    info.ticks_per_second = 1'000'000'000;
+    info.process = ProcessId{100};
+    return info;
+  }
+  const EventType& type(std::string_view provider, std::uint32_t id, std::uint32_t version) {
+    auto& slot = types_[{std::string{provider}, id, version}];
+    if (!slot) {
+      slot = std::make_unique<EventType>();
+      slot->index = static_cast<std::uint32_t>(types_.size() - 1);
+      slot->provider = provider;
+      slot->id = id;
+      slot->version = version;
+    }
+    return *slot;
+  }
+
+  std::string out_;
+  nettrace::Writer writer_;
+  nettrace::SourceId source_{};
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::unique_ptr<EventType>>
+      types_;
+};
+
+}  // namespace clrscope::analyze
