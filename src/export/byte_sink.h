@@ -8,7 +8,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +26,8 @@ class ByteSink {
 
   ByteSink& write(std::string_view text) {
     if (text.size() > kCapacity - used_) return write_large(text);
-    std::memcpy(buffer_.get() + used_, text.data(), text.size());
-    used_ += text.size();
+    used_ +=
+        text.copy(buffer_.get() + used_, text.size());  // unlike memcpy it takes null for nothing
     return *this;
   }
 
