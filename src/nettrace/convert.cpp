@@ -9,23 +9,25 @@ Converter::Converter(WriteBytes write, std::function<bool(const Event&)> keep)
       keep_(std::move(keep)),
       on_batch_([this](const Batch& batch) { this->on_batch(batch); }) {}
 
-// Its sequence numbers are its own: a source beside the one we convert.
-Result<> Converter::write_included() {
-  if (included_.empty()) return {};
-  Reader other;
-  const auto source = writer_->add_source(Writer::Numbering::kFromFirstSeen);
-  std::optional<Error> failed;
-  const auto write = [&](const Batch& batch) {
-    for (Event event : batch.events) {
-      if (failed) return;
-      event.ticks = std::max(event.ticks, newest_);
-      if (auto written = writer_->write(source, event, other.stack(event.stack)); !written)
-        failed = written.error();
-    }
-  };
-  TRY(other.feed(included_, write));
-  TRY(other.finish(write));
-  if (failed) return fail(*failed);
+// Their sequence numbers are their own: sources beside the one we convert.
+Result<> Converter::write_included(Place place) {
+  for (const auto& [trace, wanted] : included_) {
+    if (wanted != place || trace.empty()) continue;
+    Reader other;
+    const auto source = writer_->add_source(Writer::Numbering::kFromFirstSeen);
+    std::optional<Error> failed;
+    const auto write = [&](const Batch& batch) {
+      for (Event event : batch.events) {
+        if (failed) return;
+        if (place == Place::kAtEnd) event.ticks = std::max(event.ticks, newest_);
+        if (auto written = writer_->write(source, event, other.stack(event.stack)); !written)
+          failed = written.error();
+      }
+    };
+    TRY(other.feed(trace, write));
+    TRY(other.finish(write));
+    if (failed) return fail(*failed);
+  }
   return {};
 }
 
@@ -34,7 +36,7 @@ Result<> Converter::feed(Bytes chunk) { return checked(reader_.feed(chunk, on_ba
 Result<> Converter::finish() {
   TRY(checked(reader_.finish(on_batch_)));
   if (!ensure_writer()) return fail(Errc::kCorrupt, "the trace has no header");
-  TRY(write_included());
+  TRY(write_included(Place::kAtEnd));
   checkpoint_all();
   return writer_->finish();
 }
@@ -52,6 +54,8 @@ bool Converter::ensure_writer() {
   source_ = writer_->add_source(info->version >= 6   ? Writer::Numbering::kFromZero
                                 : info->version == 3 ? Writer::Numbering::kNone
                                                      : Writer::Numbering::kFromFirstSeen);
+  // Before everything: readers keep them until their time comes.
+  if (auto written = write_included(Place::kInTime); !written) error_ = written.error();
   return true;
 }
 

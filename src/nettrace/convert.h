@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "nettrace/reader.h"
 #include "nettrace/writer.h"
@@ -16,9 +18,10 @@ class Converter {
   // keep: only these events go into the output; what it leaves out does not count as lost.
   explicit Converter(WriteBytes write, std::function<bool(const Event&)> keep = {});
 
-  // The events of another trace of the same clock follow at the end, as if they had happened then:
-  // that is where readers look for a rundown. `trace` must live until finish().
-  void include(Bytes trace) { included_ = trace; }
+  // The events of another trace of the same clock go into the output too. kAtEnd: as if they had
+  // happened there, where readers look for a rundown. `trace` must live until finish().
+  enum class Place { kInTime, kAtEnd };
+  void include(Bytes trace, Place place) { included_.emplace_back(trace, place); }
 
   Result<> feed(Bytes chunk);
   Result<> finish();
@@ -28,7 +31,7 @@ class Converter {
 
  private:
   void on_batch(const Batch& batch);
-  Result<> write_included();
+  Result<> write_included(Place place);
   void checkpoint_all();
   void name_threads();
   bool ensure_writer();  // false when the trace's header is not read yet
@@ -41,7 +44,7 @@ class Converter {
   WriteBytes write_;
   std::function<bool(const Event&)> keep_;
   OnBatch on_batch_;
-  Bytes included_{};            // empty when there is none
+  std::vector<std::pair<Bytes, Place>> included_{};
   std::int64_t newest_ = 0;     // ticks of the latest event
   std::optional<Error> error_;  // of writing
 };

@@ -102,7 +102,7 @@ class Keeper {
   Result<> finish(RecordSummary& summary, collect::EarlyNames* early) {
     const auto& outcome = summary.outcome;
     const bool unnamed = ended_without_names(outcome);
-    const auto names = early && unnamed ? early->take() : Bytes{};
+    const auto names = early && unnamed ? early->take() : collect::EarlyNames::Traces{};
     if (ring_) {
       const auto newest = stopped_ ? *stopped_ : TraceClock::now();
       return take_rewritten(

@@ -1,40 +1,46 @@
-// The names of methods, taken early: a short session of its own whose only content is the rundown.
+// The names of methods, taken early and kept aside, for a recording whose target may die.
 //
-// A recording gets its method names when it stops, from a target that lives. Should the target die
-// before, these are what is left. The runtime's work for it is the same as at the end of any
-// recording.
+// A recording gets its method names when it stops, from a target that lives. Here two sessions of
+// our own get them before: a short one whose only content is the rundown of what is loaded now, and
+// one that stays open for what is loaded later. The runtime's work for the first is the same as at
+// the end of any recording.
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "base/bytes.h"
-#include "base/fd.h"
 #include "ipc/endpoint.h"
 
 namespace clrscope::collect {
 
+class NamesFile;
+
 class EarlyNames {
  public:
-  // Begins after `delay`, on a thread of its own. Names go to an unlinked file in `folder`.
+  // Begins after `delay`, on a thread of its own. Names go to unlinked files in `folder`.
   EarlyNames(ipc::Endpoint& runtime, std::string folder, std::chrono::nanoseconds delay);
-
-  // Waits until it is done, or gives up what is not. The trace with the names, mapped; empty when
-  // there is none.
-  Bytes take();
   ~EarlyNames();
   EarlyNames(const EarlyNames&) = delete;
   EarlyNames& operator=(const EarlyNames&) = delete;
+
+  struct Traces {
+    Bytes loaded_before{};  // a rundown
+    Bytes loaded_later{};
+    bool empty() const { return loaded_before.empty() && loaded_later.empty(); }
+  };
+  // Ends the sessions; the traces live as long as this.
+  Traces take();
 
  private:
   void run(std::stop_token stop, std::chrono::nanoseconds delay);
 
   ipc::Endpoint& runtime_;
   std::string folder_;
-  UniqueFd file_;
-  void* mapped_ = nullptr;
-  std::size_t size_ = 0;
+  std::unique_ptr<NamesFile> before_;
+  std::unique_ptr<NamesFile> later_;
   std::jthread worker_;  // last: joins first
 };
 

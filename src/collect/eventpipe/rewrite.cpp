@@ -36,14 +36,17 @@ Result<RewriteSummary> rewrite_to(int output, const Rewrite& rewrite) {
     return true;
   };
   nettrace::Converter converter{[&](Bytes bytes) { return write_all(output, bytes); }, keep};
-  converter.include(rewrite.early_names);
+  using Place = nettrace::Converter::Place;
+  converter.include(rewrite.early_names.loaded_later, Place::kInTime);
+  converter.include(rewrite.early_names.loaded_before, Place::kAtEnd);
   TRY(rewrite.feed([&](Bytes bytes) { return converter.feed(bytes); }));
   TRY(converter.finish());
   const auto& written = converter.writer()->summary();
   return RewriteSummary{written.bytes, written.events, written.lost, samples};
 }
 
-Result<RewriteSummary> rewrite_file(const std::string& path, Bytes early_names) {
+Result<RewriteSummary> rewrite_file(const std::string& path,
+                                    const EarlyNames::Traces& early_names) {
   const auto old_file = TRY(open_for_reading(path));
   const auto new_path = path + ".new";
   const UniqueFd new_file{::open(new_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};

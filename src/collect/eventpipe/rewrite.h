@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "collect/eventpipe/early_names.h"
 
 namespace clrscope::collect {
 
@@ -24,13 +25,13 @@ using Feed = std::function<Result<>(const std::function<Result<>(Bytes)>&)>;
 
 struct Rewrite {
   Feed feed;
-  Bytes early_names{};                // a trace; may be empty
+  EarlyNames::Traces early_names{};
   std::optional<TraceTime> oldest{};  // earlier events are left out
 };
 
 Result<RewriteSummary> rewrite_to(int output, const Rewrite& rewrite);
 
 // The file is replaced when the new one is whole, not before.
-Result<RewriteSummary> rewrite_file(const std::string& path, Bytes early_names);
+Result<RewriteSummary> rewrite_file(const std::string& path, const EarlyNames::Traces& early_names);
 
 }  // namespace clrscope::collect
