@@ -17,6 +17,8 @@ class Converter {
  public:
   // keep: only these events go into the output; what it leaves out does not count as lost.
   explicit Converter(WriteBytes write, std::function<bool(const Event&)> keep = {});
+  Converter(const Converter&) = delete;
+  Converter& operator=(const Converter&) = delete;
 
   // The events of another trace of the same clock go into the output too. kAtEnd: as if they had
   // happened there, where readers look for a rundown. `trace` must live until finish().

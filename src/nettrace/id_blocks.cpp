@@ -5,7 +5,7 @@
 namespace clrscope::nettrace {
 namespace {
 
-// Between two sequence points. The runtime makes one every 10 MB or so.
+// Between two sequence points. The runtime makes one every few megabytes.
 constexpr std::size_t kMaxBytes = 256 << 20;
 constexpr std::size_t kMaxBlocks = 100'000;
 
