@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/decompress.h"
 #include "base/io.h"
 
 namespace clrscope::ops {
@@ -41,18 +42,22 @@ Result<> read_trace_bytes(const std::string& path, const OnTraceBytes& on_bytes,
   const auto file = TRY(open_trace(path));
   const auto buffer = std::make_unique<std::uint8_t[]>(kChunk);
   std::uint64_t done = 0;
+  Decompressor decompressor;
   for (;;) {
     const auto got = ::read(file.fd.get(), buffer.get(), kChunk);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(Errc::kSystem, "cannot read {}: {}", display_name(path), errno_text());
     if (got == 0) break;
-    TRY(on_bytes({buffer.get(), static_cast<std::size_t>(got)}));
+    TRY(decompressor.feed({buffer.get(), static_cast<std::size_t>(got)}, on_bytes));
     done += static_cast<std::uint64_t>(got);
     if (on_progress) on_progress(done, file.size);
   }
   if (done == 0)
     return fail(Errc::kCorrupt, "{} is empty", display_name(path))
         .hint("the recording has not written anything yet, or was ended before it began");
+  // One that was cut short ends where it ends: whoever reads the trace sees that its end is
+  // missing.
+  (void)TRY(decompressor.finish(on_bytes));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// The bytes of a trace file or of standard input, in pieces, for whoever reads them.
+// The bytes of a trace file or of standard input, in pieces, for whoever reads them. Compression
+// (zstd, gzip) is taken off.
 #pragma once
 
 #include <cstdint>
