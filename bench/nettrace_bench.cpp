@@ -17,6 +17,8 @@
 #include "base/decompress.h"
 #include "nettrace/convert.h"
 #include "nettrace/framing.h"
+#include "nettrace/payload.h"
+#include "nettrace/payload_text.h"
 #include "nettrace/reader.h"
 
 using namespace clrscope;
@@ -126,6 +128,51 @@ std::uint64_t count_frames(Bytes trace) {
   return frames;
 }
 
+// Reads a value, and what is inside it, as a sink would: nothing is skipped.
+std::uint64_t take(const PayloadPlan& plan, const PayloadField& field, const Value& value) {
+  std::uint64_t sum = value.u + value.bytes.size();
+  const auto inside = [&](const PayloadField& inner, const Value& part) {
+    sum += take(plan, inner, part);
+  };
+  if (value.kind == Value::Kind::kArray) for_each_element(plan, field, value, inside);
+  if (value.kind == Value::Kind::kObject) for_each_member(plan, field, value, inside);
+  return sum;
+}
+
+std::uint64_t decode(Bytes trace) {
+  Reader reader;
+  PayloadPlans plans{8};
+  std::uint64_t sum = 0;
+  const OnBatch on_batch = [&](const Batch& batch) {
+    for (const auto& event : batch.events) {
+      const auto& plan = plans.of(*event.type);
+      for_each_field(plan, event.payload, [&](const PayloadField& field, const Value& value) {
+        sum += take(plan, field, value);
+      });
+    }
+  };
+  require(reader.feed(trace, on_batch));
+  require(reader.finish(on_batch));
+  return sum;
+}
+
+std::uint64_t write_json(Bytes trace) {
+  Reader reader;
+  PayloadPlans plans{8};
+  std::uint64_t sum = 0;
+  std::string json;
+  const OnBatch on_batch = [&](const Batch& batch) {
+    for (const auto& event : batch.events) {
+      json.clear();
+      append_json(json, plans.of(*event.type), event.payload);
+      sum += json.size();
+    }
+  };
+  require(reader.feed(trace, on_batch));
+  require(reader.finish(on_batch));
+  return sum;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,6 +191,11 @@ int main(int argc, char** argv) {
   print("count", mb / whole, "MB/s");
   print("count_events", static_cast<double>(events) / whole / 1e6, "M/s");
   print("count_in_pieces", mb / best_seconds([&] { count(bytes, 64 << 10); }), "MB/s");
+  std::uint64_t sum = 0;
+  print("decode", mb / best_seconds([&] { sum += decode(bytes); }), "MB/s");
+  const auto writing = best_seconds([&] { sum += write_json(bytes); });
+  print("json_events", static_cast<double>(events) / writing / 1e6, "M/s");
+  if (sum == 0) give_up("the payloads are empty");
   print("count_frames", mb / best_seconds([&] { count_frames(bytes); }), "MB/s");
 
   std::string v6;

@@ -26,6 +26,8 @@ def run(kit):
         rows += [
             Row(f"count events, {what}", "MB/s", ours["count"], 1000, peer, "TraceEvent", True),
             Row(f"count events in pieces of 64 KB, {what}", "MB/s", ours["count_in_pieces"], 1000, None, "", True),
+            Row(f"decode every field, {what}", "MB/s", ours["decode"], 450, None, "", True),
+            Row(f"payloads as JSON, {what}", "M events/s", ours["json_events"], 1, None, "", True),
             Row(f"count frames of stacks, {what}", "MB/s", ours["count_frames"], larger_is_better=True),
             Row(f"count events of version 6, {what}", "MB/s", ours["count_v6"], 1000, None, "", True),
             Row(f"convert to version 6, {what}", "MB/s", ours["convert"], larger_is_better=True),
