@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kLargest = 16 * 1024 * 1024;  // bytes of one provider's manifest
 constexpr std::size_t kMostProviders = 4096;
+constexpr std::size_t kMostFields = 200'000;  // of all events together; templates are shared
+constexpr std::size_t kMostKeywords = 256;
 
 std::uint64_t number(std::string_view text) {
   int base = 10;
@@ -75,7 +77,7 @@ class Collector {
     }
     if (name == "string") strings_[tag.attribute("id")] = tag.attribute("value");
     if (!manifest_) return;
-    if (name == "keyword") {
+    if (name == "keyword" && manifest_->keywords.size() < kMostKeywords) {
       manifest_->keywords.emplace_back(tag.attribute("name"), number(tag.attribute("mask")));
     } else if (name == "opcode") {
       opcodes_[tag.attribute("name")] = static_cast<std::uint8_t>(number(tag.attribute("value")));
@@ -189,19 +191,16 @@ class Collector {
     return std::string{reference};
   }
 
-  static const ValueNames* names_of(const Manifest& manifest, std::string_view name) {
-    for (const auto& names : manifest.names)
-      if (names->name == name) return names.get();
-    return nullptr;
-  }
+  using Names = std::map<std::string_view, const ValueNames*>;
 
-  static bool specs(const Manifest& manifest, const std::vector<Data>& fields,
+  static bool specs(const Names& names, const std::vector<Data>& fields, std::size_t& left,
                     std::vector<FieldSpec>& out) {
     for (const auto& data : fields) {
-      if (!data.valid) return false;
+      if (!data.valid || left == 0) return false;
+      --left;
       auto spec = data.spec;
-      if (!data.map.empty()) spec.names = names_of(manifest, data.map);
-      if (!specs(manifest, data.members, spec.children)) return false;
+      if (const auto found = names.find(data.map); found != names.end()) spec.names = found->second;
+      if (!specs(names, data.members, left, spec.children)) return false;
       if (spec.counted != Counted::kNot) {
         auto element = spec;
         element.name.clear(), element.refers_to.clear();
@@ -220,6 +219,8 @@ class Collector {
     const auto keep = [&](std::string kept) -> std::string_view {
       return *manifest.texts.emplace_back(std::make_unique<std::string>(std::move(kept)));
     };
+    Names by_name;
+    std::size_t left = kMostFields;
     for (const auto& map : pending.maps) {
       auto& names = *manifest.names.emplace_back(std::make_unique<ValueNames>());
       names.name = keep(map.name);
@@ -228,6 +229,7 @@ class Collector {
         names.values.push_back({keep(text(message)), static_cast<std::int64_t>(value)});
       std::stable_sort(names.values.begin(), names.values.end(),
                        [](const auto& a, const auto& b) { return a.value < b.value; });
+      by_name.emplace(names.name, &names);
     }
     for (const auto& tag : pending.events) {
       ManifestEvent event{.id = static_cast<std::uint32_t>(number(tag.attribute("value"))),
@@ -243,7 +245,7 @@ class Collector {
       for (const auto& [name, mask] : manifest.keywords)
         if (wanted.find(" " + name + " ") != std::string::npos) event.keywords |= mask;
       const auto layout = pending.templates.find(tag.attribute("template"));
-      if (layout != pending.templates.end() && !specs(manifest, layout->second, event.fields))
+      if (layout != pending.templates.end() && !specs(by_name, layout->second, left, event.fields))
         event.fields.clear();
       manifest.events.push_back(std::move(event));
     }

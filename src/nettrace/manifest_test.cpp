@@ -112,6 +112,19 @@ TEST(Manifest, RefusesWhatIsNoPieceOfOne) {
   EXPECT_EQ(manifests.of("Shop"), nullptr);
 }
 
+TEST(Manifest, BoundsWhatManyEventsOfOneLargeTemplateCost) {
+  std::string xml = "<provider name=\"P\"><templates><template tid=\"T\">";
+  for (int i = 0; i < 2000; ++i) xml += "<data name=\"n\" inType=\"win:Int32\"/>";
+  xml += "</template></templates><events>";
+  for (int i = 0; i < 2000; ++i) xml += "<event value=\"1\" template=\"T\"/>";
+  const auto manifests = parse_manifest(xml + "</events></provider>");
+  ASSERT_EQ(manifests.size(), 1U);
+  std::size_t fields = 0;
+  for (const auto& event : manifests.front().events) fields += event.fields.size();
+  EXPECT_GE(fields, 2000U);
+  EXPECT_LE(fields, 200'000U);
+}
+
 TEST(Manifest, TakesWhatItCanOfADamagedOne) {
   for (std::size_t size = 0; size < kManifest.size(); ++size)
     for (const auto& manifest : parse_manifest(kManifest.substr(0, size)))
