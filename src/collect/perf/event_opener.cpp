@@ -1,0 +1,245 @@
+// Opens what an EventSet consists of, and copes with what the kernel does not grant.
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <unordered_set>
+
+#include "base/io.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "collect/perf/event_set.h"
+#include "collect/perf/rights.h"
+
+namespace clrscope::collect::perf {
+namespace {
+
+constexpr int kMostListings = 8;  // of threads; a thread born later has inherited its events
+
+// "0-3,8" of /sys/devices/system/cpu/online
+Result<std::vector<int>> online_cpus() {
+  const auto text = TRY(read_file("/sys/devices/system/cpu/online"));
+  std::vector<int> cpus;
+  for (const auto range : split(trim(text), ',')) {
+    const auto dash = range.find('-');
+    const auto first = parse_number(range.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_number(range.substr(dash + 1));
+    if (!first || !last || *last > 65535 || *first > *last)
+      return fail(Errc::kCorrupt, "cannot read the list of CPUs: {}", trim(text));
+    for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code gone;
+  for (std::filesystem::directory_iterator it{fmt::format("/proc/{}/task", process), gone}, end;
+       !gone && it != end; it.increment(gone))
+    if (const auto tid = parse_number(it->path().filename().native()))
+      threads.push_back(static_cast<pid_t>(*tid));
+  return threads;
+}
+
+// To the hard limit; false when we are there already.
+bool raise_fd_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+bool no_such_counter(int number) {
+  return number == ENOENT || number == ENODEV || number == EOPNOTSUPP || number == EINVAL ||
+         number == EBUSY;
+}
+
+}  // namespace
+
+class EventOpener {
+ public:
+  EventOpener(const SessionWish& wish, Scope scope) : wish_(wish) {
+    set_.scope_ = scope;
+    set_.features_.kernel_part = wish.kernel;
+  }
+
+  Result<EventSet> open() {
+    TRY(resolve_events());
+    TRY(open_rings());
+    if (per_cpu())
+      TRY(open_for(-1, kFirstListing));
+    else
+      TRY(open_for_threads());
+    if (set_.scope_ == Scope::kFiltered) set_.filter_.emplace(wish_.processes);
+    return std::move(set_);
+  }
+
+ private:
+  static constexpr int kFirstListing = 0;
+
+  bool per_cpu() const { return set_.scope_ != Scope::kThreads; }
+  pid_t first_target() const { return per_cpu() ? -1 : wish_.processes.front(); }
+  Bookkeeping bookkeeping() const {
+    return wish_.switches ? Bookkeeping::kTasksAndSwitches : Bookkeeping::kTasks;
+  }
+  Asked asked(const ResolvedEvent& event) const {
+    if (event.format) return Asked::kTracepoint;
+    return per_cpu() ? Asked::kMachine : Asked::kProcess;
+  }
+
+  Result<> resolve_events() {
+    for (auto event_wish : wish_.events) {
+      if (event_wish.tracepoint.empty() && event_wish.counter == CpuCounter::kBest)
+        event_wish.counter = has_cycles(event_wish) ? CpuCounter::kCycles : CpuCounter::kClock;
+      set_.events_.push_back(TRY(resolve(event_wish)));
+    }
+    // Threads have no event of their own for bookkeeping unless nothing else is asked for.
+    if (!per_cpu() && set_.events_.empty()) set_.events_.push_back(bookkeeping_event());
+    return {};
+  }
+
+  bool has_cycles(EventWish event_wish) const {
+    event_wish.counter = CpuCounter::kCycles;
+    const auto event = resolve(event_wish);
+    if (!event) return false;
+    auto attr = make_attr(*event, {.lost_count = false, .kernel_part = false}, Bookkeeping::kNone);
+    return open_event(attr, first_target(), 0) || !no_such_counter(errno);
+  }
+
+  // One event; lessens what is asked for until the kernel takes it. Nothing when errno says why.
+  UniqueFd try_open(const ResolvedEvent& event, Bookkeeping keeping, pid_t pid, int cpu) {
+    auto& features = set_.features_;
+    for (;;) {
+      auto attr = make_attr(event, features, keeping);
+      attr.inherit = pid > 0 && !per_cpu();
+      if (auto fd = open_event(attr, pid, cpu)) return fd;
+      if (errno == EMFILE && raise_fd_limit()) continue;
+      if (errno == EINVAL && std::exchange(features.lost_count, false)) continue;
+      if (errno == EINVAL && std::exchange(features.build_id, false)) continue;
+      const bool denied = errno == EACCES || errno == EPERM;
+      if (denied && !event.format && std::exchange(features.kernel_part, false)) continue;
+      return {};
+    }
+  }
+
+  // Machine-wide the owner of a ring keeps the books. Else it is a silent event on ourselves: a
+  // ring whose owner has exited can no longer be waited for.
+  Result<> open_rings() {
+    auto ring_bytes = ring_bytes_for(wish_);
+    for (const auto cpu : TRY(online_cpus())) {
+      for (;;) {
+        auto owner = TRY(open_owner(cpu, ring_bytes));
+        if (!owner) break;  // the CPU went offline
+        auto ring = TRY(Ring::map(owner.get(), ring_bytes));
+        if (ring.size() < ring_bytes) {  // the mark for waking us must fit the ring
+          ring_bytes = ring.size();
+          continue;
+        }
+        set_.cpus_.push_back({cpu, std::move(owner), std::move(ring)});
+        break;
+      }
+    }
+    if (per_cpu())
+      for (auto& cpu : set_.cpus_)
+        TRY(know(cpu.owner, EventIndex{static_cast<std::uint32_t>(wish_.events.size())},
+                 bookkeeping_event().layout));
+    return {};
+  }
+
+  Result<UniqueFd> open_owner(int cpu, std::size_t ring_bytes) {
+    const auto event = bookkeeping_event();
+    auto& features = set_.features_;
+    for (;;) {
+      auto attr = make_attr(event, features, per_cpu() ? bookkeeping() : Bookkeeping::kNone);
+      attr.watermark = 1;
+      attr.wakeup_watermark = static_cast<std::uint32_t>(ring_bytes / 4);
+      auto fd = open_event(attr, per_cpu() ? -1 : ::getpid(), cpu);
+      if (fd || errno == ENODEV) return fd;
+      if (errno == EMFILE && raise_fd_limit()) continue;
+      if (errno == EINVAL && std::exchange(features.lost_count, false)) continue;
+      if (errno == EINVAL && std::exchange(features.build_id, false)) continue;
+      return fail(refusal(errno, per_cpu() ? Asked::kMachine : Asked::kProcess, ::getpid()));
+    }
+  }
+
+  Result<EventId> know(const UniqueFd& fd, EventIndex index, const RecordLayout& layout) {
+    std::uint64_t id = 0;
+    if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) != 0)
+      return fail(Errc::kSystem, "cannot ask for the id of a perf event: {}", errno_text());
+    set_.parser_.add(EventId{id}, index, layout);
+    return EventId{id};
+  }
+
+  // All events of one thread (or of everybody) on all CPUs. A thread that is gone is no error.
+  Result<bool> open_for(pid_t pid, int listing) {
+    for (std::size_t e = 0; e < set_.events_.size(); ++e) {
+      const auto keeping = !per_cpu() && e == 0 ? bookkeeping() : Bookkeeping::kNone;
+      for (std::size_t c = 0; c < set_.cpus_.size(); ++c) {
+        auto fd = try_open(set_.events_[e], keeping, pid, set_.cpus_[c].number);
+        if (!fd && errno == ESRCH) return false;
+        if (!fd) return fail(refusal(errno, asked(set_.events_[e]), pid));
+        TRY(join(std::move(fd), e, c, pid, listing));
+      }
+    }
+    return true;
+  }
+
+  Result<> join(UniqueFd fd, std::size_t event_at, std::size_t cpu_at, pid_t pid, int listing) {
+    const auto& event = set_.events_[event_at];
+    const auto& cpu = set_.cpus_[cpu_at];
+    if (::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, cpu.owner.get()) != 0)
+      return fail(Errc::kSystem, "cannot share a perf ring: {}", errno_text());
+    if (!event.wish.filter.empty() &&
+        ::ioctl(fd.get(), PERF_EVENT_IOC_SET_FILTER, event.wish.filter.c_str()) != 0)
+      return fail(Errc::kUsage, "the kernel does not take the filter '{}' for {}: {}",
+                  event.wish.filter, event.name, errno_text())
+          .hint("write it with the fields of the tracepoint, such as prev_pid == 12");
+    const EventIndex index{static_cast<std::uint32_t>(event_at)};
+    const auto id = TRY(know(fd, index, event.layout));
+    if (listing > kFirstListing)
+      set_.doubles_.suspect(index, ThreadId{static_cast<std::uint64_t>(pid)},
+                            static_cast<std::uint32_t>(cpu.number), id, set_.opened_.size());
+    set_.opened_.push_back({std::move(fd), cpu_at});
+    return {};
+  }
+
+  // Lists again until no thread is new: those born meanwhile of a thread that had no events yet
+  // would be missed.
+  Result<> open_for_threads() {
+    std::unordered_set<pid_t> seen;
+    std::size_t alive = 0;
+    for (int listing = kFirstListing; listing < kMostListings; ++listing) {
+      std::size_t found = 0;
+      for (const auto process : wish_.processes) {
+        for (const auto thread : threads_of(process)) {
+          if (!seen.insert(thread).second) continue;
+          ++found;
+          if (TRY(open_for(thread, listing))) ++alive;
+        }
+      }
+      if (found == 0) break;
+    }
+    if (alive == 0) return fail(refusal(ESRCH, Asked::kProcess, wish_.processes.front()));
+    return {};
+  }
+
+  SessionWish wish_;
+  EventSet set_;
+};
+
+Result<EventSet> EventSet::open(const SessionWish& wish) {
+  if (wish.scope != Scope::kMachine && wish.processes.empty())
+    return fail(Errc::kUsage, "no process named to record");
+  for (const auto process : wish.processes)
+    if (!process_exists(process)) return fail(refusal(ESRCH, Asked::kProcess, process));
+  if (wish.scope != Scope::kBestFor) return EventOpener{wish, wish.scope}.open();
+  auto filtered = EventOpener{wish, Scope::kFiltered}.open();
+  if (filtered || filtered.error().code != Errc::kDenied) return filtered;
+  return EventOpener{wish, Scope::kThreads}.open();
+}
+
+}  // namespace clrscope::collect::perf

@@ -1,0 +1,100 @@
+#include "collect/perf/event_set.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace clrscope::collect::perf {
+namespace {
+
+// Records lost by one event, as it counts them itself; nothing on kernels before 6.0.
+std::uint64_t lost_by(const UniqueFd& fd) {
+  std::uint64_t values[2] = {};  // value, lost
+  return ::read(fd.get(), values, sizeof values) == sizeof values ? values[1] : 0;
+}
+
+Result<> enable_one(const UniqueFd& fd) {
+  if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) == 0) return {};
+  return fail(Errc::kSystem, "cannot switch a perf event on: {}", errno_text());
+}
+
+}  // namespace
+
+Result<> EventSet::enable() {
+  for (const auto& cpu : cpus_) TRY(enable_one(cpu.owner));  // mappings first, then samples
+  for (const auto& opened : opened_) TRY(enable_one(opened.fd));
+  return {};
+}
+
+void EventSet::disable() {
+  for (const auto& opened : opened_) (void)::ioctl(opened.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  for (const auto& cpu : cpus_) (void)::ioctl(cpu.owner.get(), PERF_EVENT_IOC_DISABLE, 0);
+}
+
+Result<bool> EventSet::wait(std::chrono::milliseconds at_most, int wake_fd) {
+  std::vector<pollfd> polled;
+  polled.reserve(cpus_.size() + 1);
+  for (const auto& cpu : cpus_) polled.push_back({cpu.owner.get(), POLLIN, 0});
+  if (wake_fd >= 0) polled.push_back({wake_fd, POLLIN, 0});
+  const auto ready = ::poll(polled.data(), polled.size(), static_cast<int>(at_most.count()));
+  if (ready < 0 && errno != EINTR)
+    return fail(Errc::kSystem, "cannot wait for perf rings: {}", errno_text());
+  return ready > 0;
+}
+
+void EventSet::accept(Cpu& cpu, Bytes bytes, const OnRecord& on_record) {
+  ++cpu.records;
+  ++stats_.records;
+  stats_.bytes += bytes.size();
+  const auto record = parser_.parse(bytes);
+  if (!record) {
+    ++stats_.unreadable;
+    return;
+  }
+  if (const auto* lost = std::get_if<Lost>(&*record))
+    (lost->samples_only ? stats_.hardware_lost : cpu.lost) += lost->count;
+  else if (const auto* throttle = std::get_if<Throttle>(&*record); throttle && throttle->begins)
+    ++stats_.throttled;
+  const auto verdict = doubles_.judge(origin_of(*record));
+  if (verdict.superfluous)
+    (void)::ioctl(opened_[*verdict.superfluous].fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  if (!verdict.keep)
+    ++stats_.doubled;
+  else if (filter_ && !filter_->wants(*record))
+    ++stats_.foreign;
+  else
+    on_record(*record);
+}
+
+std::size_t EventSet::drain(const OnRecord& on_record) {
+  std::size_t count = 0;
+  for (auto& cpu : cpus_)
+    count += cpu.ring.reader().drain([&](Bytes bytes) { accept(cpu, bytes, on_record); });
+  return count;
+}
+
+// The ring says what it lost only when it next finds room; the events themselves know at once.
+std::uint64_t EventSet::lost_on(std::size_t cpu_at) const {
+  auto counted = lost_by(cpus_[cpu_at].owner);
+  for (const auto& opened : opened_)
+    if (opened.cpu_at == cpu_at) counted += lost_by(opened.fd);
+  return std::max(counted, cpus_[cpu_at].lost);
+}
+
+SetStats EventSet::stats() const {
+  auto stats = stats_;
+  for (std::size_t i = 0; i < cpus_.size(); ++i) {
+    const auto& cpu = cpus_[i];
+    const auto lost = features_.lost_count ? lost_on(i) : cpu.lost;
+    stats.cpus.push_back({cpu.number, cpu.ring.size(), cpu.records, lost});
+    stats.lost += lost;
+  }
+  return stats;
+}
+
+}  // namespace clrscope::collect::perf

@@ -1,0 +1,99 @@
+// The perf events of one recording, opened, with a ring per CPU.
+//
+// Belongs to one thread. Closing it is all the cleaning up there is: nothing outlives the
+// descriptors. Records of one ring are in time order, those of several are not.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "collect/perf/doubles.h"
+#include "collect/perf/perf_attr.h"
+#include "collect/perf/process_filter.h"
+#include "collect/perf/record.h"
+#include "collect/perf/ring.h"
+
+namespace clrscope::collect::perf {
+
+struct CpuStats {
+  int cpu = 0;
+  std::size_t ring_bytes = 0;
+  std::uint64_t records = 0;
+  std::uint64_t lost = 0;  // records that the ring had no room for
+};
+
+struct SetStats {
+  std::vector<CpuStats> cpus{};
+  std::uint64_t records = 0;     // read, before anything is dropped
+  std::uint64_t bytes = 0;       // of them
+  std::uint64_t unreadable = 0;  // records that broke their own format
+  std::uint64_t doubled = 0;     // dropped: came twice
+  std::uint64_t foreign = 0;     // dropped: other processes', in kFiltered
+  std::uint64_t lost = 0;        // in rings
+  std::uint64_t hardware_lost = 0;
+  std::uint64_t throttled = 0;  // times that the kernel paused an event
+};
+
+class EventSet {
+ public:
+  // Opened, not yet running.
+  static Result<EventSet> open(const SessionWish& wish);
+
+  EventSet(EventSet&&) noexcept = default;
+  EventSet& operator=(EventSet&&) = delete;
+
+  Result<> enable();
+  void disable();  // what is in the rings stays there to be drained
+
+  // True when a ring is a quarter full or wake_fd is readable, false after the time.
+  Result<bool> wait(std::chrono::milliseconds at_most, int wake_fd = -1);
+
+  using OnRecord = std::function<void(const Record&)>;
+  // All that is there now. Returns how many records were read.
+  std::size_t drain(const OnRecord& on_record);
+
+  // In the order of the wish; a record's EventIndex says which it belongs to.
+  std::span<const ResolvedEvent> events() const { return events_; }
+  Scope scope() const { return scope_; }
+  bool kernel_included() const { return features_.kernel_part; }
+  std::size_t descriptors() const { return opened_.size() + cpus_.size(); }
+  SetStats stats() const;
+
+ private:
+  friend class EventOpener;
+  EventSet() = default;
+
+  struct Cpu {
+    int number = 0;
+    UniqueFd owner;  // whose ring all events of this CPU write to
+    Ring ring;
+    std::uint64_t records = 0;
+    std::uint64_t lost = 0;
+  };
+  struct Opened {
+    UniqueFd fd;
+    std::size_t cpu_at = 0;  // in cpus_
+  };
+
+  void accept(Cpu& cpu, Bytes bytes, const OnRecord& on_record);
+  std::uint64_t lost_on(std::size_t cpu_at) const;
+
+  std::vector<ResolvedEvent> events_;
+  Features features_;
+  Scope scope_ = Scope::kMachine;
+  RecordParser parser_;
+  std::vector<Cpu> cpus_;
+  std::vector<Opened> opened_;
+  Doubles doubles_;
+  std::optional<ProcessFilter> filter_;
+  SetStats stats_;
+};
+
+}  // namespace clrscope::collect::perf

@@ -1,0 +1,142 @@
+#include "collect/perf/perf_attr.h"
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <ctime>
+
+#include "collect/perf/registers_x64.h"
+#include "collect/perf/tracefs.h"
+
+namespace clrscope::collect::perf {
+namespace {
+
+constexpr std::uint32_t kLargestStack = 65528;  // a record has at most 64 KiB and 8-byte steps
+constexpr unsigned kHighestRate = 100'000;
+constexpr std::uint64_t kAlways =
+    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+
+RecordLayout layout_of(const EventWish& wish) {
+  RecordLayout layout{.sample_type = kAlways | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD};
+  if (wish.callchain) layout.sample_type |= PERF_SAMPLE_CALLCHAIN;
+  if (!wish.tracepoint.empty()) layout.sample_type |= PERF_SAMPLE_RAW;
+  if (wish.stack_bytes > 0) {
+    layout.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    layout.user_registers = x64::kGeneralRegisters;
+  }
+  return layout;
+}
+
+}  // namespace
+
+EventWish cpu_samples(unsigned rate, std::uint32_t stack_bytes) {
+  EventWish wish;
+  wish.rate = rate;
+  wish.stack_bytes = stack_bytes;
+  return wish;
+}
+
+EventWish tracepoint_samples(std::string name, std::uint32_t stack_bytes) {
+  EventWish wish;
+  wish.tracepoint = std::move(name);
+  wish.stack_bytes = stack_bytes;
+  return wish;
+}
+
+EventWish context_switch_samples(std::uint32_t stack_bytes) {
+  return tracepoint_samples("sched:sched_switch", stack_bytes);
+}
+
+Result<ResolvedEvent> resolve(const EventWish& wish) {
+  if (wish.stack_bytes > kLargestStack)
+    return fail(Errc::kUsage, "cannot copy {} bytes of stack with a sample", wish.stack_bytes)
+        .hint("at most {}", kLargestStack);
+  ResolvedEvent event{.name = {}, .wish = wish, .layout = layout_of(wish)};
+  event.wish.stack_bytes = (wish.stack_bytes + 7) & ~7U;
+  if (!wish.tracepoint.empty()) {
+    const auto tracefs = TRY(Tracefs::open());
+    event.format = TRY(tracefs.format(wish.tracepoint));
+    event.name = wish.tracepoint;
+    event.type = PERF_TYPE_TRACEPOINT;
+    event.config = event.format->id;
+    return event;
+  }
+  if (wish.rate == 0 || wish.rate > kHighestRate)
+    return fail(Errc::kUsage, "cannot sample {} times a second", wish.rate)
+        .hint("1 to {}; 999 is usual", kHighestRate);
+  const bool cycles = wish.counter == CpuCounter::kCycles;
+  event.name = cycles ? "cycles" : "cpu-clock";
+  event.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+  event.config = cycles ? static_cast<std::uint64_t>(PERF_COUNT_HW_CPU_CYCLES)
+                        : static_cast<std::uint64_t>(PERF_COUNT_SW_CPU_CLOCK);
+  return event;
+}
+
+ResolvedEvent bookkeeping_event() {
+  return {.name = "bookkeeping",
+          .type = PERF_TYPE_SOFTWARE,
+          .config = PERF_COUNT_SW_DUMMY,
+          .layout = {.sample_type = kAlways}};
+}
+
+perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
+                          Bookkeeping bookkeeping) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = event.type;
+  attr.config = event.config;
+  attr.sample_type = event.layout.sample_type;
+  attr.sample_id_all = 1;
+  attr.disabled = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  attr.exclude_idle = event.type != PERF_TYPE_TRACEPOINT;  // the idle task is nobody's work
+  // A tracepoint lies in the kernel: without it, it would never fire.
+  attr.exclude_kernel = !features.kernel_part && event.type != PERF_TYPE_TRACEPOINT;
+  attr.exclude_hv = 1;
+  attr.read_format = features.lost_count ? static_cast<std::uint64_t>(PERF_FORMAT_LOST) : 0;
+  if (event.config == PERF_COUNT_SW_DUMMY && event.type == PERF_TYPE_SOFTWARE) {
+    attr.exclude_kernel = 1;  // nothing to see there, and fewer rights needed
+  } else if (event.type == PERF_TYPE_TRACEPOINT) {
+    attr.sample_period = 1;
+  } else {
+    attr.freq = 1;
+    attr.sample_freq = event.wish.rate;
+  }
+  attr.exclude_callchain_kernel = !features.kernel_part;
+  attr.exclude_callchain_user = !event.wish.user_callchain;
+  attr.sample_regs_user = event.layout.user_registers;
+  attr.sample_stack_user = event.wish.stack_bytes;
+  if (bookkeeping != Bookkeeping::kNone) {
+    attr.mmap = 1;
+    attr.mmap2 = 1;
+    attr.comm = 1;
+    attr.comm_exec = 1;
+    attr.task = 1;
+    attr.build_id = features.build_id;
+    attr.context_switch = bookkeeping == Bookkeeping::kTasksAndSwitches;
+  }
+  return attr;
+}
+
+UniqueFd open_event(const perf_event_attr& attr, pid_t pid, int cpu) {
+  return UniqueFd{
+      static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC))};
+}
+
+std::size_t ring_bytes_for(const SessionWish& wish) {
+  if (wish.ring_bytes > 0) return wish.ring_bytes;
+  constexpr std::size_t kLeast = 1 << 20;
+  constexpr std::size_t kMost = 32 << 20;
+  constexpr std::size_t kTracepointsPerSecond = 8000;  // context switches of a busy CPU
+  std::size_t per_second = 0;
+  for (const auto& event : wish.events)
+    per_second += (event.tracepoint.empty() ? event.rate : kTracepointsPerSecond) *
+                  (std::size_t{event.stack_bytes} + 512);
+  return std::clamp(std::bit_ceil(per_second / 2), kLeast, kMost);
+}
+
+}  // namespace clrscope::collect::perf

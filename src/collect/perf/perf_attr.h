@@ -1,0 +1,96 @@
+// What to ask the kernel for, in words, and the perf_event_attr that asks it.
+//
+// Opens nothing but what resolving needs: tracefs for the id of a tracepoint.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "collect/perf/record.h"
+#include "collect/perf/tracepoint_format.h"
+
+struct perf_event_attr;
+
+namespace clrscope::collect::perf {
+
+inline constexpr std::uint32_t kOnCpuStackBytes = 8 << 10;   // holds 94-100 % of stacks whole
+inline constexpr std::uint32_t kOffCpuStackBytes = 4 << 10;  // holds all but a few of a thousand
+
+enum class CpuCounter : std::uint8_t {
+  kBest,    // cycles where the machine counts them, else the clock
+  kClock,   // a timer: works everywhere; period in ns
+  kCycles,  // period in cycles
+};
+
+// One kind of sample.
+struct EventWish {
+  std::string tracepoint{};  // "sched:sched_switch"; empty: CPU samples
+  std::string filter{};      // tracepoints: the kernel's own filter, such as "prev_pid == 12"
+  unsigned rate = 999;       // CPU samples: per second and CPU
+  CpuCounter counter = CpuCounter::kBest;
+  bool callchain = true;          // frame pointer walk by the kernel: kernel and user part
+  bool user_callchain = true;     // false: kernel part only, for those who unwind the copy
+  std::uint32_t stack_bytes = 0;  // user stack and registers copied with each; 0: none
+};
+
+EventWish cpu_samples(unsigned rate, std::uint32_t stack_bytes = kOnCpuStackBytes);
+EventWish tracepoint_samples(std::string name, std::uint32_t stack_bytes = 0);
+// Where a thread stands when it stops running; `origin` is the thread that goes.
+EventWish context_switch_samples(std::uint32_t stack_bytes = kOffCpuStackBytes);
+
+enum class Scope : std::uint8_t {
+  kMachine,   // one event per CPU
+  kThreads,   // one per thread and CPU, inherited by new threads and children; needs least rights
+  kFiltered,  // per CPU, and what other processes do is dropped when read: cheapest for the target
+  kBestFor,   // kFiltered where that is allowed, else kThreads
+};
+
+struct SessionWish {
+  Scope scope = Scope::kMachine;
+  std::vector<pid_t> processes{};  // all but kMachine
+  std::vector<EventWish> events{};
+  bool switches = false;       // Switch records: when threads run, without stacks
+  bool kernel = true;          // samples and frames of the kernel, where allowed
+  std::size_t ring_bytes = 0;  // per CPU; 0: chosen by what the events copy
+};
+
+// Kernels differ: what of the newer things this one takes.
+struct Features {
+  bool build_id = true;     // 5.12
+  bool lost_count = true;   // 6.0
+  bool kernel_part = true;  // else exclude_kernel
+};
+
+// A wish made exact: which counter, which tracepoint.
+struct ResolvedEvent {
+  std::string name;  // "cpu-clock", "cycles", "sched:sched_switch", "bookkeeping"
+  std::uint32_t type = 0;
+  std::uint64_t config = 0;
+  EventWish wish{};
+  std::optional<TracepointFormat> format{};
+  RecordLayout layout{};
+};
+
+// kBest has to be resolved by trying: give kClock or kCycles.
+Result<ResolvedEvent> resolve(const EventWish& wish);
+// Carries mappings, names, forks and exits (and switches) but no samples.
+ResolvedEvent bookkeeping_event();
+
+enum class Bookkeeping : std::uint8_t { kNone, kTasks, kTasksAndSwitches };
+
+perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
+                          Bookkeeping bookkeeping);
+
+// perf_event_open(2) with close-on-exec; pid -1 is everybody. When it fails errno says why.
+UniqueFd open_event(const perf_event_attr& attr, pid_t pid, int cpu);
+
+// A ring that holds about half a second of the wish on a busy CPU.
+std::size_t ring_bytes_for(const SessionWish& wish);
+
+}  // namespace clrscope::collect::perf
