@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analyze/samples.h"
-
 namespace clrscope::analyze {
 namespace {
 
@@ -19,10 +17,12 @@ void MethodTimes::on_batch(const nettrace::Reader& reader, const nettrace::Batch
   if (!trace_) trace_.emplace(frames_);
   for (const Event& event : batch.events) {
     const auto provider = trace_->providers.of(*event.type);
-    if (is_sample(event, provider))
+    if (is_sample(event, provider)) {
       count(event, trace_->stacks.intern(reader, event), provider);
-    else
+    } else {
       trace_->symbols.on_event(event, provider);
+      trace_->trust.on_event(event, provider);
+    }
   }
   trace_->stacks.on_batch_end(batch);
 }
@@ -43,16 +43,23 @@ void MethodTimes::end_of_trace() {
   std::vector<std::uint32_t> last_in;  // by frame: the stack that counted it last
   std::vector<FrameId> frames;
   for (std::uint32_t i = 0; i < trace_->counts.size(); ++i) {
-    const auto& samples = trace_->counts[i];
+    auto& samples = trace_->counts[i];
     if (samples.all == 0) continue;
-    add(samples_, samples);
     const StackId stack{i};
     if (stack == StackId::kNone) {
+      add(samples_, samples);
       without_stack_ += samples.all;
       continue;
     }
     trace_->symbols.frames(trace_->stacks.process(stack), trace_->stacks.addresses(stack),
                            trace_->stacks.first_seen(stack), frames);
+    if (trace_->trust.doubted(trace_->stacks.process(stack))) {
+      const bool running = state_by_top(frames_.frame(frames.front())) == ThreadState::kRunning;
+      samples.running = running ? samples.all : 0;
+      samples.waiting = samples.all - samples.running;
+      judged_by_top_ += samples.all;
+    }
+    add(samples_, samples);
     times_.resize(frames_.size());
     last_in.resize(frames_.size(), kNever);
     add(times_[static_cast<std::size_t>(frames.front())].self, samples);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyze/samples.h"
 #include "analyze/stacks.h"
 #include "analyze/symbolizer.h"
 
@@ -31,6 +32,8 @@ class MethodTimes {
 
   const Count& samples() const { return samples_; }
   std::uint64_t without_stack() const { return without_stack_; }
+  // Samples whose state was told by the method on top: see SamplerTrust.
+  std::uint64_t judged_by_top() const { return judged_by_top_; }
   const FrameTable& frames() const { return frames_; }
   const std::vector<Times>& times() const { return times_; }  // by FrameId
   // The frames that occur, most self (or total) first.
@@ -42,6 +45,7 @@ class MethodTimes {
     Providers providers;
     Stacks stacks;
     Symbolizer symbols;
+    SamplerTrust trust;
     std::vector<Count> counts;  // by StackId
   };
   void count(const Event& event, StackId stack, Provider provider);
@@ -50,6 +54,7 @@ class MethodTimes {
   std::optional<Trace> trace_;
   Count samples_;
   std::uint64_t without_stack_ = 0;
+  std::uint64_t judged_by_top_ = 0;
   std::vector<Times> times_;
 };
 

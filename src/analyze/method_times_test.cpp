@@ -52,6 +52,22 @@ TEST_F(MethodTimesTest, TellsRunningFromWaiting) {
   EXPECT_EQ(of("App.Work()").self.waiting, 2U);
 }
 
+TEST_F(MethodTimesTest, JudgesByTheMethodOnTopWhereTheSamplerCannotTell) {
+  constexpr std::uint16_t kNet9[] = {0, 2, 9, 0, 1, 0};
+  Payload runtime;
+  for (const auto number : kNet9) runtime.add(number);
+  trace_.event(kRundownName, 187, 0, {.time = 900}, runtime);
+  trace_.sample({.time = 1}, {0x1010}, 1);
+  trace_.sample({.time = 2}, {0x2010}, 1);
+  rundown(0x1000, "Burn");
+  trace_.method(kRundownName, 144, {.time = 900}, 0x2000, 0x100, "System.Threading.Monitor",
+                "Wait");
+  trace_.read_into(times_);
+  EXPECT_EQ(of("App.Burn()").self.running, 1U);
+  EXPECT_EQ(of("System.Threading.Monitor.Wait()").self.waiting, 1U);
+  EXPECT_EQ(times_.judged_by_top(), 2U);
+}
+
 TEST_F(MethodTimesTest, TakesAReturnAddressForTheCallBeforeIt) {
   trace_.sample({.time = 1}, {0x2010, 0x1100});  // the last call of Caller returns behind its end
   rundown(0x1000, "Caller");

@@ -55,7 +55,8 @@ struct StackNode {
 // What the thread did when it was sampled, as far as the source knows. The runtime's own sampler
 // cannot see whether a thread is on a processor: it knows only whether the thread was in managed
 // code (kRunning) or had left it (kWaiting: usually blocked or in a system call, but perhaps
-// computing in native code).
+// computing in native code). That of .NET 9 does not even know that: there the state is judged by
+// the method on top of the stack.
 enum class ThreadState : std::uint8_t { kUnknown, kRunning, kWaiting };
 std::string_view to_string(ThreadState state);  // "unknown", "running", "waiting"
 

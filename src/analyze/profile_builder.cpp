@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analyze/process_names.h"
-#include "analyze/samples.h"
 
 namespace clrscope::analyze {
 namespace {
@@ -16,12 +15,14 @@ void ProfileBuilder::on_batch(const nettrace::Reader& reader, const nettrace::Ba
   for (const Event& event : batch.events) {
     const auto provider = providers_.of(*event.type);
     if (provider != Provider::kRundown) profile_.to = std::max(profile_.to, event.time);
-    if (is_sample(event, provider))
+    if (is_sample(event, provider)) {
       add_sample(reader, event, provider);
-    else if (provider == Provider::kOther)
+    } else if (provider == Provider::kOther) {
       note_process(event);
-    else
+    } else {
       symbols_.on_event(event, provider);
+      trust_.on_event(event, provider);
+    }
   }
   stacks_.on_batch_end(batch);
 }
@@ -74,6 +75,7 @@ void ProfileBuilder::end_of_trace(const nettrace::Reader& reader) {
                      [&](const auto& process) { return process.process == thread.process; }))
       profile_.processes.push_back({thread.process, ""});
   grow_stacks();
+  doubt_states();
   const auto earlier = [](const Sample& a, const Sample& b) { return a.time < b.time; };
   auto& samples = profile_.samples;
   if (!std::is_sorted(samples.begin(), samples.end(), earlier))
@@ -113,6 +115,12 @@ void ProfileBuilder::grow_stacks() {
   for (auto& sample : profile_.samples)
     sample.stack = leaves[static_cast<std::size_t>(sample.stack)];
   profile_.frames = std::move(frames_).take();
+}
+
+void ProfileBuilder::doubt_states() {
+  for (auto& sample : profile_.samples)
+    if (sample.stack != kNoStack && trust_.doubted(profile_.threads[sample.thread].process))
+      sample.state = state_by_top(profile_.frame(profile_.node(sample.stack).frame));
 }
 
 void ProfileBuilder::weigh() {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "analyze/profile.h"
+#include "analyze/samples.h"
 #include "analyze/stacks.h"
 #include "analyze/symbolizer.h"
 
@@ -28,6 +29,7 @@ class ProfileBuilder {
   std::uint32_t thread_index(const Event& event);
   void note_process(const Event& event);
   void grow_stacks();
+  void doubt_states();
   void weigh();
   std::chrono::nanoseconds usual_distance() const;
 
@@ -36,6 +38,7 @@ class ProfileBuilder {
   Providers providers_;
   Stacks stacks_;
   Symbolizer symbols_{frames_};
+  SamplerTrust trust_;
   std::unordered_map<std::uint64_t, std::uint32_t> threads_;  // hash of process and thread: index
   std::chrono::nanoseconds period_{};
 };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -20,6 +21,11 @@ inline std::string share_text(std::uint64_t part, std::uint64_t whole) {
   return percent_text(percent(part, whole));
 }
 inline std::string count_text(std::uint64_t count) { return format_count(count); }
+
+// "1 wait", "2,000 waits"
+inline std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count_text(count), noun, count == 1 ? "" : "s");
+}
 
 inline double ms(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();

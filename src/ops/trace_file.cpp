@@ -18,12 +18,26 @@ Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visito
     error.what = fmt::format("{}: {}", display_name(path), error.what);
     return fail(std::move(error));
   };
-  TRY(read_trace_bytes(
-      path, [&](Bytes bytes) { return named(reader.feed(bytes, on_batch)); }, on_progress));
+  bool refused = false;  // by the reader, not by the compression
+  const auto feed = [&](Bytes bytes) {
+    auto fed = named(reader.feed(bytes, on_batch));
+    refused = !fed;
+    return fed;
+  };
+  const auto fed = read_trace_bytes(path, feed, on_progress);
+  const bool unpacked_in_part =
+      !fed && !refused && fed.error().code == Errc::kCorrupt && reader.summary().bytes > 0;
+  if (!fed && !unpacked_in_part) return fail(fed.error());
   TRY(named(reader.finish(on_batch)));
   if (visitor.on_end) visitor.on_end(reader);
   const auto damage = reader.damage();
-  return TraceRead{path, reader.summary(), {damage.begin(), damage.end()}};
+  TraceRead read{path, reader.summary(), {damage.begin(), damage.end()}};
+  if (unpacked_in_part) {
+    read.damage.push_back({reader.summary().bytes, fed.error().what});
+    read.summary.truncated = true;
+    ++read.summary.damaged;
+  }
+  return read;
 }
 
 std::string damage_line(const TraceRead& read) {

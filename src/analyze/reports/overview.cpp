@@ -108,19 +108,20 @@ class Overview final : public Report {
 std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   std::vector<std::pair<std::string, std::string>> all;
   if (const auto samples = methods_.samples().all; samples > 0)
-    all.emplace_back("topn", fmt::format("{} stack samples", count_text(samples)));
+    all.emplace_back("topn", counted(samples, "stack sample"));
   if (!collections_.all().empty())
-    all.emplace_back("gc", fmt::format("{} collections, {:.1f} % of the time",
-                                       count_text(collections_.all().size()), gc_share()));
+    all.emplace_back("gc",
+                     fmt::format("{}, {:.1f} % of the time",
+                                 counted(collections_.all().size(), "collection"), gc_share()));
   if (exceptions_ > 0)
     all.emplace_back("exceptions", fmt::format("{} thrown", count_text(exceptions_)));
   if (contentions_ > 0)
-    all.emplace_back("contention", fmt::format("{} waits for locks, {:.1f} ms in all",
-                                               count_text(contentions_), ms(contended_)));
+    all.emplace_back("contention", fmt::format("{} for locks, {:.1f} ms in all",
+                                               counted(contentions_, "wait"), ms(contended_)));
   if (allocations_ > 0)
     all.emplace_back("allocations", fmt::format("{} sampled", count_text(allocations_)));
-  if (jitted_ > 0) all.emplace_back("jit", fmt::format("{} methods loaded", count_text(jitted_)));
-  if (pool_ > 0) all.emplace_back("threadpool", fmt::format("{} changes", count_text(pool_)));
+  if (jitted_ > 0) all.emplace_back("jit", counted(jitted_, "method") + " loaded");
+  if (pool_ > 0) all.emplace_back("threadpool", counted(pool_, "change"));
   all.emplace_back("events", fmt::format("all {} by kind", count_text(events_)));
   return all;
 }

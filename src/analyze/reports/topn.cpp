@@ -10,6 +10,8 @@
 namespace clrscope::analyze {
 namespace {
 
+constexpr std::size_t kLeastShare = 2000;  // less than 1/2000 is not shown unless -n asks for it
+
 class TopN final : public Report {
  public:
   explicit TopN(const ReportOptions& options) : options_(options) {}
@@ -24,7 +26,8 @@ class TopN final : public Report {
     json.member("samples", samples.all)
         .member("running", samples.running)
         .member("waiting", samples.waiting)
-        .member("samplesWithoutStack", methods_.without_stack());
+        .member("samplesWithoutStack", methods_.without_stack())
+        .member("stateFrom", methods_.judged_by_top() > 0 ? "topOfStack" : "sampler");
     json.key("methods").begin_array();
     for (const auto id : methods_.ranked(options_.inclusive)) {
       const auto& frame = methods_.frames().frame(id);
@@ -65,6 +68,9 @@ Page TopN::page() const {
       fmt::format("{} samples: {} in managed code (running), {} outside it (mostly waiting).",
                   count_text(samples.all), share_text(samples.running, samples.all),
                   share_text(samples.waiting, samples.all)));
+  if (methods_.judged_by_top() > 0)
+    page.summary.push_back(
+        "The sampler of .NET 9 does not tell running from waiting: judged by the method on top.");
   if (const auto unnamed = unnamed_samples(); unnamed * 20 > samples.all)
     page.summary.push_back(fmt::format(
         "{} of them end in code that the trace does not name (\"?\"): the end of the recording, "
@@ -75,16 +81,17 @@ Page TopN::page() const {
   for (std::size_t i = 0; i < std::min(rows, ids.size()); ++i) {
     const auto& frame = methods_.frames().frame(ids[i]);
     const auto& [self, total] = methods_.times()[static_cast<std::size_t>(ids[i])];
-    const auto& counted = options_.inclusive ? total : self;
+    const auto& shown = options_.inclusive ? total : self;
+    if (options_.rows == 0 && shown.all * kLeastShare < samples.all) break;
     table.rows.push_back({share_text(self.all, samples.all), share_text(total.all, samples.all),
-                          share_text(counted.running, counted.all), frame.method, frame.module});
+                          share_text(shown.running, shown.all), frame.method, frame.module});
   }
   table.note = fmt::format(
       "self: on top of the stack; total: anywhere in it; running: share of {} in managed code.",
       options_.inclusive ? "total" : "self");
-  if (rows < ids.size())
+  if (const auto shown = table.rows.size(); shown < ids.size())
     table.note +=
-        fmt::format("\n{} more methods: -n {}", count_text(ids.size() - rows), ids.size());
+        fmt::format("\n{}: -n {}", counted(ids.size() - shown, "more method"), ids.size());
   page.tables.push_back(std::move(table));
   if (samples.running > 0 && samples.waiting > samples.running)
     page.tables.push_back(running_table(std::min<std::size_t>(rows, 10)));
