@@ -7,6 +7,9 @@ namespace clrscope::nettrace {
 namespace {
 
 constexpr std::size_t kMaxThreads = 100'000;
+constexpr std::size_t kMaxThreadBytes = 64 << 20;
+constexpr std::size_t kMaxDecodedLabels = 1 << 20;  // bytes they were decoded from
+constexpr std::size_t kMaxLabelList = 4 << 10;      // bytes; a longer one is left out
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
 Bytes take_stack(ByteReader& in) { return in.take(in.read<std::uint32_t>()); }
@@ -198,7 +201,7 @@ void Reader::Impl::flush(const OnBatch& on_batch) {
   filled_ = 0;
   on_batch({.events = events});
   inline_stacks_.clear();
-  batch_labels_.clear();
+  if (decoded_label_bytes_ > kMaxDecodedLabels) forget_decoded_labels();
 }
 
 void Reader::Impl::read_events(const Block& block, const OnBatch& on_batch) {
@@ -427,8 +430,10 @@ void Reader::Impl::read_sequence_point(const Block& block, const OnBatch& on_bat
   on_batch({.events = {}, .sequence_point = &point});
   stacks_.clear();
   labels_.clear();
+  forget_decoded_labels();
   if (flags & 1) {
     threads.clear();
+    thread_bytes_ = 0;
     captures.forget_all();
   }
   if (flags & 2) types.forget_numbers();
@@ -452,19 +457,33 @@ void Reader::Impl::read_labels(const Block& block) {
     note(block.offset, "too many labels without a sequence point: the older ones are left out");
 }
 
+void Reader::Impl::forget_decoded_labels() {
+  decoded_labels_.clear();
+  decoded_label_bytes_ = 0;
+}
+
 const EventLabels* Reader::Impl::labels_of(std::uint32_t id) {
+  if (const auto known = decoded_labels_.find(id); known != decoded_labels_.end())
+    return &known->second;
   const auto bytes = labels_.find(id);
   if (bytes.empty()) return nullptr;
+  if (bytes.size() > kMaxLabelList) {
+    note(offset_, fmt::format("a label list of {} bytes is left out", bytes.size()));
+    return nullptr;
+  }
+  decoded_label_bytes_ += bytes.size();
   ByteReader in{bytes};
-  read_label_list(in, batch_labels_.emplace_back());
-  return &batch_labels_.back();
+  auto& labels = decoded_labels_[id];
+  read_label_list(in, labels);
+  return &labels;
 }
 
 void Reader::Impl::read_threads(const Block& block) {
   ByteReader in{block.content};
   while (in.ok() && !in.at_end()) {
-    ByteReader row{in.take(in.read<std::uint16_t>())};
+    const auto row_bytes = in.take(in.read<std::uint16_t>());
     if (!in.ok()) break;
+    ByteReader row{row_bytes};
     ThreadInfo thread{.index = row.read_varuint()};
     while (row.ok() && !row.at_end()) {
       switch (row.read<std::uint8_t>()) {
@@ -490,8 +509,10 @@ void Reader::Impl::read_threads(const Block& block) {
       note(block.offset, "a thread that cannot be read");
       continue;
     }
-    if (threads.size() >= kMaxThreads && !threads.contains(thread.index)) {
-      note(block.offset, fmt::format("more than {} threads", kMaxThreads));
+    thread_bytes_ += row_bytes.size();
+    if (thread_bytes_ > kMaxThreadBytes ||
+        (threads.size() >= kMaxThreads && !threads.contains(thread.index))) {
+      note(block.offset, "too many threads: the rest of them is left out");
       return;
     }
     auto& capture = captures.get(thread.index);

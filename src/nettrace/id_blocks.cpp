@@ -6,21 +6,30 @@ namespace clrscope::nettrace {
 namespace {
 
 // Between two sequence points. The runtime makes one every few megabytes.
-constexpr std::size_t kMaxBytes = 256 << 20;
-constexpr std::size_t kMaxBlocks = 100'000;
+constexpr std::size_t kMaxBytes = 64 << 20;
+constexpr std::size_t kMaxBlocks = 10'000;
 
 }  // namespace
+
+// How many blocks begin at or before this id.
+std::size_t IdBlocks::place_after(std::uint32_t id) const {
+  const auto after =
+      std::ranges::upper_bound(blocks_, id, {}, [](const auto& b) { return b->first; });
+  return static_cast<std::size_t>(after - blocks_.begin());
+}
 
 bool IdBlocks::add(std::uint32_t first, std::uint32_t count, Bytes entries, bool borrowed) {
   const bool full = bytes_ + entries.size() > kMaxBytes || blocks_.size() >= kMaxBlocks;
   if (full) clear();
-  Block block{.first = first, .count = count, .entries = entries, .borrowed = borrowed};
-  if (!borrowed) own(block);
+  auto block = std::make_unique<Block>();
+  block->first = first;
+  block->count = count;
+  block->entries = entries;
+  block->borrowed = borrowed;
+  if (!borrowed) own(*block);
   bytes_ += entries.size();
-  const auto place =
-      std::upper_bound(blocks_.begin(), blocks_.end(), first,
-                       [](std::uint32_t id, const Block& b) { return id < b.first; });
-  blocks_.insert(place, std::move(block));
+  const auto place = static_cast<std::ptrdiff_t>(place_after(first));
+  blocks_.insert(blocks_.begin() + place, std::move(block));
   last_ = 0;
   return !full;
 }
@@ -33,7 +42,7 @@ void IdBlocks::clear() {
 
 void IdBlocks::own_all() {
   for (auto& block : blocks_)
-    if (block.borrowed) own(block);
+    if (block->borrowed) own(*block);
 }
 
 void IdBlocks::own(Block& block) {
@@ -57,14 +66,12 @@ void IdBlocks::build_index(Block& block) const {
 
 Bytes IdBlocks::find(std::uint32_t id) {
   const auto holds = [&](const Block& b) { return id >= b.first && id - b.first < b.count; };
-  if (last_ >= blocks_.size() || !holds(blocks_[last_])) {
-    const auto after =
-        std::upper_bound(blocks_.begin(), blocks_.end(), id,
-                         [](std::uint32_t i, const Block& b) { return i < b.first; });
-    if (after == blocks_.begin() || !holds(*std::prev(after))) return {};
-    last_ = static_cast<std::size_t>(std::prev(after) - blocks_.begin());
+  if (last_ >= blocks_.size() || !holds(*blocks_[last_])) {
+    const auto after = place_after(id);
+    if (after == 0 || !holds(*blocks_[after - 1])) return {};
+    last_ = after - 1;
   }
-  auto& block = blocks_[last_];
+  auto& block = *blocks_[last_];
   if (!block.indexed) build_index(block);
   const auto i = id - block.first;
   return i < block.index.size() ? block.index[i] : Bytes{};

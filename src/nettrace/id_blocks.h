@@ -27,20 +27,21 @@ class IdBlocks {
 
  private:
   struct Block {
-    std::uint32_t first;
-    std::uint32_t count;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
     Bytes entries;
-    bool borrowed;
+    bool borrowed = false;
     bool indexed = false;
-    std::unique_ptr<std::uint8_t[]> owned{};
-    std::vector<Bytes> index{};
+    std::unique_ptr<std::uint8_t[]> owned;
+    std::vector<Bytes> index;
   };
 
   void own(Block& block);
   void build_index(Block& block) const;
+  std::size_t place_after(std::uint32_t id) const;
 
   TakeEntry take_entry_;
-  std::vector<Block> blocks_;  // by first id
+  std::vector<std::unique_ptr<Block>> blocks_;  // by first id
   std::size_t bytes_ = 0;
   std::size_t last_ = 0;  // where the last one was found
 };

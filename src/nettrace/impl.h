@@ -1,7 +1,6 @@
 // The inside of Reader, for reader.cpp (bytes to blocks) and blocks.cpp (blocks to events) only.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +72,7 @@ class Reader::Impl {
 
   void checkpoint(std::uint64_t capture, std::uint32_t sequence);
   const EventLabels* labels_of(std::uint32_t id);
+  void forget_decoded_labels();
   void flush(const OnBatch& on_batch);
 
   bool v6() const { return info.version >= 6; }
@@ -83,7 +83,9 @@ class Reader::Impl {
   std::vector<Event> batch_;
   std::size_t filled_ = 0;
   std::vector<Bytes> inline_stacks_;  // V3: of this batch, by id - 1
-  std::deque<EventLabels> batch_labels_;
+  std::unordered_map<std::uint32_t, EventLabels> decoded_labels_;
+  std::size_t decoded_label_bytes_ = 0;
+  std::size_t thread_bytes_ = 0;
 
   IdBlocks stacks_;
   IdBlocks labels_;

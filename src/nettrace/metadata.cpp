@@ -5,7 +5,8 @@ namespace {
 
 constexpr std::uint32_t kFlatNumbers = 65536;
 constexpr std::size_t kMaxTypes = 200'000;
-constexpr std::size_t kMaxFields = 4096;  // of one type, nested ones included
+constexpr std::size_t kMaxBytes = 64 << 20;  // of all declarations
+constexpr std::size_t kMaxFields = 4096;     // of one type, nested ones included
 constexpr int kMaxDepth = 16;
 
 enum class Layout { kV1, kV2, kV6 };
@@ -203,6 +204,9 @@ const EventType* TypeTable::known(Bytes identity) const {
 Result<> TypeTable::add(std::uint32_t number, Bytes identity, EventType type) {
   if (types_.size() >= kMaxTypes)
     return fail(Errc::kCorrupt, "the trace declares more than {} kinds of events", kMaxTypes);
+  if (bytes_ + identity.size() > kMaxBytes)
+    return fail(Errc::kCorrupt, "the trace declares its events in more than {} bytes", kMaxBytes);
+  bytes_ += identity.size();
   type.index = static_cast<std::uint32_t>(types_.size());
   types_.push_back(std::move(type));
   by_content_.emplace(as_text(identity), &types_.back());

@@ -41,6 +41,7 @@ class TypeTable {
   void bind(std::uint32_t number, const EventType* type);
 
   std::deque<EventType> types_;
+  std::size_t bytes_ = 0;
   std::unordered_map<std::string, const EventType*> by_content_;
   std::vector<const EventType*> flat_;
   std::unordered_map<std::uint32_t, const EventType*> sparse_;
