@@ -1,0 +1,48 @@
+// The records of .eh_frame: which address ranges have call frame information, and the programs that
+// give it. Running the programs is unwind/'s matter; here are only the records, for function starts
+// and for the unwinder.
+//
+// Reads bytes that may be hostile: a record that makes no sense is left out and counted. Format:
+// DWARF 5 section 6.4 and the Linux Standard Base's .eh_frame chapter.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "symbols/elf.h"
+
+namespace clrscope {
+
+struct FrameCie {
+  std::uint64_t code_align = 1;
+  std::int64_t data_align = 1;
+  std::uint64_t return_register = 16;
+  std::uint8_t pointer_encoding = 0;  // of FDE addresses
+  bool augmented = false;             // FDEs carry a sized augmentation
+  bool signal_frame = false;
+  Bytes program{};
+};
+
+struct FrameFde {
+  std::uint64_t start = 0;  // vaddr
+  std::uint64_t end = 0;    // one past the last
+  std::uint32_t cie = 0;    // index into FrameRecords::cies
+  Bytes program{};
+};
+
+struct FrameRecords {
+  std::vector<FrameCie> cies;
+  std::vector<FrameFde> fdes;  // by start, then by end
+  std::size_t damaged = 0;     // records left out
+};
+
+FrameRecords read_frame_records(const ElfPiece& eh_frame);
+
+// A pointer as .eh_frame encodes it; `vaddr` is the address of the reader's first byte.
+// Fails the reader on encodings that need more than the section.
+std::uint64_t read_encoded_pointer(ByteReader& in, std::uint8_t encoding, std::uint64_t vaddr);
+
+std::int64_t read_sleb(ByteReader& in);
+
+}  // namespace clrscope

@@ -1,0 +1,39 @@
+// The bytes of a file whose tables are about to be read.
+//
+// Read into memory when small, so that somebody who overwrites the file meanwhile cannot harm us;
+// mapped when large. Keep it only as long as the tables are being made.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace clrscope {
+
+class NativeFile {
+ public:
+  // Regular files only.
+  static Result<NativeFile> open(const std::string& path);
+
+  NativeFile(NativeFile&& other) noexcept
+      : copy_(std::move(other.copy_)), mapped_(std::exchange(other.mapped_, {})) {}
+  NativeFile& operator=(NativeFile&& other) noexcept {
+    std::swap(copy_, other.copy_);
+    std::swap(mapped_, other.mapped_);
+    return *this;
+  }
+  NativeFile(const NativeFile&) = delete;
+  NativeFile& operator=(const NativeFile&) = delete;
+  ~NativeFile();
+
+  Bytes bytes() const { return mapped_.empty() ? Bytes{copy_} : mapped_; }
+
+ private:
+  NativeFile() = default;
+  std::vector<std::uint8_t> copy_;
+  Bytes mapped_{};
+};
+
+}  // namespace clrscope
