@@ -267,6 +267,10 @@ class Scan {
       return epilogue_only_ ? unknown() : built(rsp_ + immediate(code, d.at + 3, 1));
     if (lea && modrm == 0xac && code[d.at + 2] == 0x24)
       return epilogue_only_ ? unknown() : built(rsp_ + immediate(code, d.at + 3, 4));
+    if (lea && (modrm == 0x64 || modrm == 0xa4) && code[d.at + 2] == 0x24) {  // lea rsp, [rsp + n]
+      rsp_ += immediate(code, d.at + 3, modrm == 0x64 ? 1 : 4);
+      return std::nullopt;
+    }
     // rsp from rbp: rbp names the frame already, and so does anything else that writes rsp.
     if ((lea || op == 0x8b) && (modrm >> 3 & 7) == kRspNumber) return unknown();
     if (op == 0x89 && modrm >= 0xc0 && (modrm & 7) == kRspNumber) return unknown();

@@ -141,7 +141,9 @@ bool Unwinder::step(Walk& walk) const {
     if (const auto* rule = range->table->find(lookup - range->bias)) {
       if (range->kind == CodeKind::kR2r && walk.interrupted && by_instructions(walk, *range))
         return true;
-      return by_table(walk, *rule, range->table);
+      if (by_table(walk, *rule, range->table)) return true;
+      // Hand-written code of the runtime has rows that are wrong after its tail calls.
+      return walk.stop == Stop::kBadAddress && walk.interrupted && by_instructions(walk, *range);
     }
   if (range->kind == CodeKind::kJit && jit_) {
     UnwindRule rule;
@@ -222,6 +224,8 @@ bool Unwinder::by_table(Walk& walk, const UnwindRule& rule, const UnwindTable* t
     }
   }
   if (!caller.knows(kRip) || !caller.knows(kRsp)) return walk.end(Stop::kNoRule);
+  if (!rule.signal_frame && caller[kRip] != 0 && !space_.find(caller[kRip] - 1))
+    return walk.end(Stop::kBadAddress);
   return walk.leave_for(caller, table ? FoundBy::kTable : FoundBy::kJitInfo, rule.signal_frame);
 }
 

@@ -1,0 +1,208 @@
+#include "symbols/native_names.h"
+
+#include <cxxabi.h>
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+
+#include "symbols/elf_frames.h"
+#include "symbols/native_file.h"
+
+namespace clrscope {
+namespace {
+
+constexpr std::size_t kLongestName = 4096;
+
+struct Candidate {
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;  // 0: unknown
+  std::string_view name{};
+  std::uint8_t source = 0;   // smaller is better
+  std::uint8_t binding = 0;  // likewise
+};
+
+bool names_code(const ElfFile& file, const ElfSymbol& symbol) {
+  const bool function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
+  if (function) return symbol.value != 0;
+  // Labels of hand-written code; compilers' own local labels are not among the symbols.
+  return symbol.type == STT_NOTYPE && file.is_code(symbol.value);
+}
+
+std::size_t leading_underscores(std::string_view name) {
+  return std::min(name.find_first_not_of('_'), name.size());
+}
+
+// Of several names of one function the one that people know.
+bool better(const Candidate& a, const Candidate& b) {
+  const auto key = [](const Candidate& c) {
+    return std::tuple{c.source,  c.size == 0,   leading_underscores(c.name),
+                      c.binding, c.name.size(), c.name};
+  };
+  return key(a) < key(b);
+}
+
+void collect(std::vector<Candidate>& out, const ElfFile& file,
+             const std::vector<ElfSymbol>& symbols, std::uint8_t source) {
+  for (const auto& symbol : symbols) {
+    if (!names_code(file, symbol) || symbol.name.size() > kLongestName) continue;
+    const std::uint8_t binding = symbol.binding == STB_GLOBAL ? 0
+                                 : symbol.binding == STB_WEAK ? 1
+                                                              : 2;
+    // Labels rank below functions of the same source.
+    const auto rank = static_cast<std::uint8_t>(source + (symbol.type == STT_NOTYPE ? 1 : 0));
+    out.push_back({symbol.value, symbol.size, symbol.name, rank, binding});
+  }
+}
+
+}  // namespace
+
+class NativeNames::Builder {
+ public:
+  explicit Builder(std::uint64_t base) { names_.base_ = base, names_.text_.push_back('\0'); }
+
+  void add(std::uint64_t start, std::uint64_t end, std::string_view name) {
+    constexpr std::uint64_t kMost = ~std::uint32_t{0};
+    if (end <= start || end - names_.base_ > kMost) return;
+    if (names_.text_.size() + name.size() >= kMost) return;
+    names_.starts_.push_back(static_cast<std::uint32_t>(start - names_.base_));
+    names_.sizes_.push_back(static_cast<std::uint32_t>(end - start));
+    names_.names_.push_back(text_of(name));
+  }
+  NativeNames take() && {
+    names_.starts_.shrink_to_fit(), names_.sizes_.shrink_to_fit();
+    names_.names_.shrink_to_fit(), names_.text_.shrink_to_fit();
+    return std::move(names_);
+  }
+
+ private:
+  std::uint32_t text_of(std::string_view name) {
+    if (name.empty()) return 0;
+    const auto at = static_cast<std::uint32_t>(names_.text_.size());
+    names_.text_.insert(names_.text_.end(), name.begin(), name.end());
+    names_.text_.push_back('\0');
+    return at;
+  }
+  NativeNames names_;
+};
+
+NativeNames NativeNames::of(const ElfFile& file, const ElfFile* debug) {
+  std::vector<Candidate> all;
+  collect(all, file, file.symbols(), 0);
+  const auto debug_symbols = debug ? debug->symbols() : std::vector<ElfSymbol>{};
+  if (debug) collect(all, file, debug_symbols, 2);
+  collect(all, file, file.dynamic_symbols(), 4);
+  if (const auto eh_frame = file.eh_frame())
+    for (const auto& fde : read_frame_records(*eh_frame).fdes)
+      all.push_back({fde.start, fde.end - fde.start, {}, 6, 0});
+  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.start != b.start ? a.start < b.start : better(a, b);
+  });
+
+  // The best of each start; a size that only .eh_frame knows goes to the name.
+  std::vector<Candidate> best;
+  for (const auto& candidate : all) {
+    if (best.empty() || best.back().start != candidate.start)
+      best.push_back(candidate);
+    else if (best.back().size == 0)
+      best.back().size = candidate.size;
+  }
+  Builder builder{best.empty() ? 0 : best.front().start};
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const auto& c = best[i];
+    const auto next = i + 1 < best.size() ? best[i + 1].start : c.start + 1;
+    builder.add(c.start, c.size == 0 ? next : c.start + c.size, c.name);
+  }
+  return std::move(builder).take();
+}
+
+std::optional<NativeFunction> NativeNames::find(std::uint64_t vaddr) const {
+  if (vaddr < base_) return std::nullopt;
+  const auto offset = vaddr - base_;
+  auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
+  // A function may lie inside another, as a label in hand-written code: the innermost that reaches.
+  for (int tries = 0; after != starts_.begin() && tries < 16; ++tries) {
+    --after;
+    const auto i = static_cast<std::size_t>(after - starts_.begin());
+    if (offset - starts_[i] >= sizes_[i]) continue;
+    return NativeFunction{.start = base_ + starts_[i],
+                          .end = base_ + starts_[i] + sizes_[i],
+                          .name = text_.data() + names_[i]};
+  }
+  return std::nullopt;
+}
+
+std::string NativeNames::name_at(std::uint64_t vaddr) const {
+  const auto function = find(vaddr);
+  if (!function) return {};
+  return function->name.empty() ? fmt::format("fn_{:x}", function->start)
+                                : demangled(function->name);
+}
+
+std::size_t NativeNames::memory_bytes() const {
+  return (starts_.capacity() + sizes_.capacity() + names_.capacity()) * sizeof(std::uint32_t) +
+         text_.capacity();
+}
+
+std::string demangled(std::string_view name) {
+  if (!name.starts_with("_Z") || name.size() > kLongestName) return std::string{name};
+  // A version such as @@GLIBCXX_3.4 is no part of the mangled name.
+  const std::string plain{name.substr(0, name.find('@'))};
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text{
+      abi::__cxa_demangle(plain.c_str(), nullptr, nullptr, &status), std::free};
+  return status == 0 && text ? std::string{text.get()} : std::string{name};
+}
+
+std::optional<std::string> find_debug_file(const ElfFile& file, const std::string& path,
+                                           const DebugFolders& folders) {
+  const auto id = file.build_id();
+  std::vector<std::string> places;
+  const auto slash = path.rfind('/');
+  const auto folder = slash == std::string::npos ? std::string{"."} : path.substr(0, slash);
+  const auto file_name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (const auto& own = folders.symbol_folder; !own.empty()) {
+    if (id.size() > 2) {
+      places.push_back(fmt::format("{}/{}.debug", own, id));
+      places.push_back(fmt::format("{}/{}/{}.debug", own, id.substr(0, 2), id.substr(2)));
+      places.push_back(fmt::format("{}/.build-id/{}/{}.debug", own, id.substr(0, 2), id.substr(2)));
+    }
+    places.push_back(fmt::format("{}/{}.dbg", own, file_name));
+    places.push_back(fmt::format("{}/{}.debug", own, file_name));
+  }
+  if (id.size() > 2)
+    places.push_back(fmt::format("{}/usr/lib/debug/.build-id/{}/{}.debug", folders.root,
+                                 id.substr(0, 2), id.substr(2)));
+  if (const auto link = file.debug_link()) {
+    places.push_back(fmt::format("{}/{}", folder, link->file));
+    places.push_back(fmt::format("{}/.debug/{}", folder, link->file));
+    places.push_back(fmt::format("{}/usr/lib/debug{}/{}", folders.root, folder, link->file));
+  }
+  for (const auto& place : places) {
+    if (place == path) continue;
+    const auto candidate = NativeFile::open(place);
+    if (!candidate) continue;
+    const auto debug = ElfFile::parse(candidate->bytes());
+    // The same build: a name alone proves nothing.
+    if (debug && !id.empty() && debug->build_id() == id) return place;
+  }
+  return std::nullopt;
+}
+
+Result<NativeNames> load_native_names(const std::string& path, const DebugFolders& folders) {
+  const auto opened = TRY(NativeFile::open(path));
+  const auto file = TRY(ElfFile::parse(opened.bytes()));
+  if (file.section(".symtab")) return NativeNames::of(file);
+  const auto debug_path = find_debug_file(file, path, folders);
+  if (!debug_path) return NativeNames::of(file);
+  const auto debug_opened = NativeFile::open(*debug_path);
+  if (!debug_opened) return NativeNames::of(file);
+  const auto debug = ElfFile::parse(debug_opened->bytes());
+  return NativeNames::of(file, debug ? &*debug : nullptr);
+}
+
+}  // namespace clrscope
