@@ -189,13 +189,15 @@ std::optional<ElfPiece> ElfFile::eh_frame() const {
   return ElfPiece{bytes, vaddr};
 }
 
-std::optional<std::uint64_t> ElfFile::vaddr_of_offset(std::uint64_t file_offset) const {
+std::optional<std::uint64_t> code_vaddr_of_offset(const std::vector<ElfSegment>& segments,
+                                                  std::uint64_t file_offset) {
   constexpr std::uint64_t kPage = 4096;
-  for (const auto& s : segments_) {
-    // A mapping begins and ends at whole pages around the segment.
-    const auto skew = std::min(s.offset, s.offset % kPage);
+  for (const auto& s : segments) {
+    // A mapping begins with the page in which the segment begins; the page's first bytes may belong
+    // to another segment too, with another address: hence executable ones only.
+    const auto skew = s.offset % kPage;
     const auto start = s.offset - skew;
-    if (s.type != PT_LOAD || s.file_size == 0 || file_offset < start) continue;
+    if (s.type != PT_LOAD || (s.flags & PF_X) == 0 || file_offset < start) continue;
     if (file_offset - start < s.file_size + skew) return s.vaddr - skew + (file_offset - start);
   }
   return std::nullopt;

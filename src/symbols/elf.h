@@ -78,8 +78,6 @@ class ElfFile {
   std::optional<ElfPiece> eh_frame_hdr() const;
   std::optional<ElfPiece> eh_frame() const;
 
-  // The address that a byte of the file is mapped to; nothing when no PT_LOAD holds it.
-  std::optional<std::uint64_t> vaddr_of_offset(std::uint64_t file_offset) const;
   // The bytes from an address to the end of its segment's part of the file.
   Bytes bytes_at(std::uint64_t vaddr) const;
   // True when the address is in an executable section (or segment, without sections).
@@ -97,5 +95,10 @@ class ElfFile {
   std::vector<ElfSegment> segments_;
   std::vector<ElfSection> sections_;
 };
+
+// The address that an executable mapping of this part of the file has in the file's own terms;
+// nothing when no executable segment holds it.
+std::optional<std::uint64_t> code_vaddr_of_offset(const std::vector<ElfSegment>& segments,
+                                                  std::uint64_t file_offset);
 
 }  // namespace clrscope

@@ -120,6 +120,19 @@ TEST(ElfFile, TellsTheBuildIdThatReadelfTells) {
   EXPECT_NE(text.find("Build ID: " + id), std::string::npos) << text;
 }
 
+TEST(ElfFile, TakesTheExecutableSegmentWhereTwoShareAPage) {
+  const std::vector<ElfSegment> segments{
+      {.type = 1, .flags = 4, .offset = 0, .vaddr = 0, .file_size = 0x8998, .memory_size = 0x8998},
+      {.type = 1,
+       .flags = 5,
+       .offset = 0x89a0,
+       .vaddr = 0x99a0,
+       .file_size = 0x500,
+       .memory_size = 0x500}};
+  EXPECT_EQ(code_vaddr_of_offset(segments, 0x8000), 0x9000u);
+  EXPECT_EQ(code_vaddr_of_offset(segments, 0x1000), std::nullopt);
+}
+
 TEST(ElfFile, RefusesWhatIsNone) {
   EXPECT_FALSE(ElfFile::parse(as_bytes("")));
   EXPECT_FALSE(ElfFile::parse(as_bytes("#!/bin/sh")));

@@ -278,6 +278,7 @@ bool Unwinder::by_rbp(Walk& walk) const {
     return walk.leave_for(caller, FoundBy::kLeaf, false);
   }
   if (!walk.registers.knows(kRbp)) return walk.end(Stop::kNoRule);
+  if (rbp == 0) return walk.end(Stop::kRoot);  // as the ABI has it for the outermost frame
   if (!sane) return walk.end(rbp < rsp ? Stop::kLoop : Stop::kBadAddress);
   return walk.end(walk.stack.read(rbp + 8, pc) ? Stop::kBadAddress : Stop::kNoMemory);
 }

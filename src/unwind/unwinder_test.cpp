@@ -119,6 +119,14 @@ TEST_F(UnwinderTest, EndsAChainThatGoesBack) {
   EXPECT_EQ(stop_, Stop::kLoop);
 }
 
+TEST_F(UnwinderTest, EndsCompleteWhereRbpIsZero) {
+  put(0x20, 0);
+  put(0x28, kJitCode + 0x100);
+  put(0x30, 0xdead);
+  EXPECT_THAT(unwind(), ElementsAre(kJitCode + 0x10, kJitCode + 0x100));
+  EXPECT_EQ(stop_, Stop::kRoot);
+}
+
 TEST_F(UnwinderTest, EndsWhenThereIsNoRoomForMoreFrames) {
   put(0x20, kStack + 0x40);
   put(0x28, kJitCode + 0x100);

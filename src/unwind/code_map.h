@@ -1,0 +1,74 @@
+// The unwind tables of the files that processes have mapped, each made once.
+//
+// Turns a line of /proc/PID/maps (or a perf mapping record) into a CodeRange. Files are told apart
+// by device, inode, size and time, so that one table serves all processes. Belongs to one thread;
+// tables stay where they are as long as it lives.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "unwind/unwinder.h"
+
+namespace clrscope::unwind {
+
+// An executable mapping.
+struct CodeMapping {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t file_offset = 0;
+  std::string path{};  // as the process names it; empty when anonymous
+};
+
+class CodeMap {
+ public:
+  CodeMap();
+  ~CodeMap();
+
+  // `pid` is where the file is looked for: below its root, or through its mapping when it was
+  // deleted. What cannot be read becomes a range without a table.
+  CodeRange range_of(const CodeMapping& mapping, pid_t pid);
+
+  std::size_t tables() const { return files_.size(); }
+  std::size_t memory_bytes() const;
+
+ private:
+  struct File;
+  const File* file_of(const CodeMapping& mapping, pid_t pid);
+  using Key = std::array<std::uint64_t, 4>;  // device, inode, size, time of change
+  std::map<Key, std::unique_ptr<File>> files_;
+};
+
+// The executable mappings of a process as they are now.
+Result<std::vector<CodeMapping>> code_mappings(pid_t pid);
+// All of them as an address space; tables are made as needed.
+Result<AddressSpace> address_space_of(pid_t pid, CodeMap& map);
+
+// Instructions of a live process. Keeps the pages read last: forget() when code may have changed.
+class ProcessCode final : public CodeBytes {
+ public:
+  explicit ProcessCode(pid_t pid) : pid_(pid) {}
+  std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) override;
+  void forget() { pages_.clear(); }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kPages = 64;  // 256 KB a process at most
+  struct Page {
+    std::uint64_t address = ~std::uint64_t{0};
+    std::size_t size = 0;
+    std::array<std::uint8_t, kPage> bytes;
+  };
+  const Page& page_at(std::uint64_t address);
+
+  pid_t pid_;
+  std::vector<Page> pages_;  // by address; made at the first read
+};
+
+}  // namespace clrscope::unwind
