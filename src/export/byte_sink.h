@@ -25,6 +25,7 @@ class ByteSink {
   ByteSink& operator=(const ByteSink&) = delete;
 
   ByteSink& write(std::string_view text) {
+    if (text.empty()) return *this;
     if (text.size() > kCapacity - used_) return write_large(text);
     used_ +=
         text.copy(buffer_.get() + used_, text.size());  // unlike memcpy it takes null for nothing
