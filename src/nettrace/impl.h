@@ -1,4 +1,4 @@
-// The inside of Reader, for reader.cpp (bytes to blocks) and blocks.cpp (blocks to events) only.
+// The inside of Reader, for reader.cpp (bytes to blocks) and the files that read blocks.
 #pragma once
 
 #include <memory>
@@ -55,7 +55,7 @@ class Reader::Impl {
   void drop_pending(std::size_t count);
   void note(std::uint64_t offset, std::string what);
 
-  // blocks.cpp
+  // trace_header.cpp, event_blocks.cpp, blocks.cpp
   Result<> read_trace(const Block& block, std::uint32_t version);
   Result<> read_trace_v6(const Block& block);
   void read_events(const Block& block, const OnBatch& on_batch);
