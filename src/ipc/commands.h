@@ -98,6 +98,8 @@ Result<> set_startup_profiler(Endpoint& runtime, const std::array<std::uint8_t, 
                               const std::string& path,
                               std::chrono::nanoseconds patience = kDefaultPatience);
 
+// The files are in the target's /tmp, whatever its TMPDIR, or where its variable
+// DOTNET_PerfMapJitDumpPath says. A runtime suspended at start is left alone: it might crash.
 enum class PerfMapKind : std::uint32_t { kAll = 1, kJitDump = 2, kPerfMap = 3 };
 Result<> enable_perf_map(Endpoint& runtime, PerfMapKind kind,
                          std::chrono::nanoseconds patience = kDefaultPatience);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "fakes/fake_runtime.h"
 #include "ipc/frame.h"
@@ -249,12 +250,6 @@ TEST_F(Commands, ApplyAStartupHookThatIsThere) {
   ASSERT_TRUE(applied) << applied.error().what;
 }
 
-TEST_F(Commands, SendTheKindOfPerfMap) {
-  fake_.answer(id_of(kEnablePerfMap), u32(0));
-  ASSERT_TRUE(enable_perf_map(*runtime_, PerfMapKind::kPerfMap, kPatience));
-  EXPECT_EQ(fake_.requests().at(0).payload, u32(3));
-}
-
 TEST_F(Commands, RemoveAVariableByAnEmptyValue) {
   fake_.answer(id_of(kSetEnvironmentVariable), u32(0));
   ASSERT_TRUE(set_environment_variable(*runtime_, "A", "", kPatience));
@@ -313,6 +308,42 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, CommandsWithNonsense,
                                          Nonsense{Manners::kTinySize, Errc::kCorrupt},
                                          Nonsense{Manners::kWrongMagic, Errc::kCorrupt},
                                          Nonsense{Manners::kStrangeKind, Errc::kCorrupt}));
+
+TEST_F(Commands, SetTheStartupProfilerOfARuntimeThatIsNotYetSuspended) {
+  fake_.refuse(id_of(kStartupProfiler), 0x80070057);
+  std::jthread suspending{[&] {
+    while (fake_.requests().size() < 2) std::this_thread::yield();
+    fake_.answer(id_of(kStartupProfiler), u32(0));
+  }};
+  const auto set = set_startup_profiler(*runtime_, {}, "/opt/profiler.so", kPatience);
+  EXPECT_TRUE(set) << set.error().what;
+}
+
+TEST_F(Commands, SayThatAStartupProfilerNeedsASuspendedRuntime) {
+  fake_.refuse(id_of(kStartupProfiler), 0x80070057);
+  const auto set = set_startup_profiler(*runtime_, {}, "/opt/profiler.so", 200ms);
+  ASSERT_FALSE(set);
+  EXPECT_THAT(set.error().what, HasSubstr("E_INVALIDARG"));
+  EXPECT_THAT(set.error().hint, HasSubstr("suspended at start"));
+}
+
+TEST_F(Commands, AskForAPerfMapOfARuntimeThatRuns) {
+  fake_.refuse(id_of(kAttachProfiler), 0x80131384);
+  fake_.answer(id_of(kEnablePerfMap), u32(0));
+  EXPECT_TRUE(enable_perf_map(*runtime_, PerfMapKind::kPerfMap, kPatience));
+  ASSERT_EQ(fake_.requests().size(), 2U);
+  EXPECT_EQ(fake_.requests()[0].payload, u32(0)) << "without a payload runtimes crash";
+  EXPECT_EQ(fake_.requests()[1].payload, u32(3));
+}
+
+TEST_F(Commands, DoNotAskForAPerfMapOfARuntimeThatStillStarts) {
+  fake_.refuse(id_of(kAttachProfiler), 0x8013135b);
+  fake_.answer(id_of(kEnablePerfMap), u32(0));
+  const auto enabled = enable_perf_map(*runtime_, PerfMapKind::kPerfMap, kPatience);
+  ASSERT_FALSE(enabled);
+  EXPECT_EQ(enabled.error().code, Errc::kUnsupported);
+  EXPECT_EQ(fake_.requests().size(), 1U);
+}
 
 }  // namespace
 }  // namespace clrscope::ipc

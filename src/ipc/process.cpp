@@ -29,6 +29,16 @@ Result<> check_hook(int connection, const std::string& path) {
       .hint("the path must exist in the target's own file system; a missing hook would end it");
 }
 
+// Asks for a profiler in less words than that takes: a runtime refuses it in any case, with one
+// code while it starts and another when it runs. (No words at all would crash it.)
+Result<bool> still_starts(Endpoint& runtime, const Deadline& deadline) {
+  constexpr std::uint32_t kNotYetAvailable = 0x8013135b;
+  ByteWriter too_little;
+  too_little.write(std::uint32_t{0});
+  const auto reply = TRY(exchange(runtime, kAttachProfiler, too_little.bytes(), deadline));
+  return reply.refusal && reply.refusal->code == kNotYetAvailable;
+}
+
 }  // namespace
 
 Result<ProcessInfo> process_info(Endpoint& runtime, std::chrono::nanoseconds patience) {
@@ -74,9 +84,14 @@ Result<> resume_runtime(Endpoint& runtime, std::chrono::nanoseconds patience) {
 }
 
 Result<> enable_perf_map(Endpoint& runtime, PerfMapKind kind, std::chrono::nanoseconds patience) {
+  const Deadline deadline{patience};
+  if (TRY(still_starts(runtime, deadline)))  // .NET 8 and 9 would crash
+    return fail(Errc::kUnsupported, "{}: the runtime is still starting", runtime.name())
+        .hint("resume it first, or start it with DOTNET_PerfMapEnabled={}",
+              static_cast<std::uint32_t>(kind));
   ByteWriter payload;
   payload.write(static_cast<std::uint32_t>(kind));
-  TRY(demand(runtime, kEnablePerfMap, payload.bytes(), Deadline{patience}));
+  TRY(demand(runtime, kEnablePerfMap, payload.bytes(), deadline));
   return {};
 }
 

@@ -1,11 +1,18 @@
+#include <poll.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "ipc/commands.h"
 #include "ipc/exchange.h"
+#include "ipc/refusal.h"
 
 namespace clrscope::ipc {
 namespace {
+
+constexpr std::uint32_t kInvalidArgument = 0x80070057;
+constexpr std::chrono::seconds kTimeToSuspend{2};
+constexpr int kRetryMs = 2;
 
 Result<> check_library(const std::string& path) {
   if (path.starts_with('/')) return {};
@@ -41,8 +48,19 @@ Result<> set_startup_profiler(Endpoint& runtime, const std::array<std::uint8_t, 
   ByteWriter payload;
   payload.put(clsid);
   write_string(payload, path);
-  TRY(demand(runtime, kStartupProfiler, payload.bytes(), Deadline{patience}));
-  return {};
+  const Deadline deadline{patience};
+  // A runtime answers a little earlier than it suspends itself, and until then it refuses with the
+  // same code as after it was resumed.
+  const Deadline suspended{std::min<std::chrono::nanoseconds>(patience / 2, kTimeToSuspend)};
+  for (;;) {
+    const auto reply = TRY(exchange(runtime, kStartupProfiler, payload.bytes(), deadline));
+    if (!reply.refusal) return {};
+    auto error = error_of(kStartupProfiler, runtime.name(), *reply.refusal);
+    if (reply.refusal->code != kInvalidArgument) return fail(std::move(error));
+    error.hint = "this is possible only while the runtime is suspended at start";
+    if (suspended.passed()) return fail(std::move(error));
+    ::poll(nullptr, 0, kRetryMs);
+  }
 }
 
 }  // namespace clrscope::ipc
