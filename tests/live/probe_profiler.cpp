@@ -1,0 +1,124 @@
+// The smallest CLR profiler: it says in a file that the runtime has called it, and how.
+//
+// Attached, it is told by its client data; loaded at start, by CLRSCOPE_LIVE_PROFILER. Both read
+// "ANSWER PATH": ANSWER is the HRESULT to return, in hexadecimal; PATH is the file to write.
+// Uses nothing of the C++ library. The slots of the tables are those of corprof.h.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "live/probe_profiler.h"
+
+namespace {
+
+using clrscope::live::kProbeClass;
+using HResult = std::int32_t;
+using Slot = void (*)();
+
+constexpr HResult kOk = 0;
+constexpr auto kNoInterface = static_cast<HResult>(0x80004002U);
+constexpr auto kClassNotAvailable = static_cast<HResult>(0x80040111U);
+constexpr auto kUnexpected = static_cast<HResult>(0x8000ffffU);
+
+constexpr std::size_t kInitialize = 3;
+constexpr std::size_t kInitializeForAttach = 80;
+constexpr std::size_t kLoadAsNotificationOnly = 97;
+constexpr std::size_t kCallbackSlots = 98;
+constexpr std::size_t kFactorySlots = 5;
+
+struct Object {
+  const Slot* table;
+};
+extern Object profiler;
+
+HResult nothing() { return kOk; }
+std::uint32_t count_reference(void*) { return 1; }
+
+// Writes "WORD" to the file that `order` names and returns the answer that it wishes.
+HResult obey(const char* order, std::size_t size, const char* word) {
+  char text[4096];
+  if (size >= sizeof text) return kUnexpected;
+  std::memcpy(text, order, size);
+  text[size] = 0;
+  char* end = nullptr;
+  const auto answer = std::strtoul(text, &end, 16);
+  if (end == text || *end != ' ') return kUnexpected;
+  const int file = ::open(end + 1, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return kUnexpected;
+  const bool written = ::write(file, word, std::strlen(word)) > 0;
+  ::close(file);
+  return written ? static_cast<HResult>(answer) : kUnexpected;
+}
+
+HResult initialize(void*, void*) {
+  const char* order = std::getenv("CLRSCOPE_LIVE_PROFILER");
+  return order ? obey(order, std::strlen(order), "Initialize") : kUnexpected;
+}
+
+HResult initialize_for_attach(void*, void*, const char* data, std::uint32_t size) {
+  return obey(data, size, "InitializeForAttach");
+}
+
+HResult load_as_notification_only(void*, std::int32_t* answer) {
+  *answer = 0;
+  return kOk;
+}
+
+// One object is every interface of the runtime's callbacks.
+HResult query(void* self, const void*, void** answer) {
+  *answer = self;
+  return kOk;
+}
+
+HResult create_instance(void*, void* outer, const void*, void** answer) {
+  *answer = nullptr;
+  if (outer) return kNoInterface;
+  *answer = &profiler;
+  return kOk;
+}
+
+template <std::size_t kSize>
+struct Table {
+  Slot slots[kSize];
+  Table() {
+    for (auto& slot : slots) slot = reinterpret_cast<Slot>(&nothing);
+    slots[0] = reinterpret_cast<Slot>(&query);
+    slots[1] = slots[2] = reinterpret_cast<Slot>(&count_reference);
+  }
+};
+
+struct CallbackTable : Table<kCallbackSlots> {
+  CallbackTable() {
+    slots[kInitialize] = reinterpret_cast<Slot>(&initialize);
+    slots[kInitializeForAttach] = reinterpret_cast<Slot>(&initialize_for_attach);
+    slots[kLoadAsNotificationOnly] = reinterpret_cast<Slot>(&load_as_notification_only);
+  }
+};
+
+struct FactoryTable : Table<kFactorySlots> {
+  FactoryTable() { slots[3] = reinterpret_cast<Slot>(&create_instance); }
+};
+
+const CallbackTable callback_table;
+const FactoryTable factory_table;
+Object profiler{callback_table.slots};
+Object factory{factory_table.slots};
+
+}  // namespace
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED HResult DllGetClassObject(const void* class_id, const void*, void** answer);
+EXPORTED HResult DllCanUnloadNow();
+
+HResult DllGetClassObject(const void* class_id, const void*, void** answer) {
+  *answer = nullptr;
+  if (std::memcmp(class_id, kProbeClass.data(), kProbeClass.size()) != 0) return kClassNotAvailable;
+  *answer = &factory;
+  return kOk;
+}
+
+HResult DllCanUnloadNow() { return 1; }  // S_FALSE: stay
