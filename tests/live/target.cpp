@@ -138,7 +138,13 @@ std::string Target::next_line() {
   }
 }
 
-bool Target::ready() { return next_line().find("\"ready\":true") != std::string::npos; }
+bool Target::ready() {
+  for (;;) {
+    const auto line = next_line();
+    if (line.empty()) return false;
+    if (line.starts_with("{\"ready\":true")) return true;
+  }
+}
 
 std::unique_ptr<ipc::Endpoint> Target::endpoint() const {
   const auto found = ipc::find_process(pid_);
