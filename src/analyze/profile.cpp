@@ -18,6 +18,12 @@ std::string_view to_string(FrameKind kind) {
       return "native";
     case FrameKind::kKernel:
       return "kernel";
+    case FrameKind::kRuntime:
+      return "runtime";
+    case FrameKind::kGc:
+      return "gc";
+    case FrameKind::kJit:
+      return "jit";
   }
   return "unknown";
 }

@@ -35,7 +35,11 @@ enum class FrameKind : std::uint8_t {
   kDynamic,    // managed, made at run time, in no module
   kNative,
   kKernel,
+  kRuntime,  // native, of .NET itself: execution engine, host, libraries
+  kGc,       // native: the collector
+  kJit,      // native: the compiler
 };
+constexpr std::size_t kFrameKinds = 9;
 std::string_view to_string(FrameKind kind);  // "unknown", "managed", "framework", …
 
 struct Frame {

@@ -1,5 +1,6 @@
 #include "analyze/symbolizer.h"
 
+#include "analyze/cpu_kinds.h"
 #include "symbols/method_name.h"
 
 namespace clrscope::analyze {
@@ -17,11 +18,6 @@ enum RuntimeId : std::uint32_t {
 enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4 };
 
 constexpr std::uint32_t kDynamicFlag = 1;
-constexpr std::size_t kMaxNativeRanges = 1 << 20;  // of a process; more is no sane trace
-
-std::string read_text8(ByteReader& in) {
-  return std::string{as_text(in.take(in.read<std::uint16_t>()))};
-}
 
 }  // namespace
 
@@ -92,22 +88,20 @@ void Symbolizer::on_module(const Event& event, bool of_domain) {
 }
 
 void Symbolizer::on_universal(const Event& event) {
-  auto& space = spaces_[event.process];
   ByteReader in{event.payload};
-  in.read_varuint();  // its id
+  const auto id = in.read_varuint();
   const bool symbol = event.type->id == kProcessSymbol;
-  if (symbol) in.read_varuint();  // the mapping's
+  const auto mapping = symbol ? in.read_varuint() : id;
   const auto start = in.read_varuint();
   const auto end = in.read_varuint();
   if (!symbol) in.read_varuint();  // offset in the file
-  auto name = read_text8(in);
-  if (!in.ok() || end < start) return;
-  auto& ranges = symbol ? space.symbols : space.mappings;
-  if (ranges.size() >= kMaxNativeRanges) return;
+  const auto name = as_text(in.take(in.read<std::uint16_t>()));
+  if (!in.ok()) return;
+  auto& native = is_kernel_address(start) ? kernel_ : spaces_[event.process].native;
   if (symbol)
-    ranges[start] = {end, std::move(name), ""};
+    native.symbol(mapping, start, end, name);
   else
-    ranges[start] = {end, "", module_name(name)};
+    native.mapping(mapping, start, end, name, event.time);
 }
 
 FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime when,
@@ -115,11 +109,15 @@ FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime wh
   auto& space = spaces_[process];
   const auto key = address * 2 + (kind == AddressKind::kReturn ? 1 : 0);
   if (const auto found = space.cache.find(key); found != space.cache.end()) return found->second;
-  const auto [method, always] = method_at(space, address, when, kind);
-  const auto id = method
-                      ? method_frame(space, *method)
-                      : native_frame(space, kind == AddressKind::kReturn ? address - 1 : address);
-  if (always) space.cache.emplace(key, id);
+  if (const auto [method, always] = method_at(space, address, when, kind); method) {
+    const auto id = method_frame(space, *method);
+    if (always) space.cache.emplace(key, id);
+    return id;
+  }
+  const auto at = kind == AddressKind::kReturn ? address - 1 : address;
+  const auto found = (is_kernel_address(at) ? kernel_ : space.native).find(at, when);
+  const auto id = native_frame(at, found);
+  if (found.always) space.cache.emplace(key, id);
   return id;
 }
 
@@ -142,29 +140,35 @@ FrameId Symbolizer::method_frame(Space& space, const Method& method) {
   return at->second;
 }
 
-FrameId Symbolizer::native_frame(const Space& space, std::uint64_t address) {
-  const auto covering = [address](const std::map<std::uint64_t, Range>& ranges) -> const Range* {
-    const auto after = ranges.upper_bound(address);
-    if (after == ranges.begin()) return nullptr;
-    const auto& range = std::prev(after)->second;
-    return address <= range.end ? &range : nullptr;
-  };
-  const auto* mapping = covering(space.mappings);
-  const auto* symbol = covering(space.symbols);
-  Frame frame{.method = "?"};
-  if (mapping) frame.module = mapping->module;
-  if (symbol) frame.method = symbol->symbol;
-  if (mapping || symbol) frame.kind = FrameKind::kNative;
-  if (symbol && address >> 63 != 0) frame.kind = FrameKind::kKernel;
-  return frames_.intern(std::move(frame));
+FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Found& found) {
+  if (is_kernel_address(address)) {
+    const bool module = found.path.starts_with('/');
+    return frames_.intern({.method = std::string{found.symbol.empty() ? "?" : found.symbol},
+                           .module = module ? module_name(found.path) : "[kernel]",
+                           .kind = FrameKind::kKernel});
+  }
+  if (!found.mapped && found.symbol.empty()) return frames_.intern({.method = "?"});
+  if (auto jitted = frame_of_jit_symbol(found.symbol)) return frames_.intern(std::move(*jitted));
+  return frames_.intern({.method = std::string{found.symbol.empty() ? "?" : found.symbol},
+                         .module = module_name(found.path),
+                         .kind = kind_of_native(found.path, found.symbol)});
 }
 
+// A leaf, and the user's code that the kernel interrupted or was called from, is where execution
+// stands; all else returns there.
 void Symbolizer::frames(ProcessId process, std::span<const std::uint64_t> addresses, TraceTime when,
                         std::vector<FrameId>& out) {
   out.clear();
-  for (std::size_t i = 0; i < addresses.size(); ++i)
+  bool exact = true;
+  bool was_kernel = false;
+  for (const auto address : addresses) {
+    const bool kernel = is_kernel_address(address);
     out.push_back(
-        frame(process, addresses[i], when, i == 0 ? AddressKind::kExact : AddressKind::kReturn));
+        frame(process, address, when,
+              exact || (was_kernel && !kernel) ? AddressKind::kExact : AddressKind::kReturn));
+    exact = false;
+    was_kernel = kernel;
+  }
 }
 
 }  // namespace clrscope::analyze

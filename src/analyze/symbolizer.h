@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -16,6 +15,7 @@
 #include "analyze/providers.h"
 #include "model/event.h"
 #include "symbols/method_map.h"
+#include "symbols/universal_map.h"
 
 namespace clrscope::analyze {
 
@@ -50,15 +50,9 @@ class Symbolizer {
               std::vector<FrameId>& out);
 
  private:
-  struct Range {  // native code: a symbol, or a whole mapping
-    std::uint64_t end;
-    std::string symbol;
-    std::string module;
-  };
   struct Space {  // one process's addresses
     MethodMap methods;
-    std::map<std::uint64_t, Range> mappings;
-    std::map<std::uint64_t, Range> symbols;
+    UniversalMap native;
     std::unordered_map<std::uint64_t, FrameId> cache;  // of addresses that never meant two things
     std::unordered_map<const Method*, FrameId> method_frames;
   };
@@ -68,10 +62,11 @@ class Symbolizer {
   void on_universal(const Event& event);
   MethodMap::Found method_at(Space& space, std::uint64_t address, TraceTime when, AddressKind kind);
   FrameId method_frame(Space& space, const Method& method);
-  FrameId native_frame(const Space& space, std::uint64_t address);
+  FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found);
 
   FrameTable& frames_;
   std::unordered_map<ProcessId, Space> spaces_;
+  UniversalMap kernel_;  // the same for all processes
 };
 
 }  // namespace clrscope::analyze
