@@ -15,6 +15,8 @@ namespace clrscope::analyze {
 constexpr std::string_view kRuntimeName = "Microsoft-Windows-DotNETRuntime";
 constexpr std::string_view kRundownName = "Microsoft-Windows-DotNETRuntimeRundown";
 constexpr std::string_view kSamplerName = "Microsoft-DotNETCore-SampleProfiler";
+constexpr std::string_view kUniversalSystem = "Universal.System";
+constexpr std::string_view kUniversalEvents = "Universal.Events";
 
 // A payload's fields, one after the other.
 class Payload {
@@ -27,6 +29,15 @@ class Payload {
   Payload& text(std::string_view utf8) {
     for (const auto unit : utf16_of(utf8)) bytes_.write(unit);
     bytes_.write(char16_t{0});
+    return *this;
+  }
+  Payload& varuint(std::uint64_t value) {
+    bytes_.write_varuint(value);
+    return *this;
+  }
+  Payload& text8(std::string_view utf8) {  // as Universal.System writes it
+    bytes_.write(static_cast<std::uint16_t>(utf8.size()));
+    bytes_.put(utf8);
     return *this;
   }
   Bytes bytes() const { return bytes_.bytes(); }
@@ -85,6 +96,26 @@ class TestTrace {
               .add(std::uint16_t{0}));
   }
 
+  // Of Universal.Events: "cpu", "cswitch".
+  void universal(std::string_view name, At at, std::uint64_t value,
+                 const std::vector<std::uint64_t>& stack) {
+    names_.try_emplace(std::string{name}, static_cast<std::uint32_t>(names_.size()));
+    event(kUniversalEvents, names_.find(name)->second, 0, at, Payload{}.varuint(value), stack);
+  }
+  void mapping(At at, std::uint64_t id, std::uint64_t start, std::uint64_t end,
+               std::string_view path) {
+    event(kUniversalSystem, 3, 0, at,
+          Payload{}.varuint(id).varuint(start).varuint(end).varuint(0).text8(path).varuint(0));
+  }
+  void symbol(At at, std::uint64_t mapping, std::uint64_t first, std::uint64_t last,
+              std::string_view name) {
+    event(kUniversalSystem, 4, 0, at,
+          Payload{}.varuint(1).varuint(mapping).varuint(first).varuint(last).text8(name));
+  }
+  void name_thread(At at, std::string name) {
+    writer_.name_thread(ProcessId{at.process}, ThreadId{at.thread}, std::move(name));
+  }
+
   // Everything so far, to a report or a builder.
   template <class Reads>
   void read_into(Reads& reads) {
@@ -116,6 +147,8 @@ class TestTrace {
       slot->provider = provider;
       slot->id = id;
       slot->version = version;
+      for (const auto& [name, number] : names_)
+        if (provider == kUniversalEvents && number == id) slot->name = name;
     }
     return *slot;
   }
@@ -123,6 +156,7 @@ class TestTrace {
   std::string out_;
   nettrace::Writer writer_;
   nettrace::SourceId source_{};
+  std::map<std::string, std::uint32_t, std::less<>> names_;  // of Universal.Events: ids
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::unique_ptr<EventType>>
       types_;
 };

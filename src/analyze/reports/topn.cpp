@@ -134,7 +134,6 @@ extern const ReportKind topn_report{
     .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
       return std::make_unique<TopN>(options);
     },
-    .alias = "cpu",
 };
 
 }  // namespace clrscope::analyze

@@ -80,8 +80,8 @@ extern const Verb report_verb{
     .name = "report",
     .summary = "Tells what a trace says: time by method, collections, exceptions, locks",
     .usage =
-        "FILE… [events|topn|gc|jit|exceptions|contention|threadpool|allocations|processes] [-n N] "
-        "[--json]",
+        "FILE… [events|topn|cpu|gc|jit|exceptions|contention|threadpool|allocations|processes] "
+        "[-n N] [--json]",
     .options = kOptions,
     .examples =
         "  clrscope report shop.nettrace topn -n 30 --inclusive\n"

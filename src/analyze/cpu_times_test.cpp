@@ -1,0 +1,130 @@
+#include "analyze/cpu_times.h"
+
+#include <gtest/gtest.h>
+
+#include "analyze/report.h"
+#include "analyze/test_trace.h"
+
+namespace clrscope::analyze {
+namespace {
+
+constexpr std::uint64_t kSyscall = 0xffffffff81000100;
+
+class CpuTimesTest : public testing::Test {
+ protected:
+  // App.Work() at 0x1000, libfoo.so's foo at 0x20000, libcoreclr.so without symbols at 0x30000,
+  // the kernel's do_syscall_64.
+  void names() {
+    trace_.mapping({.time = 0}, 1, 0x20000, 0x21000, "/usr/lib/libfoo.so");
+    trace_.symbol({.time = 900}, 1, 0x20000, 0x200ff, "foo");
+    trace_.mapping({.time = 0}, 2, 0x30000, 0x31000, "/app/libcoreclr.so");
+    trace_.mapping({.time = 0, .process = 0}, 3, 0xffffffff81000000, 0xffffffff82000000,
+                   "[kernel.kallsyms]");
+    trace_.symbol({.time = 900, .process = 0}, 3, 0xffffffff81000000, 0xffffffff81000fff,
+                  "do_syscall_64");
+    trace_.method(kRundownName, 144, {.time = 901}, 0x1000, 0x100, "App", "Work");
+  }
+  CpuTimes::Times of(std::string_view method, std::string_view module = "") {
+    for (const auto id : times_.ranked(false)) {
+      const auto& frame = times_.frames().frame(id);
+      if (frame.method == method && (module.empty() || frame.module == module))
+        return times_.by_frame()[static_cast<std::size_t>(id)];
+    }
+    return {};
+  }
+  TestTrace trace_;
+  CpuTimes times_;
+};
+
+TEST_F(CpuTimesTest, NamesManagedNativeAndKernelFramesOfOneStack) {
+  trace_.universal("cpu", {.time = 10}, 1, {kSyscall, 0x20010, 0x1010});
+  names();
+  trace_.read_into(times_);
+  EXPECT_EQ(times_.samples(), 1U);
+  EXPECT_EQ(of("do_syscall_64", "[kernel]").self, 1U);
+  EXPECT_EQ(of("foo", "libfoo.so").total, 1U);
+  EXPECT_EQ(of("foo", "libfoo.so").self, 0U);
+  EXPECT_EQ(of("App.Work()").total, 1U);
+}
+
+TEST_F(CpuTimesTest, CountsByKindOfTheLeaf) {
+  trace_.universal("cpu", {.time = 10}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 11}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 12}, 1, {0x20010, 0x1010});
+  trace_.universal("cpu", {.time = 13}, 1, {0x30010, 0x1010});
+  trace_.universal("cpu", {.time = 14}, 1, {kSyscall, 0x1010});
+  trace_.universal("cpu", {.time = 15}, 1, {0x77777777});
+  names();
+  trace_.read_into(times_);
+  EXPECT_EQ(times_.by_kind(FrameKind::kManaged), 2U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kNative), 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kRuntime), 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kKernel), 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kUnknown), 1U);
+  EXPECT_EQ(times_.by_module().at("libcoreclr.so").self, 1U);
+}
+
+TEST_F(CpuTimesTest, TakesTheRuntimeOnACollectingThreadForTheCollector) {
+  trace_.name_thread({.thread = 5}, ".NET Server GC");
+  trace_.universal("cpu", {.time = 10, .thread = 5}, 1, {0x30010});
+  names();
+  trace_.read_into(times_);
+  EXPECT_EQ(times_.by_kind(FrameKind::kGc), 1U);
+  ASSERT_EQ(times_.threads().size(), 1U);
+  EXPECT_EQ(times_.threads()[0].name, ".NET Server GC");
+}
+
+TEST_F(CpuTimesTest, CountsRecursionOnce) {
+  trace_.universal("cpu", {.time = 10}, 1, {0x1010, 0x1020, 0x1030});
+  names();
+  trace_.read_into(times_);
+  EXPECT_EQ(of("App.Work()").total, 1U);
+  EXPECT_EQ(times_.by_module().at("").total, 1U);
+}
+
+TEST_F(CpuTimesTest, KeepsIdleProcessorsApart) {
+  trace_.universal("cpu", {.time = 10, .thread = 0, .process = 0}, 1, {kSyscall});
+  trace_.universal("cpu", {.time = 11}, 1, {0x1010});
+  names();
+  trace_.read_into(times_);
+  EXPECT_EQ(times_.samples(), 1U);
+  EXPECT_EQ(times_.idle(), 1U);
+}
+
+TEST_F(CpuTimesTest, ReportsSharesByThreadAndProcess) {
+  trace_.event(kUniversalSystem, 0, 0, {.time = 1, .process = 200},
+               Payload{}.varuint(200).text8("worker").text8(""));
+  trace_.universal("cpu", {.time = 10, .thread = 1}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 11, .thread = 1}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 12, .thread = 2}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 13, .thread = 9, .process = 200}, 1, {});
+  names();
+  const auto report = find_report("cpu")->make({});
+  trace_.read_into(*report);
+  JsonWriter json;
+  json.begin_object();
+  report->write_members(json);
+  json.end_object();
+  EXPECT_NE(json.text().find(R"({"processId":100,"threadId":1,"name":"","self":50)"),
+            std::string::npos)
+      << json.text();
+  EXPECT_NE(json.text().find(R"({"processId":200,"name":"worker","self":25)"), std::string::npos)
+      << json.text();
+  EXPECT_NE(json.text().find(R"("samplesWithoutStack":1)"), std::string::npos) << json.text();
+}
+
+TEST_F(CpuTimesTest, FallsBackToTheRuntimesSampler) {
+  trace_.sample({.time = 1}, {0x1010});
+  names();
+  const auto report = find_report("cpu")->make({});
+  trace_.read_into(*report);
+  JsonWriter json;
+  json.begin_object();
+  report->write_members(json);
+  json.end_object();
+  EXPECT_NE(json.text().find(R"("samples":1,)"), std::string::npos) << json.text();
+  EXPECT_NE(json.text().find("App.Work()"), std::string::npos) << json.text();
+}
+
+}  // namespace
+}  // namespace clrscope::analyze

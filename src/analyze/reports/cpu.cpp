@@ -1,0 +1,252 @@
+// Where processors spent their time, as the kernel sampled it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "analyze/cpu_times.h"
+#include "analyze/report.h"
+#include "analyze/words.h"
+
+namespace clrscope::analyze {
+namespace {
+
+// In the order in which they are told, and how.
+constexpr std::array<std::pair<FrameKind, std::string_view>, kFrameKinds> kKinds{{
+    {FrameKind::kManaged, "the application's methods"},
+    {FrameKind::kFramework, "the framework's methods"},
+    {FrameKind::kDynamic, "methods made at run time"},
+    {FrameKind::kRuntime, "the runtime"},
+    {FrameKind::kGc, "the garbage collector"},
+    {FrameKind::kJit, "the JIT compiler"},
+    {FrameKind::kNative, "native libraries"},
+    {FrameKind::kKernel, "the kernel"},
+    {FrameKind::kUnknown, "code without a name"},
+}};
+
+struct Share {
+  const SampledThread* who;
+  std::uint64_t samples;
+};
+
+class Cpu final : public Report {
+ public:
+  explicit Cpu(const ReportOptions& options)
+      : options_(options), sampler_(find_report("topn")->make(options)) {}
+
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
+    times_.on_batch(reader, batch);
+    if (times_.any()) sampler_.reset();
+    if (sampler_) sampler_->on_batch(reader, batch);
+  }
+  void end_of_trace(const nettrace::Reader& reader) override {
+    times_.end_of_trace(reader);
+    if (sampler_) sampler_->end_of_trace(reader);
+  }
+
+  void write_members(JsonWriter& json) const override;
+  Page page() const override;
+
+ private:
+  std::string sentence() const;
+  std::vector<std::pair<FrameKind, std::string_view>> kinds() const;  // those that occur
+  std::vector<std::pair<std::string, CpuTimes::Times>> modules() const;
+  std::vector<Share> threads() const;
+  std::vector<Share> processes() const;
+  std::string share(std::uint64_t samples) const { return share_text(samples, times_.samples()); }
+  double percent_of(std::uint64_t samples) const { return percent(samples, times_.samples()); }
+
+  ReportOptions options_;
+  CpuTimes times_;
+  std::unique_ptr<Report> sampler_;  // answers when only the runtime sampled
+};
+
+std::vector<std::pair<FrameKind, std::string_view>> Cpu::kinds() const {
+  std::vector<std::pair<FrameKind, std::string_view>> all;
+  for (const auto& kind : kKinds)
+    if (times_.by_kind(kind.first) > 0) all.push_back(kind);
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return times_.by_kind(a.first) > times_.by_kind(b.first);
+  });
+  return all;
+}
+
+std::vector<std::pair<std::string, CpuTimes::Times>> Cpu::modules() const {
+  std::vector<std::pair<std::string, CpuTimes::Times>> all{times_.by_module().begin(),
+                                                           times_.by_module().end()};
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return std::pair{a.second.self, a.second.total} > std::pair{b.second.self, b.second.total};
+  });
+  return all;
+}
+
+void sort_shares(std::vector<Share>& shares) {
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const Share& a, const Share& b) { return a.samples > b.samples; });
+}
+
+std::vector<Share> Cpu::threads() const {
+  std::vector<Share> all;
+  for (std::size_t i = 0; i < times_.by_thread().size(); ++i)
+    if (times_.by_thread()[i] > 0) all.push_back({&times_.threads()[i], times_.by_thread()[i]});
+  sort_shares(all);
+  return all;
+}
+
+std::vector<Share> Cpu::processes() const {
+  std::map<std::pair<std::size_t, ProcessId>, Share> sums;
+  for (const auto& thread : threads())
+    sums.try_emplace({thread.who->trace, thread.who->process}, Share{thread.who, 0})
+        .first->second.samples += thread.samples;
+  std::vector<Share> all;
+  for (const auto& [key, sum] : sums) all.push_back(sum);
+  sort_shares(all);
+  return all;
+}
+
+void Cpu::write_members(JsonWriter& json) const {
+  if (sampler_) return sampler_->write_members(json);
+  json.member("samples", times_.samples())
+      .member("idleSamples", times_.idle())
+      .member("samplesWithoutStack", times_.without_stack())
+      .member("stateFrom", "kernel")
+      .member("durationMs", times_.seconds() * 1000);
+  if (times_.period().count() > 0) {
+    json.member("samplingMs", ms(times_.period())).member("cpusBusy", times_.busy());
+  }
+  json.key("methods").begin_array();
+  for (const auto id : times_.ranked(options_.inclusive)) {
+    const auto& frame = times_.frames().frame(id);
+    const auto& [self, total] = times_.by_frame()[static_cast<std::size_t>(id)];
+    json.begin_object()
+        .member("method", frame.method)
+        .member("module", frame.module)
+        .member("kind", to_string(frame.kind))
+        .member("self", percent_of(self))
+        .member("total", percent_of(total))
+        .member("selfSamples", self)
+        .member("totalSamples", total)
+        .end_object();
+  }
+  json.end_array().key("byKind").begin_array();
+  for (const auto& [kind, words] : kinds())
+    json.begin_object()
+        .member("kind", to_string(kind))
+        .member("self", percent_of(times_.by_kind(kind)))
+        .member("samples", times_.by_kind(kind))
+        .end_object();
+  json.end_array().key("byModule").begin_array();
+  for (const auto& [module, times] : modules())
+    json.begin_object()
+        .member("module", module)
+        .member("self", percent_of(times.self))
+        .member("total", percent_of(times.total))
+        .end_object();
+  json.end_array().key("byThread").begin_array();
+  for (const auto& [who, samples] : threads())
+    json.begin_object()
+        .member("processId", static_cast<std::int32_t>(who->process))
+        .member("threadId", static_cast<std::uint64_t>(who->thread))
+        .member("name", who->name)
+        .member("self", percent_of(samples))
+        .member("samples", samples)
+        .end_object();
+  json.end_array().key("byProcess").begin_array();
+  for (const auto& [who, samples] : processes())
+    json.begin_object()
+        .member("processId", static_cast<std::int32_t>(who->process))
+        .member("name", who->process_name)
+        .member("self", percent_of(samples))
+        .member("samples", samples)
+        .end_object();
+  json.end_array();
+}
+
+// "29,870 samples in 30.0 s, 0.99 processors busy: 81.2 % in the application's methods, …"
+std::string Cpu::sentence() const {
+  auto text = fmt::format("{} samples in {:.1f} s", count_text(times_.samples()), times_.seconds());
+  if (times_.busy() > 0) text += fmt::format(", {:.2f} processors busy", times_.busy());
+  constexpr std::size_t kTold = 3;
+  const auto all = kinds();
+  for (std::size_t i = 0; i < std::min(kTold, all.size()); ++i)
+    text += fmt::format("{} {} in {}", i == 0 ? ":" : ",", share(times_.by_kind(all[i].first)),
+                        all[i].second);
+  return text + ".";
+}
+
+Page Cpu::page() const {
+  if (sampler_) {
+    auto page = sampler_->page();
+    if (!page.tables.empty())
+      page.summary.push_back(
+          "By the runtime's own sampler, which cannot see processors: clrscope collect --profile "
+          "cpu-sampling can.");
+    return page;
+  }
+  Page page{.summary = {sentence()}};
+  if (times_.without_stack() > 0)
+    page.summary.push_back(fmt::format("{} of them have no stack.", share(times_.without_stack())));
+  const auto rows = options_.rows != 0 ? options_.rows : 20;
+  const auto few = options_.rows != 0 ? options_.rows : 10;
+
+  PageTable methods{.columns = {">SELF", ">TOTAL", "KIND", "METHOD", "MODULE"}};
+  const auto ids = times_.ranked(options_.inclusive);
+  for (std::size_t i = 0; i < std::min(rows, ids.size()); ++i) {
+    const auto& frame = times_.frames().frame(ids[i]);
+    const auto& [self, total] = times_.by_frame()[static_cast<std::size_t>(ids[i])];
+    methods.rows.push_back({share(self), share(total), std::string{to_string(frame.kind)},
+                            frame.method, frame.module});
+  }
+  methods.note = "self: on top of the stack; total: anywhere in it.";
+  if (rows < ids.size())
+    methods.note += fmt::format(" {} more: -n {}", count_text(ids.size() - rows), ids.size());
+  page.tables.push_back(std::move(methods));
+
+  PageTable by_kind{.title = "By kind", .columns = {">SELF", ">SAMPLES", "KIND", "WHAT"}};
+  for (const auto& [kind, words] : kinds())
+    by_kind.rows.push_back({share(times_.by_kind(kind)), count_text(times_.by_kind(kind)),
+                            std::string{to_string(kind)}, std::string{words}});
+  page.tables.push_back(std::move(by_kind));
+
+  PageTable by_module{.title = "By module", .columns = {">SELF", ">TOTAL", "MODULE"}};
+  const auto all_modules = modules();
+  for (std::size_t i = 0; i < std::min(few, all_modules.size()); ++i)
+    by_module.rows.push_back({share(all_modules[i].second.self), share(all_modules[i].second.total),
+                              all_modules[i].first.empty() ? "?" : all_modules[i].first});
+  page.tables.push_back(std::move(by_module));
+
+  const auto all_processes = processes();
+  PageTable by_thread{.title = "By thread", .columns = {">SHARE", ">THREAD", "NAME", "PROCESS"}};
+  const auto all_threads = threads();
+  for (std::size_t i = 0; i < std::min(few, all_threads.size()); ++i) {
+    const auto& [who, samples] = all_threads[i];
+    by_thread.rows.push_back({share(samples),
+                              fmt::format("{}", static_cast<std::uint64_t>(who->thread)),
+                              who->name.empty() ? "?" : who->name, process_text(*who)});
+  }
+  if (few < all_threads.size())
+    by_thread.note = fmt::format("{} more: -n {}", all_threads.size() - few, all_threads.size());
+  page.tables.push_back(std::move(by_thread));
+
+  if (all_processes.size() > 1) {
+    PageTable by_process{.title = "By process", .columns = {">SHARE", ">SAMPLES", "PROCESS"}};
+    for (std::size_t i = 0; i < std::min(few, all_processes.size()); ++i)
+      by_process.rows.push_back({share(all_processes[i].samples),
+                                 count_text(all_processes[i].samples),
+                                 process_text(*all_processes[i].who)});
+    page.tables.push_back(std::move(by_process));
+  }
+  return page;
+}
+
+}  // namespace
+
+extern const ReportKind cpu_report{
+    .name = "cpu",
+    .summary = "where processors spent their time, by method, kind, module, thread",
+    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
+      return std::make_unique<Cpu>(options);
+    },
+};
+
+}  // namespace clrscope::analyze
