@@ -65,6 +65,7 @@ void UnwindTableBuilder::add_unknown(std::uint64_t address) {
 void UnwindTableBuilder::put(std::uint64_t address, std::uint32_t rule) {
   auto& rows = table_.rows_;
   const auto relative = static_cast<std::uint32_t>(address - table_.base_);
+  if (!rows.empty() && rows.back().address > relative) return;  // a hostile program ran backwards
   if (!rows.empty() && rows.back().address == relative) rows.pop_back();
   if (!rows.empty() && rows.back().rule == rule) return;
   if (rows.size() < kMaxRows) rows.push_back({relative, rule});
