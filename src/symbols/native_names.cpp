@@ -103,13 +103,18 @@ NativeNames NativeNames::of(const ElfFile& file, const ElfFile* debug) {
     return a.start != b.start ? a.start < b.start : better(a, b);
   });
 
-  // The best of each start; a size that only .eh_frame knows goes to the name.
+  // The best of each start. A name without a size ends where the next one begins.
   std::vector<Candidate> best;
+  std::uint64_t named_up_to = 0;
   for (const auto& candidate : all) {
+    if (!candidate.name.empty())
+      named_up_to = std::max(named_up_to, candidate.start + candidate.size);
+    else if (candidate.start < named_up_to)
+      continue;  // a function of hand-written code may have several frame records
     if (best.empty() || best.back().start != candidate.start)
       best.push_back(candidate);
     else if (best.back().size == 0)
-      best.back().size = candidate.size;
+      best.back().size = candidate.size;  // which only .eh_frame may know
   }
   Builder builder{best.empty() ? 0 : best.front().start};
   for (std::size_t i = 0; i < best.size(); ++i) {

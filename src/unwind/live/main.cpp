@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   const auto pid = static_cast<pid_t>(*number);
   const auto copy = argc > 2 ? parse_number(argv[2]).value_or(65536) : 65536;
   CodeMap map;
-  const auto space = address_space_of(pid, map);
+  auto space = address_space_of(pid, map);
   if (!space) return std::fprintf(stderr, "unwind_live: %s\n", space.error().what.c_str()), 1;
   ProcessCode code{pid};
   Unwinder unwinder{*space, nullptr, &code};
@@ -130,8 +130,12 @@ int main(int argc, char** argv) {
     const auto stopped = look_at(pid, tid, copy);
     if (!stopped) continue;
     ++seen;
-    const auto unwound =
-        unwinder.unwind(stopped->registers, {stopped->registers[kRsp], stopped->stack}, frames);
+    const StackCopy stack{stopped->registers[kRsp], stopped->stack};
+    auto unwound = unwinder.unwind(stopped->registers, stack, frames);
+    if (unwound.stop == Stop::kBadAddress) {  // code that was jitted since we looked
+      if (auto fresh = address_space_of(pid, map)) *space = *std::move(fresh);
+      unwound = unwinder.unwind(stopped->registers, stack, frames);
+    }
     for (std::size_t i = 0; i < unwound.frames; ++i) {
       const auto& frame = frames[i];
       const auto at = frame.lookup_pc();
