@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "collect/perf/rights.h"
 #include "ipc/commands.h"
 #include "ops/processes.h"
 
@@ -73,6 +74,23 @@ CheckRow check_dump(pid_t pid) {
   return row;
 }
 
+CheckRow from_right(std::string id, std::string source, const collect::perf::Right& right) {
+  using PerfWorks = collect::perf::Right::Works;
+  const auto works = right.works == PerfWorks::kYes      ? Works::kYes
+                     : right.works == PerfWorks::kPartly ? Works::kPartly
+                                                         : Works::kNo;
+  return {std::move(id), std::move(source), works, right.detail, right.hint};
+}
+
+// What the kernel lets us see, of one process or of the machine.
+void add_kernel_rows(std::vector<CheckRow>& rows, std::optional<pid_t> pid) {
+  const auto rights = collect::perf::probe_rights(pid);
+  rows.push_back(from_right("cpu-process", "CPU sampling, process", rights.process_cpu));
+  rows.push_back(from_right("cpu-machine", "CPU sampling, machine", rights.machine_cpu));
+  rows.push_back(from_right("context-switches", "context switches", rights.context_switches));
+  rows.push_back(from_right("tracepoints", "tracepoints", rights.tracepoints));
+}
+
 Result<CheckReport> check_process(const TargetWish& wish) {
   auto target = find_target(wish, std::chrono::seconds{5}, -1);
   if (!target && target.error().code != Errc::kDenied && target.error().code != Errc::kUnsupported)
@@ -85,6 +103,7 @@ Result<CheckReport> check_process(const TargetWish& wish) {
   }
   const auto info = ipc::process_info(*target->endpoint, std::chrono::seconds{2});
   report.rows = {check_port(info), check_events(info), check_dump(target->process.pid)};
+  add_kernel_rows(report.rows, target->process.pid);
   if (info) target->process.runtime = info->runtime_version;
   report.best =
       info ? fmt::format("clrscope collect -p {}", target->process.pid) : "none: see the hint";
@@ -106,6 +125,7 @@ Result<CheckReport> check_machine() {
   if (reachable < std::ssize(processes)) row.hint = "clrscope ps says why for each";
   if (processes.empty()) row.works = Works::kPartly;
   report.rows.push_back(std::move(row));
+  add_kernel_rows(report.rows, std::nullopt);
   report.best = "clrscope check -p PID";
   return report;
 }

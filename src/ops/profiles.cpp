@@ -51,6 +51,16 @@ constexpr TraceProfile kProfiles[] = {
     {"gc-verbose", "collections and a sample of allocations", kGcVerbose, ipc::kDefaultRundown},
     {"gc-collect", "collections only, next to no cost", kGcCollect, 0x1},
     {"database", "ADO.NET and Entity Framework commands", kDatabase, ipc::kDefaultRundown},
+    {"cpu-sampling",
+     "what the CPUs execute, 999 times a second: managed, native and kernel frames",
+     {},
+     ipc::kDefaultRundown,
+     KernelWish::kCpuSamples},
+    {"thread-time",
+     "the same, and where threads wait and for how long",
+     {},
+     ipc::kDefaultRundown,
+     KernelWish::kThreadTime},
 };
 
 constexpr NamedKeyword kClrKeywords[] = {

@@ -18,11 +18,15 @@ struct ProfileProvider {
   std::string_view arguments{};
 };
 
+// What a profile wants of the kernel beside the runtime's events.
+enum class KernelWish { kNothing, kCpuSamples, kThreadTime };
+
 struct TraceProfile {
   std::string_view name;
   std::string_view summary;
   std::span<const ProfileProvider> providers;  // empty: does not come from the runtime
   std::uint64_t rundown_keyword;
+  KernelWish kernel = KernelWish::kNothing;
 };
 
 std::span<const TraceProfile> trace_profiles();

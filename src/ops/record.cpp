@@ -8,11 +8,14 @@
 #include <algorithm>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "collect/eventpipe/early_names.h"
 #include "collect/eventpipe/flight_ring.h"
 #include "collect/eventpipe/rewrite.h"
+#include "collect/perf/rights.h"
 #include "ops/output.h"
+#include "ops/record_machine.h"
 
 namespace clrscope::ops {
 namespace {
@@ -22,6 +25,7 @@ using collect::Ending;
 constexpr std::chrono::seconds kWaitForRuntime{60};
 constexpr std::chrono::seconds kStartUp{2};   // a started command has few methods before
 constexpr std::uint64_t kMethodNames = 0x30;  // JIT and NGEN, of a rundown
+constexpr std::string_view kSampledProfiles = "dotnet-common,dotnet-sampled-thread-time";
 constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
 
 // Before .NET 9 a runtime writes its whole rundown or none.
@@ -181,6 +185,20 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   if (wish.last && wish.max_size)
     return fail(Errc::kUsage, "--last and --max-size together")
         .hint("--last bounds the file already");
+  if (wish.whole_machine || providers.kernel != KernelWish::kNothing) {
+    const auto rights = collect::perf::probe_rights(wish.target.pid);
+    if (wish.whole_machine || rights.process_cpu.works != collect::perf::Right::Works::kNo) {
+      auto recorded = record_with_kernel(wish, providers, watcher);
+      if (recorded) add_own_cost(*recorded);
+      return recorded;
+    }
+    log(LogLevel::kWarning,
+        "no CPU samples from the kernel: {}; the runtime's own sampler is used instead\n  hint: {}",
+        rights.process_cpu.detail, rights.process_cpu.hint);
+    auto without = wish;
+    without.providers.profiles = std::string{kSampledProfiles};
+    return record(without, watcher);
+  }
   const int stop_fd = wish.stop_fds.empty() ? -1 : wish.stop_fds[0];
   auto target = TRY(find_target(wish.target, kWaitForRuntime, stop_fd));
   RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"),

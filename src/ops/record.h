@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
@@ -24,6 +25,9 @@ struct RecordWish {
   std::optional<std::uint64_t> max_size{};
   std::optional<std::chrono::nanoseconds> last{};  // keep only this much of the end
   std::optional<collect::StoppingEventWish> stopping_event{};
+  bool whole_machine = false;   // no target: every process
+  unsigned rate = 999;          // CPU samples per second
+  std::string symbol_folder{};  // names of native code
   std::uint32_t buffer_mb = 256;
   bool rundown = true;
   bool resume = true;
@@ -43,10 +47,14 @@ struct RecordSummary {
   std::uint64_t events = 0;  // in the file
   std::uint64_t lost = 0;
   std::uint64_t samples = 0;
-  std::string rewritten{};         // why the file is not the runtime's own bytes; empty: it is
-  std::uint64_t cpu_ms = 0;        // ours, all of this command
-  std::uint64_t rss_bytes = 0;     // our peak
-  std::unique_ptr<Child> child{};  // still running, or ended; the caller decides
+  std::uint64_t switches = 0;       // waits that ended
+  std::uint64_t broken_stacks = 0;  // that do not reach their root
+  std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};
+  std::vector<std::string> notes{};  // what is missing, a line each
+  std::string rewritten{};           // why the file is not the runtime's own bytes; empty: it is
+  std::uint64_t cpu_ms = 0;          // ours, all of this command
+  std::uint64_t rss_bytes = 0;       // our peak
+  std::unique_ptr<Child> child{};    // still running, or ended; the caller decides
 };
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);

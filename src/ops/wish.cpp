@@ -117,6 +117,7 @@ Result<> add_profiles(std::string_view names_of_profiles, Wish& wish) {
   for (const auto name : split(names_of_profiles, ',')) {
     const auto* profile = TRY(find_trace_profile(trim(name)));
     wish.rundown_keyword |= profile->rundown_keyword;
+    wish.kernel = std::max(wish.kernel, profile->kernel);
     for (const auto& p : profile->providers)
       merge(from_profiles,
             {std::string{p.name}, p.keywords, static_cast<ipc::Level>(p.level),
@@ -164,7 +165,8 @@ Result<Wish> parse_wish(const ProviderWords& words) {
         {TRY(parse_clr_events(*words.clr_events, words.clr_level)), "--clrevents"});
   if (!wish.providers.empty()) wish.rundown_keyword = ipc::kDefaultRundown;
   if (words.profiles) TRY(add_profiles(*words.profiles, wish));
-  if (wish.providers.empty()) TRY(add_profiles(kDefaultProfiles, wish));
+  if (wish.providers.empty() && wish.kernel == KernelWish::kNothing)
+    TRY(add_profiles(kDefaultProfiles, wish));
   return wish;
 }
 

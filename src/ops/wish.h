@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "ipc/commands.h"
+#include "ops/profiles.h"
 
 namespace clrscope::ops {
 
@@ -26,6 +27,7 @@ struct WishedProvider {
 struct Wish {
   std::vector<WishedProvider> providers;
   std::uint64_t rundown_keyword = 0;
+  KernelWish kernel = KernelWish::kNothing;
 };
 
 // Nothing asked for: the default profiles. A provider named by --providers wins over the same one

@@ -49,6 +49,13 @@ constexpr Option kCollect[] = {
     {.name = "--clreventlevel",
      .value = "LEVEL",
      .help = "how much of them: informational, verbose, 0 to 5"},
+    {.name = "--all",
+     .help = "every process of the machine, with cpu-sampling unless told otherwise",
+     .letter = 'a'},
+    {.name = "--rate", .value = "HZ", .help = "CPU samples per second, 999 unless told"},
+    {.name = "--symbol-dir",
+     .value = "FOLDER",
+     .help = "where else names of native code are looked for"},
     {.name = "--buffersize", .value = "MB", .help = "buffer in the target, 256 unless told"},
     {.name = "--rundown", .value = "BOOL", .help = "false: leave out the method names at the end"},
     {.name = "--resume-runtime",
@@ -80,6 +87,11 @@ Result<ops::RecordWish> record_wish(const Args& args) {
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));
   wish.last = TRY(args.duration("--last"));
+  wish.whole_machine = args.has("--all");
+  if (wish.whole_machine && !wish.providers.profiles)
+    wish.providers.profiles = "dotnet-common,cpu-sampling";
+  wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
+  wish.symbol_folder = args.text("--symbol-dir").value_or("");
   wish.stopping_event = TRY(stopping_event(args));
   wish.buffer_mb =
       static_cast<std::uint32_t>(TRY(args.number("--buffersize", 1, 65536)).value_or(256));
@@ -90,6 +102,8 @@ Result<ops::RecordWish> record_wish(const Args& args) {
 
 std::string providers_line(const ops::Wish& wish) {
   std::vector<std::string> parts;
+  if (wish.kernel != ops::KernelWish::kNothing) parts.push_back("CPU samples");
+  if (wish.kernel == ops::KernelWish::kThreadTime) parts.push_back("waits");
   for (const auto& one : wish.providers)
     parts.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords,
                                 static_cast<unsigned>(one.provider.level)));
@@ -163,7 +177,14 @@ std::string as_json(const ops::RecordSummary& s) {
   json.member("runtime", s.process.runtime)
       .member("durationMs", std::chrono::duration<double, std::milli>(s.outcome.recorded).count());
   json.member("events", s.events).member("samples", s.samples).member("lost", s.lost);
-  json.member("bytes", s.bytes).member("brokenStacks", 0).member("ending", ending_text(s));
+  json.member("bytes", s.bytes)
+      .member("brokenStacks", s.broken_stacks)
+      .member("ending", ending_text(s));
+  if (s.broken_stacks > 0) {
+    json.key("brokenByReason").begin_object();
+    for (const auto& [reason, count] : s.broken_by_reason) json.member(reason, count);
+    json.end_object();
+  }
   if (!s.rewritten.empty()) json.member("rewritten", s.rewritten);
   json.key("cost")
       .begin_object()
@@ -209,9 +230,22 @@ int explain(const ops::RecordSummary& s, Console& console) {
   return kInternalError;
 }
 
+// "stacks 98.7 % whole; cut short: 12 no rule, 3 the copy was too short"
+std::string stacks_line(const ops::RecordSummary& s) {
+  const auto all = static_cast<double>(std::max(s.samples + s.switches, s.broken_stacks));
+  std::vector<std::string> reasons;
+  for (const auto& [reason, count] : s.broken_by_reason)
+    reasons.push_back(fmt::format("{} {}", format_count(count), reason));
+  return fmt::format("stacks {:.1f} % whole; cut short: {}",
+                     100 * (1 - static_cast<double>(s.broken_stacks) / all),
+                     fmt::join(reasons, ", "));
+}
+
 void sum_up(const ops::RecordSummary& s, Console& console) {
   console.talk("Wrote {}  {}  {} samples  {} events  lost {}", s.file, format_bytes(s.bytes),
                format_count(s.samples), format_count(s.events), format_count(s.lost));
+  for (const auto& note : s.notes) console.talk("  {}", note);
+  if (s.broken_stacks > 0) console.talk("  {}", stacks_line(s));
   if (!s.rewritten.empty()) console.talk("  rewritten as nettrace version 6: {}", s.rewritten);
   console.talk("  recorded {} · our own {} ms CPU, {}", format_duration(s.outcome.recorded),
                s.cpu_ms, format_bytes(s.rss_bytes));

@@ -8,6 +8,7 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
+constexpr std::chrono::seconds kPatience{1};  // the kernel's rings fill meanwhile
 
 }  // namespace
 
@@ -15,7 +16,7 @@ Result<std::unique_ptr<RuntimeSource>> RuntimeSource::start(ProcessId process,
                                                             std::unique_ptr<ipc::Endpoint> runtime,
                                                             const ipc::SessionConfig& config,
                                                             nettrace::Writer& writer) {
-  auto session = TRY(ipc::start_tracing(*runtime, config));
+  auto session = TRY(ipc::start_tracing(*runtime, config, kPatience));
   return std::unique_ptr<RuntimeSource>{
       new RuntimeSource{process, std::move(runtime), std::move(session), writer}};
 }

@@ -1,6 +1,6 @@
 #include "collect/machine/universal.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "base/json.h"
 
@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kSystem = "Universal.System";
 constexpr std::string_view kEvents = "Universal.Events";
+constexpr std::uint32_t kNoProcessor = 0xffffffff;
 
 enum SystemEvent : std::uint32_t {
   kExistingProcess = 0,
@@ -77,10 +78,14 @@ UniversalWriter::UniversalWriter(nettrace::Writer& writer)
 
 Result<> UniversalWriter::write(const EventType& type, TraceTime time, const Who& who,
                                 Bytes payload, std::span<const std::uint64_t> stack) {
+  // The rings of the CPUs are read one after the other: each is a capture thread of its own. What
+  // no CPU tells is another.
+  if (who.processor == kNoProcessor) time = newest_system_ = std::max(newest_system_, time);
   const Event event{.type = &type,
                     .time = time,
                     .ticks = time.time_since_epoch().count(),
                     .thread = who.thread,
+                    .capture_thread = who.processor,
                     .payload = payload,
                     .process = who.process,
                     .processor = who.processor};

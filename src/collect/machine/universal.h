@@ -66,6 +66,7 @@ class UniversalWriter {
   nettrace::SourceId source_;
   std::vector<std::unique_ptr<EventType>> types_;
   std::map<std::string, const EventType*, std::less<>> sample_types_;
+  TraceTime newest_system_{};  // events of one capture thread must not go back in time
   std::uint64_t next_mapping_ = 1;
   std::uint64_t next_metadata_ = 1;
   std::uint64_t next_symbol_ = 1;

@@ -1,0 +1,51 @@
+// Records what the kernel and the .NET runtimes know together, on one clock, into one trace.
+//
+// CPU samples (and, where asked and permitted, where threads wait) come from perf rings and are
+// unwound at once, so that the copied stacks are dropped here; every .NET process in scope has an
+// EventPipe session for its names and events. All of it goes to one nettrace::Writer. One thread
+// does everything.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collect/eventpipe/stream_recorder.h"
+#include "ipc/commands.h"
+#include "nettrace/writer.h"
+
+namespace clrscope::collect {
+
+struct MachineWish {
+  std::vector<pid_t> processes{};  // empty: the whole machine
+  unsigned rate = 999;             // samples per second and CPU
+  bool waits = false;              // where threads stop running, and for how long
+  std::string symbol_folder{};     // where else names of native code are looked for
+  ipc::SessionConfig runtime{};    // for each .NET process
+  StreamLimits limits{};
+  std::span<const int> stop_fds{};
+  std::function<void()> on_started{};  // everything runs: a suspended target may go on
+  std::function<void(const StreamStatus&)> on_status{};
+  std::function<bool()> target_ended{};  // true: nothing is left to record; may be empty
+};
+
+struct MachineOutcome {
+  std::string asked_by{};  // "duration", "size", "signal"; "target ended"
+  std::chrono::nanoseconds recorded{};
+  nettrace::WriterSummary written{};
+  std::uint64_t samples = 0;
+  std::uint64_t switches = 0;
+  std::uint64_t lost = 0;           // by the kernel and the runtimes
+  std::uint64_t broken_stacks = 0;  // that ended before their root
+  std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};
+  std::size_t runtimes = 0;          // .NET processes recorded
+  std::vector<std::string> notes{};  // what is missing, a line each
+};
+
+Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::WriteBytes& write);
+
+}  // namespace clrscope::collect
