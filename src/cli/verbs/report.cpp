@@ -80,7 +80,9 @@ extern const Verb report_verb{
     .name = "report",
     .summary = "Tells what a trace says: time by method, collections, exceptions, locks",
     .usage =
-        "FILE… [events|topn|cpu|gc|jit|exceptions|contention|threadpool|allocations|processes] "
+        "FILE… "
+        "[events|topn|cpu|waits|threads|gc|jit|exceptions|contention|threadpool|allocations|"
+        "processes] "
         "[-n N] [--json]",
     .options = kOptions,
     .examples =

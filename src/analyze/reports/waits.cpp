@@ -1,0 +1,175 @@
+// Where threads waited, by the kernel's switches.
+#include "analyze/waits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/report.h"
+#include "analyze/words.h"
+
+namespace clrscope::analyze {
+namespace {
+
+std::chrono::nanoseconds time_of(std::uint64_t ns) {
+  return std::chrono::nanoseconds{static_cast<std::int64_t>(ns)};
+}
+
+class WaitsReport final : public Report {
+ public:
+  explicit WaitsReport(const ReportOptions& options) : options_(options) {}
+
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
+    waits_.on_batch(reader, batch);
+  }
+  void end_of_trace(const nettrace::Reader& reader) override { waits_.end_of_trace(reader); }
+
+  void write_members(JsonWriter& json) const override;
+  Page page() const override;
+
+ private:
+  using SiteSum = std::pair<Waits::Site, WaitSum>;
+  std::vector<SiteSum> sites() const;
+  std::vector<WaitReason> reasons() const;
+  std::vector<std::size_t> threads() const;
+
+  ReportOptions options_;
+  Waits waits_;
+};
+
+std::vector<WaitsReport::SiteSum> WaitsReport::sites() const {
+  std::vector<SiteSum> all{waits_.by_site().begin(), waits_.by_site().end()};
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+  return all;
+}
+
+std::vector<WaitReason> WaitsReport::reasons() const {
+  std::vector<WaitReason> all;
+  for (std::uint8_t i = 0; i < kWaitReasons; ++i)
+    if (waits_.by_reason(WaitReason{i}).count > 0) all.push_back(WaitReason{i});
+  std::stable_sort(all.begin(), all.end(), [&](WaitReason a, WaitReason b) {
+    return waits_.by_reason(a).ns > waits_.by_reason(b).ns;
+  });
+  return all;
+}
+
+std::vector<std::size_t> WaitsReport::threads() const {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < waits_.by_thread().size(); ++i)
+    if (waits_.by_thread()[i].waits.count > 0) all.push_back(i);
+  std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
+    return waits_.by_thread()[a].waits.ns > waits_.by_thread()[b].waits.ns;
+  });
+  return all;
+}
+
+void write_sum(JsonWriter& json, const WaitSum& sum) {
+  json.member("count", sum.count)
+      .member("totalMs", ms(time_of(sum.ns)))
+      .member("longestMs", ms(time_of(sum.longest_ns)));
+}
+
+void WaitsReport::write_members(JsonWriter& json) const {
+  json.member("waits", waits_.all().count)
+      .member("totalMs", ms(time_of(waits_.all().ns)))
+      .member("longestMs", ms(time_of(waits_.all().longest_ns)));
+  json.key("byReason").begin_array();
+  for (const auto reason : reasons()) {
+    json.begin_object().member("reason", to_string(reason));
+    write_sum(json, waits_.by_reason(reason));
+    json.end_object();
+  }
+  json.end_array().key("sites").begin_array();
+  for (const auto& [site, sum] : sites()) {
+    const auto& frame = waits_.frame(site.frame);
+    json.begin_object()
+        .member("method", frame.method)
+        .member("module", frame.module)
+        .member("kind", to_string(frame.kind))
+        .member("reason", to_string(site.reason));
+    write_sum(json, sum);
+    json.member("longestThreadId",
+                static_cast<std::uint64_t>(waits_.threads()[sum.longest_thread].thread))
+        .end_object();
+  }
+  json.end_array().key("byThread").begin_array();
+  for (const auto i : threads()) {
+    const auto& who = waits_.threads()[i];
+    json.begin_object()
+        .member("processId", static_cast<std::int32_t>(who.process))
+        .member("threadId", static_cast<std::uint64_t>(who.thread))
+        .member("name", who.name);
+    write_sum(json, waits_.by_thread()[i].waits);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+Page WaitsReport::page() const {
+  const auto& all = waits_.all();
+  if (all.count == 0)
+    return {.summary = {"No context switches in this trace."},
+            .next = "Record some: clrscope collect -p PID --profile thread-time"};
+  Page page;
+  const auto why = reasons();
+  const auto& longest = waits_.threads()[all.longest_thread];
+  page.summary.push_back(fmt::format(
+      "{} waits, {} over all threads, most for: {} ({}). The longest took {}, in thread {} {}.",
+      count_text(all.count), format_duration(time_of(all.ns)), words_for(why.front()),
+      share_text(waits_.by_reason(why.front()).ns, all.ns),
+      format_duration(time_of(all.longest_ns)), static_cast<std::uint64_t>(longest.thread),
+      longest.name));
+  const auto rows = options_.rows != 0 ? options_.rows : 20;
+  const auto few = options_.rows != 0 ? options_.rows : 10;
+
+  PageTable places{.columns = {">TOTAL", ">WAITS", ">LONGEST", "FOR", "WHERE", "MODULE"}};
+  const auto all_sites = sites();
+  for (std::size_t i = 0; i < std::min(rows, all_sites.size()); ++i) {
+    const auto& [site, sum] = all_sites[i];
+    const auto& frame = waits_.frame(site.frame);
+    places.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count),
+                           ms_text(time_of(sum.longest_ns)), std::string{words_for(site.reason)},
+                           frame.method, frame.module});
+  }
+  places.note = "Waits that had not ended with the recording are not in it.";
+  if (rows < all_sites.size())
+    places.note += fmt::format(" {} more: -n {}", all_sites.size() - rows, all_sites.size());
+  page.tables.push_back(std::move(places));
+
+  PageTable by_reason{.title = "By reason", .columns = {">SHARE", ">TOTAL", ">WAITS", "FOR"}};
+  for (const auto reason : why) {
+    const auto& sum = waits_.by_reason(reason);
+    by_reason.rows.push_back({share_text(sum.ns, all.ns), ms_text(time_of(sum.ns)),
+                              count_text(sum.count), std::string{words_for(reason)}});
+  }
+  page.tables.push_back(std::move(by_reason));
+
+  PageTable by_thread{.title = "By thread",
+                      .columns = {">TOTAL", ">WAITS", ">LONGEST", ">THREAD", "NAME", "PROCESS"}};
+  const auto ids = threads();
+  for (std::size_t i = 0; i < std::min(few, ids.size()); ++i) {
+    const auto& who = waits_.threads()[ids[i]];
+    const auto& sum = waits_.by_thread()[ids[i]].waits;
+    by_thread.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count),
+                              ms_text(time_of(sum.longest_ns)),
+                              fmt::format("{}", static_cast<std::uint64_t>(who.thread)),
+                              who.name.empty() ? "?" : who.name, process_text(who)});
+  }
+  if (few < ids.size())
+    by_thread.note = fmt::format("{} more: -n {}", ids.size() - few, ids.size());
+  page.tables.push_back(std::move(by_thread));
+  return page;
+}
+
+}  // namespace
+
+extern const ReportKind waits_report{
+    .name = "waits",
+    .summary = "where threads waited, for how long and for what",
+    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
+      return std::make_unique<WaitsReport>(options);
+    },
+};
+
+}  // namespace clrscope::analyze
