@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "nettrace/payload.h"
 #include "nettrace/payload_text.h"
 #include "nettrace/reader.h"
@@ -25,7 +27,8 @@ std::vector<std::uint8_t> written(const std::function<void(UniversalWriter&)>& u
 }
 
 struct Line {
-  std::string text;
+  std::int64_t ticks = 0;
+  std::string text{};
   std::vector<std::uint64_t> stack{};
 };
 
@@ -35,8 +38,9 @@ std::vector<Line> lines_of(Bytes trace, std::uint64_t& lost) {
   nettrace::PayloadPlans plans{8};
   const auto on_batch = [&](const nettrace::Batch& batch) {
     for (const auto& event : batch.events) {
-      Line line{.text =
-                    event.type->name + " " + std::to_string(static_cast<int>(event.process)) + " "};
+      Line line{
+          .ticks = event.ticks,
+          .text = event.type->name + " " + std::to_string(static_cast<int>(event.process)) + " "};
       nettrace::append_text(line.text, plans.of(*event.type), event.payload);
       reader.stack(event.stack).copy_to(line.stack);
       lines.push_back(std::move(line));
@@ -45,6 +49,7 @@ std::vector<Line> lines_of(Bytes trace, std::uint64_t& lost) {
   EXPECT_TRUE(reader.feed(trace, on_batch));
   EXPECT_TRUE(reader.finish(on_batch));
   EXPECT_EQ(reader.summary().damaged, 0U);
+  std::ranges::stable_sort(lines, {}, &Line::ticks);  // each capture thread comes in one piece
   lost = reader.summary().lost;
   return lines;
 }
