@@ -73,10 +73,12 @@ Error filtered_error(Reach how) {
 
 Error denied_process(pid_t process) {
   const auto status = proc_status(process);
-  if (status && status->uid != ::geteuid())
-    return {Errc::kDenied, fmt::format("process {} belongs to {}", process, user_name(status->uid)),
-            fmt::format("run as {} or as root, or with CAP_PERFMON and CAP_SYS_PTRACE",
-                        user_name(status->uid))};
+  if (status && status->uid != ::geteuid()) {
+    const auto owner = user_name(status->uid);
+    return {Errc::kDenied, fmt::format("process {} belongs to {}", process, owner),
+            fmt::format("run as {}, or with CAP_PERFMON and CAP_SYS_PTRACE",
+                        status->uid == 0 ? owner : owner + " or as root")};
+  }
   if (perf_event_paranoid().value_or(2) > 2)
     return {Errc::kDenied, fmt::format("perf is closed to users: {}", paranoid_text()),
             "sysctl kernel.perf_event_paranoid=2, or run as root or with CAP_PERFMON"};

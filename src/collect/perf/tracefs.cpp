@@ -14,6 +14,10 @@ namespace clrscope::collect::perf {
 namespace {
 
 constexpr std::size_t kLargestFormat = 64 << 10;
+// The files within are for root and one group, whatever the mode of the folder.
+constexpr const char* kReadHint =
+    "run as root, or with CAP_PERFMON and CAP_DAC_READ_SEARCH, or give your group the right: "
+    "mount -o remount,mode=750,gid=GROUP /sys/kernel/tracing";
 
 UniqueFd open_folder(int at, const char* path) {
   return UniqueFd{::openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -41,7 +45,8 @@ Result<std::string> read_small(int folder, const std::string& path) {
   const UniqueFd fd{::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!fd) {
     const auto number = errno;
-    return fail(errc_of(number), "cannot read tracefs {}: {}", path, errno_text(number));
+    return fail(errc_of(number), "cannot read tracefs {}: {}", path, errno_text(number))
+        .hint("{}", number == EACCES ? kReadHint : "");
   }
   std::string text;
   char buffer[4096];
@@ -68,10 +73,12 @@ Result<Tracefs> Tracefs::open() {
   if (hidden)
     return fail(Errc::kDenied, "tracefs is for root only: /sys/kernel/tracing: {}",
                 errno_text(EACCES))
-        .hint("run as root, or: mount -o remount,mode=755 /sys/kernel/tracing");
+        .hint("{}", kReadHint);
   if (number == EPERM || number == EACCES)
     return fail(Errc::kDenied, "tracefs is not mounted and we may not mount it")
-        .hint("as root: mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing");
+        .hint(
+            "run as root, or with CAP_PERFMON after: "
+            "mount -t tracefs -o mode=750,gid=GROUP tracefs /sys/kernel/tracing");
   return fail(Errc::kUnsupported, "this kernel has no tracefs: {}", errno_text(number))
       .hint("tracepoints need a kernel with CONFIG_FTRACE");
 }
