@@ -110,9 +110,11 @@ inline std::size_t open_descriptors() {
 }  // namespace clrscope::collect::perf
 
 // For tests that need what this kernel or user may not have.
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument names a variable
 #define OPEN_OR_SKIP(name, wish)                                           \
   auto name##_result = EventSet::open(wish);                               \
   if (!name##_result)                                                      \
     GTEST_SKIP() << "refused here: " << name##_result.error().what << " (" \
                  << name##_result.error().hint << ")";                     \
   auto& name = *name##_result
+// NOLINTEND(bugprone-macro-parentheses)
