@@ -28,7 +28,7 @@ void MethodTimes::on_batch(const nettrace::Reader& reader, const nettrace::Batch
 }
 
 void MethodTimes::count(const Event& event, StackId stack, Provider provider) {
-  auto& counts = trace_->counts;
+  auto& counts = provider == Provider::kSampler ? trace_->counts : trace_->kernel_counts;
   const auto at = static_cast<std::size_t>(stack);
   if (at >= counts.size()) counts.resize(std::max(at + 1, counts.size() * 2));
   const auto state = sample_state(event, provider);
@@ -42,9 +42,12 @@ void MethodTimes::end_of_trace() {
   constexpr std::uint32_t kNever = 0xffffffff;
   std::vector<std::uint32_t> last_in;  // by frame: the stack that counted it last
   std::vector<FrameId> frames;
-  for (std::uint32_t i = 0; i < trace_->counts.size(); ++i) {
-    auto& samples = trace_->counts[i];
+  const bool by_kernel = trace_->counts.empty();
+  auto& counts = by_kernel ? trace_->kernel_counts : trace_->counts;
+  for (std::uint32_t i = 0; i < counts.size(); ++i) {
+    auto& samples = counts[i];
     if (samples.all == 0) continue;
+    if (by_kernel) by_kernel_ += samples.all;
     const StackId stack{i};
     if (stack == StackId::kNone) {
       add(samples_, samples);
@@ -53,7 +56,7 @@ void MethodTimes::end_of_trace() {
     }
     trace_->symbols.frames(trace_->stacks.process(stack), trace_->stacks.addresses(stack),
                            trace_->stacks.first_seen(stack), frames);
-    if (trace_->trust.doubted(trace_->stacks.process(stack))) {
+    if (!by_kernel && trace_->trust.doubted(trace_->stacks.process(stack))) {
       const bool running = state_by_top(frames_.frame(frames.front())) == ThreadState::kRunning;
       samples.running = running ? samples.all : 0;
       samples.waiting = samples.all - samples.running;

@@ -34,6 +34,8 @@ class MethodTimes {
   std::uint64_t without_stack() const { return without_stack_; }
   // Samples whose state was told by the method on top: see SamplerTrust.
   std::uint64_t judged_by_top() const { return judged_by_top_; }
+  // Samples that the kernel took, of running threads only.
+  std::uint64_t by_kernel() const { return by_kernel_; }
   const FrameTable& frames() const { return frames_; }
   const std::vector<Times>& times() const { return times_; }  // by FrameId
   // The frames that occur, most self (or total) first.
@@ -46,7 +48,8 @@ class MethodTimes {
     Stacks stacks;
     Symbolizer symbols;
     SamplerTrust trust;
-    std::vector<Count> counts;  // by StackId
+    std::vector<Count> counts;         // by StackId: the runtime's samples
+    std::vector<Count> kernel_counts;  // those of the kernel, used where there are no others
   };
   void count(const Event& event, StackId stack, Provider provider);
 
@@ -55,6 +58,7 @@ class MethodTimes {
   Count samples_;
   std::uint64_t without_stack_ = 0;
   std::uint64_t judged_by_top_ = 0;
+  std::uint64_t by_kernel_ = 0;
   std::vector<Times> times_;
 };
 

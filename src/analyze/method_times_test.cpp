@@ -68,6 +68,23 @@ TEST_F(MethodTimesTest, JudgesByTheMethodOnTopWhereTheSamplerCannotTell) {
   EXPECT_EQ(times_.judged_by_top(), 2U);
 }
 
+TEST_F(MethodTimesTest, TakesTheKernelsSamplesOnlyWhereThereAreNoOthers) {
+  trace_.universal("cpu", {.time = 1}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 2}, 1, {0x1010});
+  rundown(0x1000, "Work");
+  trace_.read_into(times_);
+  EXPECT_EQ(times_.by_kernel(), 2U);
+  EXPECT_EQ(of("App.Work()").self.running, 2U);
+
+  TestTrace both;
+  both.universal("cpu", {.time = 1}, 1, {0x1010});
+  both.sample({.time = 2}, {0x1010});
+  MethodTimes times;
+  both.read_into(times);
+  EXPECT_EQ(times.samples().all, 1U);
+  EXPECT_EQ(times.by_kernel(), 0U);
+}
+
 TEST_F(MethodTimesTest, TakesAReturnAddressForTheCallBeforeIt) {
   trace_.sample({.time = 1}, {0x2010, 0x1100});  // the last call of Caller returns behind its end
   rundown(0x1000, "Caller");

@@ -20,6 +20,8 @@ void ProfileBuilder::on_batch(const nettrace::Reader& reader, const nettrace::Ba
     } else if (provider == Provider::kOther) {
       note_process(event);
     } else {
+      if (auto name = universal_process_name(event, provider))
+        kernel_names_[event.process] = std::move(*name);
       symbols_.on_event(event, provider);
       trust_.on_event(event, provider);
     }
@@ -73,7 +75,8 @@ void ProfileBuilder::end_of_trace(const nettrace::Reader& reader) {
   for (const auto& thread : profile_.threads)
     if (std::none_of(profile_.processes.begin(), profile_.processes.end(),
                      [&](const auto& process) { return process.process == thread.process; }))
-      profile_.processes.push_back({thread.process, ""});
+      profile_.processes.push_back({thread.process, kernel_names_[thread.process]});
+  keep_one_source();
   grow_stacks();
   doubt_states();
   const auto earlier = [](const Sample& a, const Sample& b) { return a.time < b.time; };
@@ -81,6 +84,14 @@ void ProfileBuilder::end_of_trace(const nettrace::Reader& reader) {
   if (!std::is_sorted(samples.begin(), samples.end(), earlier))
     std::stable_sort(samples.begin(), samples.end(), earlier);
   weigh();
+}
+
+// Where both the runtime and the kernel sampled, a thread's time would count twice: the runtime's
+// samples stay, since they tell of waiting too.
+void ProfileBuilder::keep_one_source() {
+  const auto by_kernel = [](const Sample& sample) { return sample.weight.count() != 0; };
+  auto& samples = profile_.samples;
+  if (!std::all_of(samples.begin(), samples.end(), by_kernel)) std::erase_if(samples, by_kernel);
 }
 
 // Names the stacks and turns them into a tree.
@@ -119,7 +130,8 @@ void ProfileBuilder::grow_stacks() {
 
 void ProfileBuilder::doubt_states() {
   for (auto& sample : profile_.samples)
-    if (sample.stack != kNoStack && trust_.doubted(profile_.threads[sample.thread].process))
+    if (sample.weight.count() == 0 && sample.stack != kNoStack &&
+        trust_.doubted(profile_.threads[sample.thread].process))
       sample.state = state_by_top(profile_.frame(profile_.node(sample.stack).frame));
 }
 

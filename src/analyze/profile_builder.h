@@ -28,6 +28,7 @@ class ProfileBuilder {
   void add_sample(const nettrace::Reader& reader, const Event& event, Provider provider);
   std::uint32_t thread_index(const Event& event);
   void note_process(const Event& event);
+  void keep_one_source();
   void grow_stacks();
   void doubt_states();
   void weigh();
@@ -40,6 +41,7 @@ class ProfileBuilder {
   Symbolizer symbols_{frames_};
   SamplerTrust trust_;
   std::unordered_map<std::uint64_t, std::uint32_t> threads_;  // hash of process and thread: index
+  std::unordered_map<ProcessId, std::string> kernel_names_;
   std::chrono::nanoseconds period_{};
 };
 

@@ -74,6 +74,31 @@ TEST(ProfileBuilder, TellsRunningFromWaiting) {
   EXPECT_EQ(profile.samples[2].state, ThreadState::kUnknown);
 }
 
+TEST(ProfileBuilder, TakesTheKernelsSamplesWithNativeAndKernelFrames) {
+  TestTrace trace;
+  trace.event(kUniversalSystem, 0, 0, {.time = 0}, Payload{}.varuint(100).text8("shop").text8(""));
+  trace.mapping({.time = 0}, 1, 0x20000, 0x21000, "/usr/lib/libfoo.so");
+  trace.symbol({.time = 0}, 1, 0x20000, 0x200ff, "foo");
+  trace.symbol({.time = 0}, 0, 0xffffffff81000000, 0xffffffff81000fff, "sys_read");
+  trace.universal("cpu", {.time = 5}, 1, {0xffffffff81000010, 0x20010, 0x1010});
+  trace.method(kRundownName, 144, {.time = 9}, 0x1000, 0x100, "App", "Work");
+  const auto profile = read(trace);
+  ASSERT_EQ(profile.samples.size(), 1U);
+  EXPECT_THAT(names(profile, profile.samples[0].stack),
+              ElementsAre("App.Work()", "foo", "sys_read"));
+  EXPECT_EQ(profile.samples[0].state, ThreadState::kRunning);
+  EXPECT_EQ(profile.samples[0].weight, std::chrono::milliseconds{1});
+  ASSERT_EQ(profile.processes.size(), 1U);
+  EXPECT_EQ(profile.processes[0].name, "shop");
+}
+
+TEST(ProfileBuilder, CountsNoTimeTwiceWhereTheKernelSampledToo) {
+  TestTrace trace;
+  trace.sample({.time = 1}, {0x1010});
+  trace.universal("cpu", {.time = 2}, 1, {0x1010});
+  EXPECT_EQ(read(trace).samples.size(), 1U);
+}
+
 TEST(ProfileBuilder, OfATraceWithoutSamplesIsEmpty) {
   TestTrace trace;
   const auto profile = read(trace);

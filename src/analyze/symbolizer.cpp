@@ -19,6 +19,13 @@ enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4 };
 
 constexpr std::uint32_t kDynamicFlag = 1;
 
+// Names that mean something in their file only get it in front: exports have no other place for it.
+std::string native_name(const std::string& module, std::string_view symbol) {
+  if (!symbol.empty() && !symbol.starts_with("fn_")) return std::string{symbol};
+  const auto name = symbol.empty() ? std::string_view{"?"} : symbol;
+  return module.empty() ? std::string{name} : (module + "!").append(name);
+}
+
 }  // namespace
 
 FrameId FrameTable::intern(Frame frame) {
@@ -142,20 +149,24 @@ FrameId Symbolizer::method_frame(Space& space, const Method& method) {
 
 FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Found& found) {
   if (is_kernel_address(address)) {
-    const bool module = found.path.starts_with('/');
-    return frames_.intern({.method = std::string{found.symbol.empty() ? "?" : found.symbol},
-                           .module = module ? module_name(found.path) : "[kernel]",
+    const auto module = found.path.starts_with('/') ? module_name(found.path) : "[kernel]";
+    return frames_.intern({.method = native_name(module, found.symbol),
+                           .module = module,
                            .kind = FrameKind::kKernel});
   }
   if (!found.mapped && found.symbol.empty()) return frames_.intern({.method = "?"});
   if (auto jitted = frame_of_jit_symbol(found.symbol)) return frames_.intern(std::move(*jitted));
-  return frames_.intern({.method = std::string{found.symbol.empty() ? "?" : found.symbol},
-                         .module = module_name(found.path),
-                         .kind = kind_of_native(found.path, found.symbol)});
+  auto path = found.path;
+  if (constexpr std::string_view kDeleted = " (deleted)"; path.ends_with(kDeleted))
+    path.remove_suffix(kDeleted.size());
+  const auto module = module_name(path);
+  return frames_.intern({.method = native_name(module, found.symbol),
+                         .module = module,
+                         .kind = kind_of_native(path, found.symbol)});
 }
 
-// A leaf, and the user's code that the kernel interrupted or was called from, is where execution
-// stands; all else returns there.
+// The code that the kernel interrupted or was called from is where execution stands, as the leaf
+// is; all else is where execution returns to.
 void Symbolizer::frames(ProcessId process, std::span<const std::uint64_t> addresses, TraceTime when,
                         std::vector<FrameId>& out) {
   out.clear();

@@ -107,8 +107,8 @@ string_view to_string(WaitReason reason) {
 
 string_view words_for(WaitReason reason) {
   constexpr std::array<string_view, kWaitReasons> kWords{
-      "unknown", "lock",       "another thread",    "pool without work",      "sleep",
-      "IO",      "page fault", "no processor free", "lock or another thread", "lock or runtime"};
+      "unknown", "lock",       "signal",       "pool idle",      "sleep",
+      "IO",      "page fault", "no processor", "lock or signal", "lock or runtime"};
   return kWords[static_cast<std::size_t>(reason)];
 }
 
@@ -151,15 +151,14 @@ FrameId wait_site(FrameTable& table, std::span<const FrameId> frames) {
     return std::find_if(frames.begin(), frames.end(),
                         [&](FrameId id) { return fits(table.frame(id)); });
   };
-  auto at = first([](const Frame& frame) {
-    return frame.kind == FrameKind::kManaged || frame.kind == FrameKind::kDynamic;
-  });
+  auto at = first([](const Frame& frame) { return frame.kind == FrameKind::kManaged; });
+  if (at == frames.end()) at = first([](const Frame& frame) { return is_managed(frame.kind); });
   if (at == frames.end())
-    at = first([](const Frame& frame) { return frame.kind == FrameKind::kFramework; });
+    at = first([](const Frame& frame) {
+      return frame.kind != FrameKind::kKernel && !frame.method.ends_with('?');
+    });
   if (at == frames.end())
-    at = first(
-        [](const Frame& frame) { return frame.kind != FrameKind::kKernel && frame.method != "?"; });
-  if (at == frames.end()) at = first([](const Frame& frame) { return frame.method != "?"; });
+    at = first([](const Frame& frame) { return !frame.method.ends_with('?'); });
   if (at != frames.end()) return *at;
   return frames.empty() ? table.intern({.method = "?"}) : frames.front();
 }

@@ -33,6 +33,11 @@ class Overview final : public Report {
           names_.insert(fmt::format("{} ({})", *name, static_cast<std::int32_t>(event.process)));
         continue;
       }
+      if (provider == Provider::kUniversalEvents) {
+        if (event.type->name == "cpu") ++cpu_samples_;
+        if (event.type->name == "cswitch") ++switches_;
+        continue;
+      }
       if (auto version = runtime_version(event, provider)) runtimes_.insert(std::move(*version));
       const auto known = known_.of(*event.type);
       if (known == Known::kNone) continue;
@@ -102,12 +107,16 @@ class Overview final : public Report {
   WallTime start_{};
   std::uint64_t events_ = 0, lost_ = 0, bytes_ = 0;
   std::uint64_t exceptions_ = 0, contentions_ = 0, jitted_ = 0, allocations_ = 0, pool_ = 0;
+  std::uint64_t cpu_samples_ = 0, switches_ = 0;
   nanoseconds contended_{};
 };
 
 std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   std::vector<std::pair<std::string, std::string>> all;
-  if (const auto samples = methods_.samples().all; samples > 0)
+  if (cpu_samples_ > 0) all.emplace_back("cpu", counted(cpu_samples_, "processor sample"));
+  if (switches_ > 0) all.emplace_back("waits", counted(switches_, "wait"));
+  if (cpu_samples_ + switches_ > 0) all.emplace_back("threads", "what each thread did");
+  if (const auto samples = methods_.samples().all - methods_.by_kernel(); samples > 0)
     all.emplace_back("topn", counted(samples, "stack sample"));
   if (!collections_.all().empty())
     all.emplace_back("gc",

@@ -27,7 +27,9 @@ class TopN final : public Report {
         .member("running", samples.running)
         .member("waiting", samples.waiting)
         .member("samplesWithoutStack", methods_.without_stack())
-        .member("stateFrom", methods_.judged_by_top() > 0 ? "topOfStack" : "sampler");
+        .member("stateFrom", methods_.judged_by_top() > 0 ? "topOfStack"
+                             : methods_.by_kernel() > 0   ? "kernel"
+                                                          : "sampler");
     json.key("methods").begin_array();
     for (const auto id : methods_.ranked(options_.inclusive)) {
       const auto& frame = methods_.frames().frame(id);
@@ -64,10 +66,15 @@ Page TopN::page() const {
             .next = "Record some: clrscope collect -p PID --profile dotnet-sampled-thread-time"};
   const auto ids = methods_.ranked(options_.inclusive);
   Page page;
-  page.summary.push_back(
-      fmt::format("{} samples: {} in managed code (running), {} outside it (mostly waiting).",
-                  count_text(samples.all), share_text(samples.running, samples.all),
-                  share_text(samples.waiting, samples.all)));
+  if (methods_.by_kernel() == samples.all)
+    page.summary.push_back(fmt::format(
+        "{} samples of running threads, taken by the kernel. More of them: the report cpu.",
+        count_text(samples.all)));
+  else
+    page.summary.push_back(
+        fmt::format("{} samples: {} in managed code (running), {} outside it (mostly waiting).",
+                    count_text(samples.all), share_text(samples.running, samples.all),
+                    share_text(samples.waiting, samples.all)));
   if (methods_.judged_by_top() > 0)
     page.summary.push_back(
         "The sampler of .NET 9 does not tell running from waiting: judged by the method on top.");

@@ -132,7 +132,9 @@ Page WaitsReport::page() const {
                            ms_text(time_of(sum.longest_ns)), std::string{words_for(site.reason)},
                            frame.method, frame.module});
   }
-  places.note = "Waits that had not ended with the recording are not in it.";
+  places.note =
+      "signal: of another thread; no processor: it could run, but none was free.\n"
+      "Waits that had not ended with the recording are not in it.";
   if (rows < all_sites.size())
     places.note += fmt::format(" {} more: -n {}", all_sites.size() - rows, all_sites.size());
   page.tables.push_back(std::move(places));
