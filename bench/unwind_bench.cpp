@@ -5,9 +5,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
 #include "symbols/native_file.h"
@@ -21,11 +21,16 @@ namespace {
 
 using namespace clrscope;
 using namespace clrscope::unwind;
-using Clock = std::chrono::steady_clock;
 
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
+// Processor time of this thread: the machine may be busy with other things.
+struct Clock {
+  static double now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+  }
+};
+double ms_since(double start) { return Clock::now() - start; }
 
 void time_file(const char* path) {
   auto start = Clock::now();
@@ -78,7 +83,7 @@ void time_own_stack() {
     registers.set(reg, static_cast<std::uint64_t>(g[static_cast<std::size_t>(index)]));
   // NOLINTNEXTLINE(performance-no-int-to-ptr): our own stack
   const auto* top = reinterpret_cast<const std::uint8_t*>(registers[kRsp]);
-  std::vector<std::uint8_t> copy(2048);
+  std::vector<std::uint8_t> copy(4096);
   std::memcpy(copy.data(), top, copy.size());
   Unwinder unwinder{*space};
   std::vector<Frame> frames(128);

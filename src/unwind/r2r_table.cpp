@@ -12,12 +12,12 @@ constexpr std::uint8_t kChained = 4;  // flag: another function's codes come fir
 constexpr Reg kByNumber[16] = {kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi,
                                kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
 
-// One thing that a prologue did.
+// One thing that a prologue did. Without initial values: 255 of them are made for each function.
 struct Deed {
-  std::uint8_t prologue_end = 0;  // offset of the instruction after it
-  enum class Kind : std::uint8_t { kPush, kAllocate, kSetFrame, kSave, kOther } kind = Kind::kOther;
-  std::uint8_t reg = 0;
-  std::uint32_t amount = 0;
+  std::uint8_t prologue_end;  // offset of the instruction after it
+  enum class Kind : std::uint8_t { kPush, kAllocate, kSetFrame, kSave, kOther } kind;
+  std::uint8_t reg;
+  std::uint32_t amount;
 };
 
 struct Info {
@@ -32,7 +32,9 @@ bool read_deed(ByteReader& in, std::size_t& slots, std::uint8_t frame, Deed& dee
   const auto op = in.read<std::uint8_t>();
   const auto info = static_cast<std::uint8_t>(op >> 4);
   std::size_t used = 1;
+  deed.kind = Deed::Kind::kOther;
   deed.reg = info;
+  deed.amount = 0;
   switch (op & 15) {
     case 0:
       deed.kind = Deed::Kind::kPush;

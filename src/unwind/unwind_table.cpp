@@ -1,16 +1,13 @@
 #include "unwind/unwind_table.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace clrscope::unwind {
 namespace {
 
 constexpr std::size_t kMaxRows = 8'000'000;
 constexpr std::size_t kMaxExpressions = 100'000;
-
-std::string key_of(const UnwindRule& rule) {
-  return {reinterpret_cast<const char*>(&rule), sizeof rule};
-}
 
 }  // namespace
 
@@ -71,10 +68,19 @@ void UnwindTableBuilder::put(std::uint64_t address, std::uint32_t rule) {
   if (rows.size() < kMaxRows) rows.push_back({relative, rule});
 }
 
+std::size_t UnwindTableBuilder::RuleHash::operator()(const UnwindRule& rule) const {
+  static_assert(std::has_unique_object_representations_v<UnwindRule> && sizeof rule == 40);
+  std::array<std::uint64_t, 5> words;
+  __builtin_memcpy(words.data(), &rule, sizeof rule);
+  std::uint64_t hash = 0;
+  for (const auto word : words) hash = (hash ^ word) * 0x9e3779b97f4a7c15, hash ^= hash >> 29;
+  return hash;
+}
+
 std::uint32_t UnwindTableBuilder::number_of(const UnwindRule& rule) {
   if (last_number_ != UnwindTable::kNoRule && rule == last_rule_) return last_number_;
   const auto [known, is_new] =
-      rule_numbers_.try_emplace(key_of(rule), static_cast<std::uint32_t>(table_.rules_.size()));
+      rule_numbers_.try_emplace(rule, static_cast<std::uint32_t>(table_.rules_.size()));
   if (is_new) table_.rules_.push_back(rule);
   last_rule_ = rule;
   last_number_ = known->second;

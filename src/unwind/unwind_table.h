@@ -141,7 +141,10 @@ class UnwindTableBuilder {
   std::uint64_t end_ = 0;
   UnwindRule last_rule_;
   std::uint32_t last_number_ = UnwindTable::kNoRule;
-  std::unordered_map<std::string, std::uint32_t> rule_numbers_;
+  struct RuleHash {
+    std::size_t operator()(const UnwindRule& rule) const;
+  };
+  std::unordered_map<UnwindRule, std::uint32_t, RuleHash> rule_numbers_;
   std::unordered_map<std::string, std::int32_t> expression_numbers_;
 };
 

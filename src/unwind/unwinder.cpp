@@ -19,6 +19,7 @@ struct Unwinder::Walk {
   bool interrupted = true;  // pc is no return address
   bool innermost = true;
   FoundBy found_by = FoundBy::kSample;
+  const CodeRange* range = nullptr;  // of the frame's code, when it is known already
   Stop stop = Stop::kRoot;
 
   bool end(Stop reason) {
@@ -26,11 +27,13 @@ struct Unwinder::Walk {
     return false;
   }
   // Goes to the caller; only registers given by the rule are known there.
-  bool leave_for(const Registers& caller, FoundBy how, bool was_interrupted) {
+  bool leave_for(const Registers& caller, const CodeRange* where, FoundBy how,
+                 bool was_interrupted) {
     const auto sp = caller[kRsp];
     if (sp % 8 != 0) return end(Stop::kBadAddress);
     if (sp <= registers[kRsp] && !was_interrupted) return end(Stop::kLoop);
     registers = caller;
+    range = where;
     found_by = how;
     interrupted = was_interrupted;
     innermost = false;
@@ -126,7 +129,7 @@ Unwound Unwinder::unwind(const Registers& registers, const StackCopy& stack,
 bool Unwinder::step(Walk& walk) const {
   const auto pc = walk.registers[kRip];
   const auto lookup = walk.interrupted ? pc : pc - 1;
-  const auto* range = space_.find(lookup);
+  const auto* range = walk.range ? walk.range : space_.find(lookup);
   if (!range) {
     // A call to nowhere leaves its return address on top of the stack.
     std::uint64_t caller = 0;
@@ -135,7 +138,7 @@ bool Unwinder::step(Walk& walk) const {
     auto registers = walk.registers;
     registers.set(kRip, caller);
     registers.set(kRsp, walk.registers[kRsp] + 8);
-    return walk.leave_for(registers, FoundBy::kLeaf, false);
+    return walk.leave_for(registers, nullptr, FoundBy::kLeaf, false);
   }
   if (range->table)
     if (const auto* rule = range->table->find(lookup - range->bias)) {
@@ -224,9 +227,10 @@ bool Unwinder::by_table(Walk& walk, const UnwindRule& rule, const UnwindTable* t
     }
   }
   if (!caller.knows(kRip) || !caller.knows(kRsp)) return walk.end(Stop::kNoRule);
-  if (!rule.signal_frame && caller[kRip] != 0 && !space_.find(caller[kRip] - 1))
-    return walk.end(Stop::kBadAddress);
-  return walk.leave_for(caller, table ? FoundBy::kTable : FoundBy::kJitInfo, rule.signal_frame);
+  const auto* range = rule.signal_frame ? nullptr : space_.find(caller[kRip] - 1);
+  if (!rule.signal_frame && caller[kRip] != 0 && !range) return walk.end(Stop::kBadAddress);
+  return walk.leave_for(caller, range, table ? FoundBy::kTable : FoundBy::kJitInfo,
+                        rule.signal_frame);
 }
 
 bool Unwinder::by_instructions(Walk& walk, const CodeRange& range) const {
@@ -245,7 +249,9 @@ bool Unwinder::by_instructions(Walk& walk, const CodeRange& range) const {
   auto caller = walk.registers;
   std::uint64_t value = 0;
   const auto return_at = rsp + static_cast<std::uint64_t>(place.return_offset);
-  if (!walk.stack.read(return_at, value) || !space_.find(value - 1)) return false;
+  if (!walk.stack.read(return_at, value)) return false;
+  const auto* where = space_.find(value - 1);
+  if (!where) return false;
   caller.set(kRip, value);
   caller.set(kRsp, return_at + 8);
   if (place.rbp == CallerPlace::Rbp::kAtOffset) {
@@ -253,7 +259,7 @@ bool Unwinder::by_instructions(Walk& walk, const CodeRange& range) const {
     caller.set(kRbp, value);
   }
   for (const auto reg : {kRbx, kR12, kR13, kR14, kR15}) caller.forget(reg);
-  return walk.leave_for(caller, FoundBy::kInstructions, false);
+  return walk.leave_for(caller, where, FoundBy::kInstructions, false);
 }
 
 bool Unwinder::by_rbp(Walk& walk) const {
@@ -263,19 +269,20 @@ bool Unwinder::by_rbp(Walk& walk) const {
   std::uint64_t saved = 0;
   std::uint64_t pc = 0;
   const bool sane = walk.registers.knows(kRbp) && rbp >= rsp && rbp % 8 == 0;
+  const CodeRange* where = nullptr;
   if (sane && walk.stack.read(rbp, saved) && walk.stack.read(rbp + 8, pc) &&
-      (pc == 0 || space_.find(pc - 1))) {
+      ((where = space_.find(pc - 1)) != nullptr || pc == 0)) {
     caller.set(kRbp, saved);
     caller.set(kRip, pc);
     caller.set(kRsp, rbp + 16);
-    return walk.leave_for(caller, FoundBy::kRbp, false);
+    return walk.leave_for(caller, where, FoundBy::kRbp, false);
   }
   // Caught before rbp was set: the return address lies on top.
-  if (walk.innermost && walk.stack.read(rsp, pc) && space_.find(pc - 1)) {
+  if (walk.innermost && walk.stack.read(rsp, pc) && (where = space_.find(pc - 1)) != nullptr) {
     caller = walk.registers;
     caller.set(kRip, pc);
     caller.set(kRsp, rsp + 8);
-    return walk.leave_for(caller, FoundBy::kLeaf, false);
+    return walk.leave_for(caller, where, FoundBy::kLeaf, false);
   }
   if (!walk.registers.knows(kRbp)) return walk.end(Stop::kNoRule);
   if (rbp == 0) return walk.end(Stop::kRoot);  // as the ABI has it for the outermost frame
