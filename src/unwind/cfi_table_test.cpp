@@ -54,7 +54,6 @@ std::string cfa_text(const UnwindRule& rule) {
 std::string saved_text(const RegRule& saved) {
   switch (saved.kind()) {
     case Saved::kSame:
-      return "u";
     case Saved::kUndefined:
       return "u";
     case Saved::kAtCfa:

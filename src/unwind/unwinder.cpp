@@ -59,7 +59,7 @@ std::string_view name_of(Stop stop) {
   return "?";
 }
 
-void AddressSpace::set(std::vector<CodeRange> ranges) {
+void AddressSpace::set(std::span<const CodeRange> ranges) {
   ranges_.clear();
   for (const auto& range : ranges) add(range);
 }

@@ -63,7 +63,7 @@ struct CodeRange {
 class AddressSpace {
  public:
   // Sorts; where two overlap the later one given counts.
-  void set(std::vector<CodeRange> ranges);
+  void set(std::span<const CodeRange> ranges);
   void add(const CodeRange& range);
   void remove(std::uint64_t start, std::uint64_t end);
 

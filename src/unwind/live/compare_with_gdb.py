@@ -4,8 +4,9 @@
     compare_with_gdb.py PID [UNWIND_LIVE]
 
 gdb knows native code only, so each thread is compared from its innermost frame up to the first managed one. Prints JSON:
-threads, complete (reached the root), compared and different (frames), incomplete and firstDifference in words. Exit code 4
-where gdb or ptrace cannot be had.
+threads, complete (reached the root), compared and different (frames), incomplete and firstDifference in words; and of all
+frames, managed ones too, how many were returned to (returns) and how many of these addresses follow no call (notAfterCall).
+Exit code 4 where gdb or ptrace cannot be had.
 """
 import collections
 import json
@@ -67,6 +68,30 @@ def is_native(module):
     return not module.startswith("[jit]") and not module.endswith(".dll") and module != "?"
 
 
+def is_after_call(code):
+    """Whether these 8 bytes end with a call: direct, or through a register or memory."""
+    if len(code) < 8 or code[3] == 0xE8:
+        return len(code) == 8
+    for size in (2, 3, 4, 6, 7):  # of an indirect call without its prefix
+        opcode, modrm = code[8 - size], code[8 - size + 1]
+        if opcode == 0xFF and modrm >> 3 & 7 == 2:
+            return True
+    return False
+
+
+def look_before_returns(pid, stacks):
+    returns = wrong = 0
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for frames in stacks.values():
+            for (_, _, caller), (pc, _, _) in zip(frames, frames[1:]):
+                if "restore_rt" in caller:  # the frame below was interrupted, not called
+                    continue
+                returns += 1
+                memory.seek(int(pc, 16) - 8)
+                wrong += not is_after_call(memory.read(8))
+    return returns, wrong
+
+
 def compare(ours, theirs):
     compared = different = 0
     first = ""
@@ -94,6 +119,7 @@ def main():
     os.kill(pid, signal.SIGSTOP)  # so that both see the same instant
     try:
         ours, stops = unwind_with_ours(pid, program)
+        returns, not_after_call = look_before_returns(pid, ours)
         theirs = unwind_with_gdb(pid, os.environ.get("TMPDIR", "/tmp"))
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -101,6 +127,7 @@ def main():
     jitted = [sum(module == "[jit]" for _, module, _ in frames) for frames in ours.values()]
     print(json.dumps({"threads": len(stops), "complete": sum(reason == "root" for reason in stops.values()),
                       "compared": compared, "different": different, "firstDifference": first, "mostJitted": max(jitted, default=0),
+                      "returns": returns, "notAfterCall": not_after_call,
                       "incomplete": sorted(reason for reason in stops.values() if reason != "root")}))
     return 0
 
