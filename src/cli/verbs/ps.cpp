@@ -34,12 +34,6 @@ std::string as_json(const std::vector<Process>& processes) {
   return json.text() + "\n";
 }
 
-std::string where(const Process& process, const Console& console) {
-  if (!process.reachable())
-    return console.paint(Tone::kWarning, "not reachable: " + process.reason);
-  return process.container.empty() ? "" : fmt::format("{} (container)", process.container);
-}
-
 std::string as_table(const std::vector<Process>& processes, const Console& console) {
   Table table{{">PID", "NAME", "USER", "RUNTIME", ">UP", ">CPU", ">RSS", "WHERE", "COMMAND"}};
   for (const auto& p : processes) {
@@ -49,12 +43,23 @@ std::string as_table(const std::vector<Process>& processes, const Console& conso
          fmt::format("{}{}", p.runtime.empty() ? "?" : p.runtime,
                      p.architecture.empty() || p.architecture == "x64" ? "" : " " + p.architecture),
          format_uptime(up), p.cpu_percent ? fmt::format("{:.0f}%", *p.cpu_percent) : "?",
-         p.rss_bytes ? format_bytes(*p.rss_bytes) : "?", where(p, console),
-         p.reachable() ? cut_to_width(p.command_line, 60) : ""});
-    if (!p.hint.empty())
-      table.add({"", "", "", "", "", "", "", console.paint(Tone::kDim, "hint: " + p.hint)});
+         p.rss_bytes ? format_bytes(*p.rss_bytes) : "?",
+         p.container.empty() ? "" : fmt::format("{} (container)", p.container),
+         cut_to_width(p.command_line, 60)});
   }
-  return table.text();
+  // Why one cannot be reached stands below its row, so that the columns stay narrow.
+  const auto rows = table.text();
+  const auto lines = split(rows, '\n');
+  std::string text{lines[0]};
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    text += fmt::format("\n{}", lines[i + 1]);
+    if (processes[i].reachable()) continue;
+    text += fmt::format("\n       {}",
+                        console.paint(Tone::kWarning, "not reachable: " + processes[i].reason));
+    if (!processes[i].hint.empty())
+      text += fmt::format("\n       {}", console.paint(Tone::kDim, "hint: " + processes[i].hint));
+  }
+  return text + "\n";
 }
 
 Result<int> run(const Args& args, Console& console) {
