@@ -150,7 +150,11 @@ class MachineRecorder {
       read_runtimes();
       report(Phase::kStopping);
     }
-    TRY(write_symbols());
+    const auto now = TraceClock::now();
+    for (const auto& [process, seen] : kernel_seen_)
+      (void)processes_.of(process);  // kernel threads have nothing else
+    TRY(processes_.for_each(
+        [&](const TracedProcess& process) { return write_symbols(process, now); }));
     add_losses();
     TRY(checked());
     TRY(writer_.finish());
@@ -242,8 +246,9 @@ class MachineRecorder {
 
   void on(const perf::Task& task) {
     if (!task.is_process() || task.kind != perf::Task::Kind::kExit) return;
-    check(processes_.of(task.process).write_symbols(task.time, names_, universal_));
+    check(write_symbols(processes_.of(task.process), task.time));
     check(universal_.process_exited(task.time, task.process));
+    processes_.forget(task.process);  // short-lived ones come by the thousand
   }
 
   void on(const auto&) {}  // losses are in the set's own count
@@ -291,28 +296,31 @@ class MachineRecorder {
 
   // --- the end ---
 
-  Result<> write_symbols() {
-    const auto now = TraceClock::now();
-    TRY(processes_.for_each([&](const TracedProcess& process) {
-      return process.write_symbols(now, names_, universal_);
-    }));
-    if (kernel_seen_.empty()) return {};
-    const auto names = KernelNames::read();
-    if (names.empty())
-      outcome_.notes.push_back(
-          "the kernel hides its addresses: its frames have no names (kernel.kptr_restrict)");
-    for (const auto& [process, addresses] : kernel_seen_) {
-      const auto mapping =
-          TRY(universal_.mapping(now, process, {0xffff800000000000, ~0ULL, 0, kKernelPath}, ""));
-      std::unordered_set<const KernelNames::Function*> written;
-      for (const auto address : addresses) {
-        const auto* function = names.find(address);
-        if (function && written.insert(function).second)
-          TRY(universal_.symbol(now, process, mapping, function->start, function->last,
-                                function->name));
-      }
+  // The names of what was seen of a process, in native code and in the kernel.
+  Result<> write_symbols(const TracedProcess& process, TraceTime time) {
+    TRY(process.write_symbols(time, names_, universal_));
+    const auto seen = kernel_seen_.extract(process.id());
+    if (seen.empty()) return {};
+    const auto mapping = TRY(
+        universal_.mapping(time, process.id(), {0xffff800000000000, ~0ULL, 0, kKernelPath}, ""));
+    std::unordered_set<const KernelNames::Function*> written;
+    for (const auto address : seen.mapped()) {
+      const auto* function = kernel_names().find(address);
+      if (function && written.insert(function).second)
+        TRY(universal_.symbol(time, process.id(), mapping, function->start, function->last,
+                              function->name));
     }
     return {};
+  }
+
+  const KernelNames& kernel_names() {
+    if (!kernel_names_) {
+      kernel_names_ = KernelNames::read();
+      if (kernel_names_->empty())
+        outcome_.notes.push_back(
+            "the kernel hides its addresses: its frames have no names (kernel.kptr_restrict)");
+    }
+    return *kernel_names_;
   }
 
   void add_losses() {
@@ -370,6 +378,7 @@ class MachineRecorder {
   std::unordered_set<pid_t> known_runtimes_;
   std::unordered_map<ThreadId, Waiting> waiting_;
   std::map<ProcessId, std::unordered_set<std::uint64_t>> kernel_seen_;
+  std::optional<KernelNames> kernel_names_;  // read when first needed
   std::array<unwind::Frame, kMaxFrames> frames_{};
   std::vector<std::uint64_t> stack_;
   std::uint64_t mended_ = 0;  // stacks whose copy was too short, continued by the kernel's walk

@@ -73,12 +73,24 @@ TracedProcess& ProcessTable::of(ProcessId id) {
   return *slot;
 }
 
+namespace {
+
+void add(std::array<std::uint64_t, unwind::kStopCount>& sum, const TracedProcess& process) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += process.unwinder().stops()[i];
+}
+
+}  // namespace
+
+void ProcessTable::forget(ProcessId id) {
+  const auto gone = processes_.find(id);
+  if (gone == processes_.end()) return;
+  add(stops_of_gone_, *gone->second);
+  processes_.erase(gone);
+}
+
 std::array<std::uint64_t, unwind::kStopCount> ProcessTable::stops() const {
-  std::array<std::uint64_t, unwind::kStopCount> sum{};
-  for (const auto& [id, process] : processes_) {
-    const auto& stops = process->unwinder().stops();
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += stops[i];
-  }
+  auto sum = stops_of_gone_;
+  for (const auto& [id, process] : processes_) add(sum, *process);
   return sum;
 }
 

@@ -2,6 +2,7 @@
 // addresses were seen.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -57,7 +58,7 @@ class TracedProcess {
 class ProcessTable {
  public:
   TracedProcess& of(ProcessId id);
-  void forget(ProcessId id) { processes_.erase(id); }
+  void forget(ProcessId id);
   // Stacks that ended before their root, by unwind::Stop; those of processes that have gone
   // included.
   std::array<std::uint64_t, unwind::kStopCount> stops() const;
@@ -69,6 +70,7 @@ class ProcessTable {
 
  private:
   std::map<ProcessId, std::unique_ptr<TracedProcess>> processes_;
+  std::array<std::uint64_t, unwind::kStopCount> stops_of_gone_{};
 };
 
 }  // namespace clrscope::collect
