@@ -6,6 +6,8 @@
 namespace clrscope::analyze {
 namespace {
 
+constexpr std::uint64_t kKernelMapping = 1;
+
 // Of the runtime's provider and of its rundown, which differ in these only.
 enum RuntimeId : std::uint32_t {
   kMethodLoadVerbose = 143,    // rundown: DCStartVerbose
@@ -104,11 +106,14 @@ void Symbolizer::on_universal(const Event& event) {
   if (!symbol) in.read_varuint();  // offset in the file
   const auto name = as_text(in.take(in.read<std::uint16_t>()));
   if (!in.ok()) return;
-  auto& native = is_kernel_address(start) ? kernel_ : spaces_[event.process].native;
+  // Every process tells of the kernel what was seen of it: together they are one mapping.
+  const bool kernel = is_kernel_address(start);
+  const auto owner = kernel && mapping != 0 ? kKernelMapping : mapping;
+  auto& native = kernel ? kernel_ : spaces_[event.process].native;
   if (symbol)
-    native.symbol(mapping, start, end, name);
-  else
-    native.mapping(mapping, start, end, name, event.time);
+    native.symbol(owner, start, end, name);
+  else if (!kernel || !native.find(start, event.time).mapped)
+    native.mapping(owner, start, end, name, event.time);
 }
 
 FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime when,
