@@ -15,6 +15,7 @@ namespace clrscope::analyze {
 constexpr std::string_view kRuntimeName = "Microsoft-Windows-DotNETRuntime";
 constexpr std::string_view kRundownName = "Microsoft-Windows-DotNETRuntimeRundown";
 constexpr std::string_view kSamplerName = "Microsoft-DotNETCore-SampleProfiler";
+constexpr std::string_view kEventPipeName = "Microsoft-DotNETCore-EventPipe";
 constexpr std::string_view kUniversalSystem = "Universal.System";
 constexpr std::string_view kUniversalEvents = "Universal.Events";
 
@@ -116,10 +117,17 @@ class TestTrace {
     writer_.name_thread(ProcessId{at.process}, ThreadId{at.thread}, std::move(name));
   }
 
-  // Everything so far, to a report or a builder.
+  // Ends the trace: all of it, as a file has it.
+  const std::string& bytes() {
+    if (!finished_) CHECK(writer_.finish());
+    finished_ = true;
+    return out_;
+  }
+
+  // Ends the trace and gives all of it to a report or a builder.
   template <class Reads>
   void read_into(Reads& reads) {
-    CHECK(writer_.finish());
+    bytes();
     nettrace::Reader reader;
     const auto on_batch = [&](const nettrace::Batch& batch) { reads.on_batch(reader, batch); };
     CHECK(reader.feed(as_bytes(out_), on_batch));
@@ -149,11 +157,13 @@ class TestTrace {
       slot->version = version;
       for (const auto& [name, number] : names_)
         if (provider == kUniversalEvents && number == id) slot->name = name;
+      if (provider == kEventPipeName) slot->name = "ProcessInfo";
     }
     return *slot;
   }
 
   std::string out_;
+  bool finished_ = false;
   nettrace::Writer writer_;
   nettrace::SourceId source_{};
   std::map<std::string, std::uint32_t, std::less<>> names_;  // of Universal.Events: ids

@@ -1,0 +1,62 @@
+// Any bytes as a trace, through one of the reports (the input chooses which) or into a profile:
+// neither may fall over, and what they say must be well-formed.
+#include <cstdlib>
+
+#include "analyze/profile_builder.h"
+#include "analyze/report.h"
+
+using namespace clrscope;
+using namespace clrscope::analyze;
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+template <class Reads>
+bool read(Bytes input, Reads& reads) {
+  nettrace::Reader reader;
+  const auto on_batch = [&](const nettrace::Batch& batch) { reads.on_batch(reader, batch); };
+  if (!reader.feed(input, on_batch) || !reader.finish(on_batch)) return false;
+  reads.end_of_trace(reader);
+  return true;
+}
+
+void check_profile(Bytes input) {
+  ProfileBuilder builder;
+  if (!read(input, builder)) return;
+  const auto profile = std::move(builder).finish();
+  std::vector<FrameId> frames;
+  std::size_t in_threads = 0;
+  for (const auto& thread : profile.threads) in_threads += thread.samples.size();
+  require(in_threads == profile.samples.size());
+  for (const auto& sample : profile.samples) {
+    require(sample.thread < profile.threads.size());
+    profile.frames_of(sample.stack, frames);
+    for (const auto id : frames) require(static_cast<std::size_t>(id) < profile.frames.size());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Bytes input{data, size};
+  std::size_t choice = size;
+  for (const auto byte : input) choice = choice * 31 + byte;
+  const auto kinds = report_kinds();
+  choice %= kinds.size() + 1;
+  if (choice == kinds.size()) {
+    check_profile(input);
+    return 0;
+  }
+  const auto report = kinds[choice]->make({});
+  if (!read(input, *report)) return 0;
+  JsonWriter json;
+  json.begin_object();
+  report->write_members(json);
+  json.end_object();
+  require(json.text().size() > 2);
+  require(!report->page().summary.empty());
+  return 0;
+}
