@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyze/durations.h"
+
 namespace clrscope::analyze {
 
 using nettrace::Known;
@@ -85,7 +87,7 @@ void Collections::replay(std::vector<Note>::iterator begin, std::vector<Note>::i
                         .generation = note->b,
                         .reason = note->c,
                         .type = note->d,
-                        .start = note->time - from});
+                        .start = between(from, note->time)});
         const auto in = std::find_if(open.rbegin(), open.rend(),
                                      [](const auto& one) { return one.for_collection; });
         if (in != open.rend()) in->started.push_back({all_.size() - 1, note->time});
@@ -94,7 +96,8 @@ void Collections::replay(std::vector<Note>::iterator begin, std::vector<Note>::i
       case Known::kGcEnd:
         for (auto i = all_.size(); i-- > first;) {
           if (all_[i].number != note->a || all_[i].duration) continue;
-          all_[i].duration = note->time - from - all_[i].start;
+          all_[i].duration =
+              between(TraceTime{sum(from.time_since_epoch(), all_[i].start)}, note->time);
           last_ended = i;
           break;
         }
@@ -122,9 +125,10 @@ void Collections::restart(std::vector<Suspension>& open, const Note& note, std::
   const auto suspension = std::move(*at);
   open.erase(at);
   if (!suspension.for_collection) return;
-  paused_ += note.time - suspension.begin;
+  grow(paused_, between(suspension.begin, note.time));
   const auto add = [&](std::size_t owner, TraceTime from, TraceTime to) {
-    all_[owner].pause = all_[owner].pause.value_or(std::chrono::nanoseconds{0}) + (to - from);
+    all_[owner].pause =
+        sum(all_[owner].pause.value_or(std::chrono::nanoseconds{0}), between(from, to));
   };
   // Several in one pause, such as a background collection that begins with one of generation 1:
   // each has its part, up to the start of the next.

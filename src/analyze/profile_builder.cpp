@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyze/durations.h"
+
 #include "analyze/process_names.h"
 
 namespace clrscope::analyze {
@@ -151,7 +153,7 @@ void ProfileBuilder::weigh() {
       if (sample.weight.count() != 0)
         sample.weight = period_;
       else
-        sample.weight = last ? usual : samples[thread.samples[i + 1]].time - sample.time;
+        sample.weight = last ? usual : between(sample.time, samples[thread.samples[i + 1]].time);
     }
 }
 
@@ -164,8 +166,8 @@ std::chrono::nanoseconds ProfileBuilder::usual_distance() const {
   std::vector<std::chrono::nanoseconds> gaps;
   gaps.reserve(most->samples.size() - 1);
   for (std::size_t i = 0; i + 1 < most->samples.size(); ++i)
-    gaps.push_back(profile_.samples[most->samples[i + 1]].time -
-                   profile_.samples[most->samples[i]].time);
+    gaps.push_back(between(profile_.samples[most->samples[i]].time,
+                           profile_.samples[most->samples[i + 1]].time));
   const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
   std::nth_element(gaps.begin(), middle, gaps.end());
   return *middle;

@@ -2,6 +2,7 @@
 // Several traces: the sum.
 #pragma once
 
+#include "analyze/durations.h"
 #include "base/clock.h"
 #include "nettrace/reader.h"
 
@@ -16,7 +17,7 @@ class TraceSpan {
   void end_of_trace(const nettrace::Reader& reader) {
     auto from = first_;
     if (const auto* info = reader.info()) from = std::min(from, info->time_of(info->sync_ticks));
-    if (last_ > from) length_ += last_ - from;
+    if (last_ > from) grow(length_, between(from, last_));
     first_ = TraceTime::max();
     last_ = TraceTime::min();
   }

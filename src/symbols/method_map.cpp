@@ -14,11 +14,14 @@ constexpr std::size_t kMaxLayers = 256;
 
 auto identity(const Method& m) { return std::tie(m.start, m.method_id, m.size); }
 
-// How far a time is from a method's life; zero inside it.
-std::chrono::nanoseconds distance(const Method& method, TraceTime when) {
-  if (when < method.from) return method.from - when;
-  if (when >= method.to) return when - method.to;
-  return std::chrono::nanoseconds{0};
+// How far a time is from a method's life; zero inside it. Unsigned: any two times fit.
+std::uint64_t distance(const Method& method, TraceTime when) {
+  const auto count = [](TraceTime time) {
+    return static_cast<std::uint64_t>(time.time_since_epoch().count());
+  };
+  if (when < method.from) return count(method.from) - count(when);
+  if (when >= method.to) return count(when) - count(method.to);
+  return 0;
 }
 
 }  // namespace

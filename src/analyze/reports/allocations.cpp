@@ -44,7 +44,9 @@ auto ranked(const Map& map) {
   return all;
 }
 
-std::uint64_t whole(double value) { return static_cast<std::uint64_t>(std::llround(value)); }
+std::uint64_t whole(double value) {
+  return static_cast<std::uint64_t>(std::llround(std::min(value, 1e18)));
+}
 double share(double part, double all) { return all > 0 ? 100 * part / all : 0; }
 
 // What one of the two kinds of event said.

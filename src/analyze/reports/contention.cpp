@@ -26,13 +26,13 @@ struct Waits {
 
   void add(nanoseconds time) {
     ++count;
-    total += time;
+    grow(total, time);
     longest = std::max(longest, time);
   }
   void add(const Waits& more) {
     count += more.count;
     unfinished += more.unfinished;
-    total += more.total;
+    grow(total, more.total);
     longest = std::max(longest, more.longest);
     for (const auto& [owner, times] : more.owners) owners[owner] += times;
   }
@@ -103,11 +103,11 @@ class Contention final : public Report {
     const auto stop =
         nettrace::read_as<nettrace::ContentionStop>(event, reader.info()->pointer_size);
     const auto found = trace_->open.find({event.process, event.thread});
-    auto time = nanoseconds{stop ? static_cast<std::int64_t>(stop->duration_ns) : 0};
+    auto time = whole_ns(stop ? stop->duration_ns : 0);
     Open open{event.time, StackId::kNone, 0, 0};  // began before the trace
     if (found != trace_->open.end()) {
       open = found->second;
-      if (time.count() <= 0) time = event.time - open.begin;
+      if (time.count() <= 0) time = between(open.begin, event.time);
       trace_->open.erase(found);
     }
     add(open, time, 0);
@@ -137,7 +137,7 @@ class Contention final : public Report {
 void Contention::end_of_trace(const nettrace::Reader& reader) {
   span_.end_of_trace(reader);
   if (!trace_) return;
-  for (const auto& [thread, open] : trace_->open) add(open, trace_->last - open.begin, 1);
+  for (const auto& [thread, open] : trace_->open) add(open, between(open.begin, trace_->last), 1);
   for (const auto& [stack, waits] : trace_->by_stack) sites_[trace_->sites.site(stack)].add(waits);
   locks_ += trace_->by_lock.size();
   trace_.reset();

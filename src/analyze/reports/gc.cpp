@@ -22,7 +22,7 @@ struct Pauses {
   void add(const Collection& gc) {
     const auto pause = gc.pause.value_or(nanoseconds{0});
     ++count;
-    total += pause;
+    grow(total, pause);
     longest = std::max(longest, pause);
   }
 };

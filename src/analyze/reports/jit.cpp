@@ -99,18 +99,19 @@ class Jit final : public Report {
     if (!method.jitted()) return;
     const auto name =
         method_name(utf8_of(method.name_space), utf8_of(method.name), utf8_of(method.signature));
+    const auto began = reader.info()->time_of(reader.info()->sync_ticks);
     Jitted jitted{.method = names_.intern(name),
                   .module_id = method.module,
                   .tier = method.tier(),
                   .native_bytes = method.size,
-                  .start = event.time - reader.info()->time_of(reader.info()->sync_ticks),
+                  .start = between(began, event.time),
                   .dynamic = method.dynamic()};
     if (const auto found = open_.find({event.process, event.thread, method.method});
         found != open_.end()) {
-      jitted.time = event.time - found->second.begin;
-      jitted.start -= *jitted.time;
+      jitted.time = between(found->second.begin, event.time);
+      jitted.start = between(began, found->second.begin);
       jitted.il_bytes = found->second.il_bytes;
-      total_ += *jitted.time;
+      grow(total_, *jitted.time);
       open_.erase(found);
     }
     methods_.push_back(std::move(jitted));
@@ -122,7 +123,7 @@ class Jit final : public Report {
     for (const auto& method : methods_) {
       auto& tier = all[method.tier];
       ++tier.count;
-      tier.time += method.time.value_or(nanoseconds{0});
+      grow(tier.time, method.time.value_or(nanoseconds{0}));
       tier.il_bytes += method.il_bytes;
       tier.native_bytes += method.native_bytes;
     }

@@ -73,7 +73,7 @@ class Overview final : public Report {
       case Known::kContentionStop:
         ++contentions_;
         if (const auto stop = nettrace::read_as<nettrace::ContentionStop>(event, pointer_size))
-          contended_ += nanoseconds{static_cast<std::int64_t>(stop->duration_ns)};
+          grow(contended_, whole_ns(stop->duration_ns));
         break;
       case Known::kMethodLoad:
         ++jitted_;

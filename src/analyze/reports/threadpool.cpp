@@ -107,7 +107,7 @@ class ThreadPool final : public Report {
 
 void ThreadPool::on_event(const nettrace::TraceInfo& info, const Event& event, Known known) {
   const auto size = info.pointer_size;
-  const auto time = event.time - info.time_of(info.sync_ticks);
+  const auto time = between(info.time_of(info.sync_ticks), event.time);
   switch (known) {
     case Known::kWorkerStart:
     case Known::kWorkerStop:
@@ -141,10 +141,10 @@ void ThreadPool::on_work(const Event& event, Known known, std::uint64_t work) {
   ++queue_.dequeued;
   const auto found = queued_.find(work);
   if (found == queued_.end()) return;
-  const auto waited = std::max(nanoseconds{0}, event.time - found->second);
+  const auto waited = std::max(nanoseconds{0}, between(found->second, event.time));
   queued_.erase(found);
   ++queue_.matched;
-  queue_.waited += waited;
+  grow(queue_.waited, waited);
   queue_.longest = std::max(queue_.longest, waited);
 }
 
