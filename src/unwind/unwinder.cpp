@@ -199,7 +199,10 @@ bool Unwinder::by_table(Walk& walk, const UnwindRule& rule, const UnwindTable* t
       case Saved::kUndefined:
         break;
       case Saved::kAtCfa:
-        if (walk.stack.read(at, value))
+        // Compilers leave the row as it is after a pop: below rsp means back in the register.
+        if (at < now[kRsp] && !needed) {
+          if (now.knows(reg)) caller.set(reg, now[reg]);
+        } else if (walk.stack.read(at, value))
           caller.set(reg, value);
         else if (needed)
           return walk.end(Stop::kNoMemory);

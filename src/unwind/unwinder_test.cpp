@@ -154,6 +154,25 @@ TEST_F(UnwinderTest, FollowsATableAndKeepsRbpForJittedCallers) {
   EXPECT_THAT(unwind(), ElementsAre(kNativeCode + 0x150, kJitCode + 0x200, kJitCode + 0x300));
 }
 
+TEST_F(UnwinderTest, KeepsARegisterWhoseSavedCopyIsPoppedAlready) {
+  UnwindTableBuilder builder{0};
+  UnwindRule rule{.cfa = UnwindRule::Cfa::kRegPlus, .cfa_register = kRsp, .cfa_offset = 8};
+  rule.of(kRip) = {Saved::kAtCfa, -8};
+  rule.of(kRbp) = {Saved::kAtCfa, -16};  // below rsp: at the ret after pop rbp
+  ASSERT_TRUE(builder.begin_function(0, 0x200));
+  builder.add(0, rule);
+  const auto table = std::move(builder).take();
+  space_.add({.start = kNativeCode,
+              .end = kNativeCode + 0x1000,
+              .bias = kNativeCode,
+              .kind = CodeKind::kElf,
+              .table = &table});
+  registers_.set(kRip, kNativeCode + 0x150);
+  put(0x00, kJitCode + 0x200);
+  put(0x28, kJitCode + 0x300);
+  EXPECT_THAT(unwind(), ElementsAre(kNativeCode + 0x150, kJitCode + 0x200, kJitCode + 0x300));
+}
+
 TEST_F(UnwinderTest, EndsAtARuleWithoutAReturnAddress) {
   UnwindTableBuilder builder{0};
   UnwindRule rule{.cfa = UnwindRule::Cfa::kRegPlus, .cfa_register = kRsp, .cfa_offset = 8};
