@@ -47,6 +47,17 @@ TEST_F(CpuTimesTest, NamesManagedNativeAndKernelFramesOfOneStack) {
   EXPECT_EQ(of("App.Work()").total, 1U);
 }
 
+TEST_F(CpuTimesTest, KnowsTheKernelByWhatAnyProcessToldOfIt) {
+  for (const int process : {100, 200}) {
+    trace_.mapping({.time = 0, .process = process}, static_cast<std::uint64_t>(process),
+                   0xffffffff81000000, 0xffffffff82000000, "[kernel.kallsyms]");
+    trace_.universal("cpu", {.time = 1, .process = process}, 1, {kSyscall});
+  }
+  trace_.symbol({.time = 9, .process = 100}, 100, 0xffffffff81000000, 0xffffffff81000fff, "read");
+  trace_.read_into(times_);
+  EXPECT_EQ(of("read", "[kernel]").self, 2U);
+}
+
 TEST_F(CpuTimesTest, CountsByKindOfTheLeaf) {
   trace_.universal("cpu", {.time = 10}, 1, {0x1010});
   trace_.universal("cpu", {.time = 11}, 1, {0x1010});

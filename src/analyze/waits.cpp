@@ -13,7 +13,7 @@ struct Sign {
 };
 
 // Parts of the kernel's names that decide, whatever the rest of the stack looks like.
-constexpr std::array<Sign, 9> kDecisive{{
+constexpr std::array<Sign, 8> kDecisive{{
     {"page_fault", WaitReason::kPageFault},
     {"handle_mm_fault", WaitReason::kPageFault},
     {"filemap_fault", WaitReason::kPageFault},
@@ -22,7 +22,6 @@ constexpr std::array<Sign, 9> kDecisive{{
     {"preempt_schedule", WaitReason::kRunQueue},
     {"cond_resched", WaitReason::kRunQueue},
     {"sched_yield", WaitReason::kRunQueue},
-    {"ret_from_fork", WaitReason::kRunQueue},
 }};
 
 // Beginnings of the names of managed methods.
@@ -51,7 +50,7 @@ constexpr std::array<Sign, 21> kManaged{{
 }};
 
 // Parts of the names of native and kernel code.
-constexpr std::array<Sign, 20> kNativeSigns{{
+constexpr std::array<Sign, 26> kNativeSigns{{
     {"nanosleep", WaitReason::kSleep},
     {"ep_poll", WaitReason::kIo},
     {"epoll_wait", WaitReason::kIo},
@@ -72,6 +71,12 @@ constexpr std::array<Sign, 20> kNativeSigns{{
     {"pthread_cond_", WaitReason::kLockOrEvent},
     {"lll_lock_wait", WaitReason::kLock},
     {"futex", WaitReason::kLockOrEvent},
+    {"do_wait", WaitReason::kEvent},
+    {"wait4", WaitReason::kEvent},
+    {"ppoll", WaitReason::kIo},
+    {"sigtimedwait", WaitReason::kEvent},
+    {"kthread", WaitReason::kPoolIdle},
+    {"worker_thread", WaitReason::kPoolIdle},
 }};
 
 bool is_managed(FrameKind kind) {
@@ -158,7 +163,9 @@ FrameId wait_site(FrameTable& table, std::span<const FrameId> frames) {
       return frame.kind != FrameKind::kKernel && !frame.method.ends_with('?');
     });
   if (at == frames.end())
-    at = first([](const Frame& frame) { return !frame.method.ends_with('?'); });
+    at = first([](const Frame& frame) {  // the scheduler is on top of every wait
+      return !frame.method.ends_with('?') && frame.method.find("schedule") == string_view::npos;
+    });
   if (at != frames.end()) return *at;
   return frames.empty() ? table.intern({.method = "?"}) : frames.front();
 }

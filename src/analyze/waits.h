@@ -15,8 +15,8 @@ namespace clrscope::analyze {
 enum class WaitReason : std::uint8_t {
   kUnknown,
   kLock,
-  kEvent,     // another thread's signal, or its end
-  kPoolIdle,  // a pool thread without work
+  kEvent,     // another thread's signal, or its end, or a child's
+  kPoolIdle,  // a thread of a pool, or of the kernel, without work
   kSleep,
   kIo,  // files, sockets, pipes, polling
   kPageFault,

@@ -56,6 +56,11 @@ TEST_F(WaitsTest, NamesTheApplicationsMethodAsThePlace) {
   EXPECT_EQ(table_.frame(wait_site(table_, frames)).method, "App.Work()");
 }
 
+TEST_F(WaitsTest, NamesWhatCalledTheSchedulerWhereOnlyTheKernelIsKnown) {
+  const std::vector<FrameId> frames{kernel("__schedule"), kernel("schedule"), kernel("pipe_read")};
+  EXPECT_EQ(table_.frame(wait_site(table_, frames)).method, "pipe_read");
+}
+
 TEST_F(WaitsTest, AddsUpByPlaceAndThread) {
   TestTrace trace;
   trace.universal("cswitch", {.time = 1'000'000, .thread = 1}, 700, {0x1010});
