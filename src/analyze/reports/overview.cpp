@@ -141,6 +141,8 @@ void Overview::write_members(JsonWriter& json) const {
       .member("startTime", iso8601(start_))
       .member("durationMs", ms(span_.length()))
       .member("samples", methods_.samples().all)
+      .member("cpuSamples", cpu_samples_)
+      .member("waits", switches_)
       .member("collections", collections_.all().size())
       .member("totalPauseMs", ms(collections_.paused()))
       .member("percentTimeInGc", gc_share())
