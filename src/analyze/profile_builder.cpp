@@ -44,13 +44,27 @@ void ProfileBuilder::note_process(const Event& event) {
 
 void ProfileBuilder::add_sample(const nettrace::Reader& reader, const Event& event,
                                 Provider provider) {
-  profile_.samples.push_back({
+  const auto stack = static_cast<std::uint32_t>(stacks_.intern(reader, event));
+  taken_.push_back({
       .time = event.time,
-      .weight = std::chrono::nanoseconds{provider == Provider::kSampler ? 0 : 1},
       .thread = thread_index(event),
-      .stack = StackNodeId{static_cast<std::uint32_t>(stacks_.intern(reader, event))},
-      .state = sample_state(event, provider),
+      .stack = (stack <= kMaxStack ? stack : 0) & kMaxStack,
+      .state = static_cast<std::uint32_t>(sample_state(event, provider)) & 3U,
+      .of_sampler = provider == Provider::kSampler,
   });
+}
+
+void ProfileBuilder::unpack_samples() {
+  profile_.samples.reserve(taken_.size());
+  for (const Taken& taken : taken_)
+    profile_.samples.push_back({
+        .time = taken.time,
+        .weight = std::chrono::nanoseconds{taken.of_sampler != 0 ? 0 : 1},
+        .thread = taken.thread,
+        .stack = StackNodeId{taken.stack},
+        .state = static_cast<ThreadState>(taken.state),
+    });
+  taken_ = {};
 }
 
 std::uint32_t ProfileBuilder::thread_index(const Event& event) {
@@ -78,6 +92,7 @@ void ProfileBuilder::end_of_trace(const nettrace::Reader& reader) {
     if (std::none_of(profile_.processes.begin(), profile_.processes.end(),
                      [&](const auto& process) { return process.process == thread.process; }))
       profile_.processes.push_back({thread.process, kernel_names_[thread.process]});
+  unpack_samples();
   keep_one_source();
   grow_stacks();
   doubt_states();

@@ -6,9 +6,10 @@
 //                          .on_end = [&](auto& reader) { builder.end_of_trace(reader); }});
 //   const Profile profile = std::move(builder).finish();
 //
-// Memory: 32 bytes for each sample, and each distinct stack and method once.
+// Memory: 48 bytes for each sample at the end, and each distinct stack and method once.
 #pragma once
 
+#include <deque>
 #include <unordered_map>
 
 #include "analyze/profile.h"
@@ -26,6 +27,7 @@ class ProfileBuilder {
 
  private:
   void add_sample(const nettrace::Reader& reader, const Event& event, Provider provider);
+  void unpack_samples();
   std::uint32_t thread_index(const Event& event);
   void note_process(const Event& event);
   void keep_one_source();
@@ -34,7 +36,20 @@ class ProfileBuilder {
   void weigh();
   std::chrono::nanoseconds usual_distance() const;
 
+  // A sample while the trace is read. A deque grows without copying, so that the peak is this and
+  // the samples made of it.
+  struct Taken {
+    TraceTime time;
+    std::uint32_t thread;
+    std::uint32_t stack : 29;  // of stacks_
+    std::uint32_t state : 2;
+    std::uint32_t of_sampler : 1;
+  };
+  static_assert(sizeof(Taken) == 16);
+  static constexpr std::uint32_t kMaxStack = (1U << 29) - 1;
+
   Profile profile_;
+  std::deque<Taken> taken_;
   FrameTable frames_;
   Providers providers_;
   Stacks stacks_;
