@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Compares two speedscope files by method and time, thread by thread.
 
-    compare_speedscope.py OURS THEIRS [--percent 1] [--last-ms 5] [-v]
+    compare_speedscope.py OURS THEIRS [--percent 1] [--last-ms 5] [--states] [-v]
 
 A method's time is what it has alone (self) and with all it called (total), in milliseconds; overloads are one method,
 since the two tools write arguments differently. Each must agree within --percent of the larger one, or within
---last-ms: dotnet-trace gives the last sample of a thread no time. Prints one JSON object; exit code 1 when they differ.
+--last-ms: dotnet-trace gives the last sample of a thread no time. --states also compares CPU_TIME and
+UNMANAGED_CODE_TIME below the methods; without it their time is the method's own. Prints one JSON object; exit code 1
+when they differ.
 """
 import argparse
 import collections
@@ -16,6 +18,8 @@ import sys
 FACTORS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1, "seconds": 1e3}
 # What dotnet-trace puts above the first method of a thread.
 ROOTS = re.compile(r"Process\d+ .*|Threads|\(Non-Activities\)|Thread \(\d+\).*")
+
+ROOTS_AND_STATES = re.compile(ROOTS.pattern + "|CPU_TIME|UNMANAGED_CODE_TIME")
 
 
 def method_of(name):
@@ -28,11 +32,12 @@ def thread_of(name):
     return found.group(1) if found else name
 
 
-def times_of(path):
+def times_of(path, states):
     """Thread → method → [self, total] in ms, with the whole time of the thread under ''."""
     with open(path) as file:
         trace = json.load(file)
-    names = [method_of(frame["name"]) if not ROOTS.fullmatch(frame["name"]) else None for frame in trace["shared"]["frames"]]
+    hidden = ROOTS if states else ROOTS_AND_STATES
+    names = [None if hidden.fullmatch(frame["name"]) else method_of(frame["name"]) for frame in trace["shared"]["frames"]]
     threads = collections.defaultdict(lambda: collections.defaultdict(lambda: [0.0, 0.0]))
     for profile in trace["profiles"]:
         if profile["type"] != "evented":
@@ -78,9 +83,10 @@ def main():
     parser.add_argument("theirs")
     parser.add_argument("--percent", type=float, default=1)
     parser.add_argument("--last-ms", type=float, default=5)
+    parser.add_argument("--states", action="store_true")
     parser.add_argument("-v", action="store_true", help="list every difference")
     options = parser.parse_args()
-    ours, theirs = times_of(options.ours), times_of(options.theirs)
+    ours, theirs = times_of(options.ours, options.states), times_of(options.theirs, options.states)
     found = list(differences(ours, theirs, options.percent, options.last_ms))
     methods = {method for times in theirs.values() for method in times if method}
     unknown = {method for times in ours.values() for method in times if method} - methods
