@@ -1,5 +1,7 @@
 #include "analyze/symbolizer.h"
 
+#include <algorithm>
+
 #include "analyze/cpu_kinds.h"
 #include "symbols/method_name.h"
 
@@ -41,6 +43,21 @@ FrameId FrameTable::intern(Frame frame) {
     index_.insert(hash, id);
   }
   return FrameId{id};
+}
+
+void AddressCache::grow() {
+  constexpr std::size_t kLeast = 1024;
+  const auto keys = std::move(keys_);
+  const auto ids = std::move(ids_);
+  const auto size = std::max(kLeast, ids.size() * 2);
+  keys_.assign(size, 0);
+  ids_.assign(size, kNone);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == kNone) continue;
+    const auto at = place(keys[i]);
+    keys_[at] = keys[i];
+    ids_[at] = ids[i];
+  }
 }
 
 void Symbolizer::on_event(const Event& event, Provider provider) {
@@ -120,16 +137,16 @@ FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime wh
                           AddressKind kind) {
   auto& space = spaces_[process];
   const auto key = address * 2 + (kind == AddressKind::kReturn ? 1 : 0);
-  if (const auto found = space.cache.find(key); found != space.cache.end()) return found->second;
+  if (const auto id = space.cache.find(key); id != AddressCache::kNone) return id;
   if (const auto [method, always] = method_at(space, address, when, kind); method) {
     const auto id = method_frame(space, *method);
-    if (always) space.cache.emplace(key, id);
+    if (always) space.cache.insert(key, id);
     return id;
   }
   const auto at = kind == AddressKind::kReturn ? address - 1 : address;
   const auto found = (is_kernel_address(at) ? kernel_ : space.native).find(at, when);
   const auto id = native_frame(at, found);
-  if (found.always) space.cache.emplace(key, id);
+  if (found.always) space.cache.insert(key, id);
   return id;
 }
 
@@ -141,15 +158,16 @@ MethodMap::Found Symbolizer::method_at(Space& space, std::uint64_t address, Trac
 }
 
 FrameId Symbolizer::method_frame(Space& space, const Method& method) {
-  const auto [at, is_new] = space.method_frames.try_emplace(&method);
-  if (is_new) {
+  space.method_frames.resize(space.methods.size(), AddressCache::kNone);
+  auto& known = space.method_frames[space.methods.index(method)];
+  if (known == AddressCache::kNone) {
     const auto path = space.methods.module_path(method);
     auto kind = is_framework_module(path) ? FrameKind::kFramework : FrameKind::kManaged;
     if (method.dynamic) kind = FrameKind::kDynamic;
-    at->second =
+    known =
         frames_.intern({space.methods.name(method), method.dynamic ? "" : module_name(path), kind});
   }
-  return at->second;
+  return known;
 }
 
 FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Found& found) {

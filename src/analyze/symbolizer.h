@@ -36,6 +36,39 @@ class FrameTable {
 // which may be one byte after its method).
 enum class AddressKind : std::uint8_t { kExact, kReturn };
 
+// Address to frame, found before. Open addressing in two flat tables: asked for every frame of
+// every distinct stack.
+class AddressCache {
+ public:
+  static constexpr FrameId kNone{0xffffffff};
+
+  FrameId find(std::uint64_t key) const {
+    if (ids_.empty()) return kNone;
+    return ids_[place(key)];
+  }
+  void insert(std::uint64_t key, FrameId id) {
+    if ((used_ + 1) * 2 > ids_.size()) grow();
+    const auto at = place(key);
+    if (ids_[at] == kNone) ++used_;
+    keys_[at] = key;
+    ids_[at] = id;
+  }
+
+ private:
+  // Where the key is, or would be.
+  std::size_t place(std::uint64_t key) const {
+    const auto mask = ids_.size() - 1;
+    auto at = (key * 0x9e3779b97f4a7c15ULL >> 24) & mask;
+    while (ids_[at] != kNone && keys_[at] != key) at = (at + 1) & mask;
+    return at;
+  }
+  void grow();
+
+  std::vector<std::uint64_t> keys_;
+  std::vector<FrameId> ids_;
+  std::size_t used_ = 0;
+};
+
 class Symbolizer {
  public:
   explicit Symbolizer(FrameTable& frames) : frames_(frames) {}
@@ -53,8 +86,8 @@ class Symbolizer {
   struct Space {  // one process's addresses
     MethodMap methods;
     UniversalMap native;
-    std::unordered_map<std::uint64_t, FrameId> cache;  // of addresses that never meant two things
-    std::unordered_map<const Method*, FrameId> method_frames;
+    AddressCache cache;                  // of addresses that never meant two things
+    std::vector<FrameId> method_frames;  // by MethodMap::index()
   };
 
   void on_method(const Event& event, std::uint32_t id);

@@ -64,6 +64,10 @@ class MethodMap {
   std::string_view module_path(const Method& method) const;  // empty when not known
   std::string_view type_name(const Method& method) const { return strings_.text(method.type); }
   std::size_t size() const { return methods_.size(); }
+  // Of a method that find() gave: below size(), for tables of your own. Holds until the map grows.
+  std::size_t index(const Method& method) const {
+    return static_cast<std::size_t>(&method - methods_.data());
+  }
 
  private:
   enum class Said : std::uint8_t { kLoaded, kUnloaded, kKnown };

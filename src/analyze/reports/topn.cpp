@@ -100,7 +100,7 @@ Page TopN::page() const {
     table.note +=
         fmt::format("\n{}: -n {}", counted(ids.size() - shown, "more method"), ids.size());
   page.tables.push_back(std::move(table));
-  if (samples.running > 0 && samples.waiting > samples.running)
+  if (samples.running * 100 > samples.all && samples.waiting > samples.running)
     page.tables.push_back(running_table(std::min<std::size_t>(rows, 10)));
   return page;
 }
