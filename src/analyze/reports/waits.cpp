@@ -115,11 +115,11 @@ Page WaitsReport::page() const {
   const auto why = reasons();
   const auto& longest = waits_.threads()[all.longest_thread];
   page.summary.push_back(fmt::format(
-      "{} waits, {} over all threads, most for: {} ({}). The longest took {}, in thread {} {}.",
+      "{} waits, {} over all threads, most for: {} ({}). The longest took {}, in thread {}{}.",
       count_text(all.count), format_duration(time_of(all.ns)), words_for(why.front()),
       share_text(waits_.by_reason(why.front()).ns, all.ns),
       format_duration(time_of(all.longest_ns)), static_cast<std::uint64_t>(longest.thread),
-      longest.name));
+      longest.name.empty() ? "" : fmt::format(" ({})", longest.name)));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
 
