@@ -1,4 +1,4 @@
-"""Converting a million samples: time and memory of the whole command, and dotnet-trace's beside it."""
+"""Reporting and converting a million samples: time and memory of the whole command, and dotnet-trace's beside it."""
 import json
 
 from kit import Row
@@ -41,4 +41,11 @@ def run(kit):
                         time_of(peer) * scale if with_peer else None, "dotnet-trace" if with_peer else ""))
         rows.append(Row(f"{name} of 1 M samples: peak memory", "MB", ours.rss_mb * scale if budgeted else ours.rss_mb,
                         64 if budgeted else None, peer.rss_mb if with_peer else None, "dotnet-trace" if with_peer else ""))
-    return rows
+    ours = kit.repeat(5, kit.clrscope, "report", trace, "topn", "--json")
+    peer = kit.weigh(kit.peer("dotnet-trace"), "report", trace, "topN", "-n", "10")
+    if peer.code != 0:
+        raise RuntimeError(peer.err.strip()[-300:])
+    return rows + [
+        Row(f"report topn of 1 M samples (from {samples:,})", "s", time_of(ours) * scale, 0.3, time_of(peer) * scale, "dotnet-trace"),
+        Row("report topn of 1 M samples: peak memory", "MB", ours.rss_mb, 64, peer.rss_mb, "dotnet-trace"),
+    ]
