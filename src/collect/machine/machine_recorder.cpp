@@ -222,7 +222,8 @@ class MachineRecorder {
   }
 
   void on(const perf::Switch& change) {
-    if (change.out) return;
+    if (change.out || static_cast<int>(change.origin.process) <= 0)
+      return;  // the idle task, or a thread that has ended
     const auto waited = waiting_.find(change.origin.thread);
     if (waited == waiting_.end()) return;
     ++outcome_.switches;
