@@ -26,7 +26,6 @@ constexpr std::chrono::seconds kWaitForRuntime{60};
 constexpr std::chrono::seconds kStartUp{2};   // a started command has few methods before
 constexpr std::uint64_t kMethodNames = 0x30;  // JIT and NGEN, of a rundown
 constexpr std::string_view kSampledProfiles = "dotnet-common,dotnet-sampled-thread-time";
-constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
 
 // Before .NET 9 a runtime writes its whole rundown or none.
 std::uint64_t rundown_for(const Process& process, const RecordWish& wish, std::uint64_t wanted) {
@@ -44,8 +43,6 @@ ipc::SessionConfig session_config(const RecordWish& wish, const Wish& providers,
   for (const auto& one : providers.providers) config.providers.push_back(one.provider);
   return config;
 }
-
-bool is_sample(const Event& event) { return event.type->provider == kSampler; }
 
 Result<> resume(Target& target) {
   if (target.child) return target.child->resume(*target.endpoint);
@@ -169,8 +166,8 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
       .on_status = watcher.on_status,
       .on_batch =
           [&](const nettrace::Batch& batch, const nettrace::Reader& reader) {
-            summary.samples +=
-                static_cast<std::uint64_t>(std::ranges::count_if(batch.events, is_sample));
+            summary.samples += static_cast<std::uint64_t>(
+                std::ranges::count_if(batch.events, collect::is_runtime_sample));
             return stopping && stopping->found_in(batch, reader);
           },
   }));

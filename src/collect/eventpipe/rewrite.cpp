@@ -13,8 +13,6 @@
 namespace clrscope::collect {
 namespace {
 
-constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
-
 Result<> feed_file(int file, const std::function<Result<>(Bytes)>& take) {
   std::vector<std::uint8_t> chunk(1 << 20);
   for (;;) {
@@ -28,11 +26,15 @@ Result<> feed_file(int file, const std::function<Result<>(Bytes)>& take) {
 
 }  // namespace
 
+bool is_runtime_sample(const Event& event) {
+  return event.type->provider == "Microsoft-DotNETCore-SampleProfiler";
+}
+
 Result<RewriteSummary> rewrite_to(int output, const Rewrite& rewrite) {
   std::uint64_t samples = 0;
   const auto keep = [&](const Event& event) {
     if (rewrite.oldest && event.time < *rewrite.oldest) return false;
-    if (event.type->provider == kSampler) ++samples;
+    if (is_runtime_sample(event)) ++samples;
     return true;
   };
   nettrace::Converter converter{[&](Bytes bytes) { return write_all(output, bytes); }, keep};

@@ -10,8 +10,12 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "collect/eventpipe/early_names.h"
+#include "model/event.h"
 
 namespace clrscope::collect {
+
+// A stack that the runtime's own sampler took.
+bool is_runtime_sample(const Event& event);
 
 struct RewriteSummary {
   std::uint64_t bytes = 0;

@@ -26,7 +26,4 @@ class KernelNames {
   std::vector<Function> functions_;  // by start
 };
 
-// On x86-64 the upper half of the address space is the kernel's.
-constexpr bool is_kernel_address(std::uint64_t address) { return address >= 0xffff800000000000; }
-
 }  // namespace clrscope::collect

@@ -19,6 +19,7 @@
 #include "collect/perf/registers_x64.h"
 #include "collect/perf/snapshot.h"
 #include "ipc/discover.h"
+#include "symbols/universal_map.h"
 
 namespace clrscope::collect {
 namespace {
@@ -302,8 +303,8 @@ class MachineRecorder {
     TRY(process.write_symbols(time, names_, universal_));
     const auto seen = kernel_seen_.extract(process.id());
     if (seen.empty()) return {};
-    const auto mapping = TRY(
-        universal_.mapping(time, process.id(), {0xffff800000000000, ~0ULL, 0, kKernelPath}, ""));
+    const auto mapping =
+        TRY(universal_.mapping(time, process.id(), {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
     std::unordered_set<const KernelNames::Function*> written;
     for (const auto address : seen.mapped()) {
       const auto* function = kernel_names().find(address);
