@@ -73,6 +73,12 @@ struct CodeMap::File {
   UnwindTable table;
   std::vector<ElfSegment> segments;  // of an ELF file
   std::optional<PeFile> image;       // its section table only; the bytes are gone
+
+  // Where the table has a byte of the file: an ELF vaddr, or an RVA.
+  std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const {
+    if (image) return image->rva_of_offset(file_offset);
+    return code_vaddr_of_offset(segments, file_offset);
+  }
 };
 
 CodeMap::CodeMap() = default;
@@ -117,10 +123,7 @@ CodeRange CodeMap::range_of(const CodeMapping& mapping, pid_t pid) {
   }
   const auto* file = file_of(mapping, pid);
   if (!file) return range;
-  std::optional<std::uint64_t> address;
-  if (file->kind == CodeKind::kElf)
-    address = code_vaddr_of_offset(file->segments, mapping.file_offset);
-  if (file->image) address = file->image->rva_of_offset(mapping.file_offset);
+  const auto address = file->address_of(mapping.file_offset);
   if (!address) return range;
   range.kind = file->kind;
   range.bias = mapping.start - *address;
