@@ -40,12 +40,12 @@ def run(kit):
         rows.append(Row(f"{name} of 1 M samples (from {samples:,})", "s", time_of(ours) * scale, 0.3 if budgeted else None,
                         time_of(peer) * scale if with_peer else None, "dotnet-trace" if with_peer else ""))
         rows.append(Row(f"{name} of 1 M samples: peak memory", "MB", ours.rss_mb * scale if budgeted else ours.rss_mb,
-                        64 if budgeted else None, peer.rss_mb if with_peer else None, "dotnet-trace" if with_peer else ""))
+                        64 if budgeted else None, peer.rss_mb * scale if with_peer else None, "dotnet-trace" if with_peer else ""))
     ours = kit.repeat(5, kit.clrscope, "report", trace, "topn", "--json")
     peer = kit.weigh(kit.peer("dotnet-trace"), "report", trace, "topN", "-n", "10")
     if peer.code != 0:
         raise RuntimeError(peer.err.strip()[-300:])
     return rows + [
         Row(f"report topn of 1 M samples (from {samples:,})", "s", time_of(ours) * scale, 0.3, time_of(peer) * scale, "dotnet-trace"),
-        Row("report topn of 1 M samples: peak memory", "MB", ours.rss_mb, 64, peer.rss_mb, "dotnet-trace"),
+        Row("report topn of 1 M samples: peak memory", "MB", ours.rss_mb, 64, peer.rss_mb * scale, "dotnet-trace"),
     ]
