@@ -65,16 +65,26 @@ void EventSet::accept(Cpu& cpu, Bytes bytes, const OnRecord& on_record) {
     (void)::ioctl(opened_[*verdict.superfluous].fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   if (!verdict.keep)
     ++stats_.doubled;
-  else if (filter_ && !filter_->wants(*record))
+  else if (filter_ && filter_->undecided(*record))
+    undecided_.emplace_back(bytes.begin(), bytes.end());
+  else
+    hand_over(*record, on_record);
+}
+
+void EventSet::hand_over(const Record& record, const OnRecord& on_record) {
+  if (filter_ && !filter_->wants(record))
     ++stats_.foreign;
   else
-    on_record(*record);
+    on_record(record);
 }
 
 std::size_t EventSet::drain(const OnRecord& on_record) {
   std::size_t count = 0;
   for (auto& cpu : cpus_)
     count += cpu.ring.reader().drain([&](Bytes bytes) { accept(cpu, bytes, on_record); });
+  for (const auto& bytes : undecided_)
+    if (const auto record = parser_.parse(bytes)) hand_over(*record, on_record);
+  undecided_.clear();
   return count;
 }
 

@@ -83,6 +83,7 @@ class EventSet {
   };
 
   void accept(Cpu& cpu, Bytes bytes, const OnRecord& on_record);
+  void hand_over(const Record& record, const OnRecord& on_record);
   std::uint64_t lost_on(std::size_t cpu_at) const;
 
   std::vector<ResolvedEvent> events_;
@@ -93,6 +94,7 @@ class EventSet {
   std::vector<Opened> opened_;
   Doubles doubles_;
   std::optional<ProcessFilter> filter_;
+  std::vector<std::vector<std::uint8_t>> undecided_;  // records kept until all rings are read
   SetStats stats_;
 };
 

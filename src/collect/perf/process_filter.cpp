@@ -1,8 +1,10 @@
 #include "collect/perf/process_filter.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "base/io.h"
 
@@ -16,6 +18,15 @@ ProcessId parent_of(ProcessId process) {
   const auto name_end = stat->rfind(')');
   if (name_end == std::string::npos || name_end + 4 >= stat->size()) return ProcessId{0};
   return ProcessId{std::atoi(stat->c_str() + name_end + 4)};
+}
+
+// Whom a record is about; nobody: losses concern everybody.
+std::optional<ProcessId> process_of(const Record& record) {
+  if (const auto* mapping = std::get_if<Mapping>(&record)) return mapping->process;
+  if (const auto* name = std::get_if<ThreadName>(&record)) return name->process;
+  if (std::holds_alternative<Sample>(record) || std::holds_alternative<Switch>(record))
+    return origin_of(record).process;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -46,12 +57,16 @@ bool ProcessFilter::task(const Task& task) {
 }
 
 bool ProcessFilter::wants(const Record& record) {
-  if (const auto* mapping = std::get_if<Mapping>(&record)) return wants(mapping->process);
-  if (const auto* name = std::get_if<ThreadName>(&record)) return wants(name->process);
   if (const auto* t = std::get_if<Task>(&record)) return task(*t);
-  if (std::holds_alternative<Sample>(record) || std::holds_alternative<Switch>(record))
-    return wants(origin_of(record).process);
-  return true;  // losses concern everybody
+  const auto process = process_of(record);
+  return !process || wants(*process);
+}
+
+bool ProcessFilter::undecided(const Record& record) const {
+  const auto process = process_of(record);
+  if (!process || static_cast<std::int32_t>(*process) <= 0 || known_.contains(*process))
+    return false;
+  return ::access(fmt::format("/proc/{}", static_cast<std::int32_t>(*process)).c_str(), F_OK) != 0;
 }
 
 }  // namespace clrscope::collect::perf

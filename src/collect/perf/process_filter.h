@@ -1,7 +1,8 @@
 // Keeps the records of some processes and their children out of everybody's.
 //
 // Rings of several CPUs are read one after the other, so that a child may be seen before its fork:
-// an unknown process is looked up in /proc once.
+// an unknown process is looked up in /proc once. One that has ended by then is undecided until all
+// rings are read.
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +21,8 @@ class ProcessFilter {
   // Call with every record, in the order read: forks and exits are followed.
   bool wants(const Record& record);
   bool wants(ProcessId process);
+  // Its process is not known, and /proc cannot tell: ask again when its fork has been read.
+  bool undecided(const Record& record) const;
 
  private:
   bool task(const Task& task);
