@@ -45,12 +45,12 @@ std::vector<pid_t> threads_of(pid_t process) {
   return threads;
 }
 
-// To the hard limit; false when we are there already.
-bool raise_fd_limit() {
+// Before the first event is opened: a refusal halfway would look like a missing counter or thread.
+void raise_fd_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // too few is told by the event that finds none left
 }
 
 bool no_such_counter(int number) {
@@ -68,6 +68,7 @@ class EventOpener {
   }
 
   Result<EventSet> open() {
+    raise_fd_limit();
     TRY(resolve_events());
     TRY(open_rings());
     if (per_cpu())
@@ -117,7 +118,6 @@ class EventOpener {
       auto attr = make_attr(event, features, keeping);
       attr.inherit = pid > 0 && !per_cpu();
       if (auto fd = open_event(attr, pid, cpu)) return fd;
-      if (errno == EMFILE && raise_fd_limit()) continue;
       if (errno == EINVAL && std::exchange(features.lost_count, false)) continue;
       if (errno == EINVAL && std::exchange(features.build_id, false)) continue;
       const bool denied = errno == EACCES || errno == EPERM;
@@ -159,7 +159,6 @@ class EventOpener {
       attr.wakeup_watermark = static_cast<std::uint32_t>(ring_bytes / 4);
       auto fd = open_event(attr, per_cpu() ? -1 : ::getpid(), cpu);
       if (fd || errno == ENODEV) return fd;
-      if (errno == EMFILE && raise_fd_limit()) continue;
       if (errno == EINVAL && std::exchange(features.lost_count, false)) continue;
       if (errno == EINVAL && std::exchange(features.build_id, false)) continue;
       return fail(refusal(errno, per_cpu() ? Asked::kMachine : Asked::kProcess, ::getpid()));
