@@ -1,0 +1,111 @@
+// What a .NET runtime knows of itself, read from outside: threads, methods, types, locks.
+//
+// Two implementations: the contract reader (.NET 9 and 10, reads the runtime's data descriptor,
+// runs no foreign code) and the DAC worker (8, and what 9 lacks; the runtime's own library in a
+// sandboxed child). Answers come from a process that may be broken: they are checked, bounded, and
+// an error where they make no sense. Belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "inspect/target.h"
+
+namespace clrscope::inspect {
+
+struct RuntimeThread {
+  std::uint64_t address = 0;  // of the runtime's Thread
+  std::uint32_t os_id = 0;    // 0: has no OS thread (not yet, or no more)
+  std::uint32_t managed_id = 0;
+  std::string name{};  // as the program named it
+  bool background = false;
+  bool pool = false;  // a thread pool worker
+  bool dead = false;
+  bool unstarted = false;
+  bool cooperative = false;      // runs managed code (may touch the heap) at this moment
+  std::string exception_type{};  // of the exception it handles; empty: none
+  std::uint64_t exception = 0;
+  std::uint64_t managed_object = 0;  // its System.Threading.Thread; 0: unknown
+};
+
+struct MethodInfo {
+  std::string name{};    // Namespace.Type.Method(args): see symbols/method_name.h
+  std::string module{};  // path of its module; empty when dynamic
+  std::uint32_t token = 0;
+  std::uint64_t method_desc = 0;
+  std::uint64_t code_start = 0;
+  std::uint64_t code_size = 0;  // 0: unknown
+};
+
+struct FieldInfo {
+  std::string name{};
+  std::uint32_t offset = 0;       // from the object's start, its method table pointer included
+  std::uint8_t element_type = 0;  // ECMA-335 II.23.1.16: 8 = int32, 18 = class, 17 = value type
+};
+
+struct TypeInfo {
+  std::uint64_t method_table = 0;
+  std::string name{};  // Namespace.Type`1[Argument], nested with '+'
+  std::string base_name{};
+  std::uint32_t base_size = 0;
+  std::uint32_t component_size = 0;  // of arrays and strings
+  std::vector<FieldInfo> fields{};   // of instances, inherited ones first
+
+  const FieldInfo* field(std::string_view field_name) const {
+    for (const auto& one : fields)
+      if (one.name == field_name) return &one;
+    return nullptr;
+  }
+};
+
+// A Monitor that needed more than the object's header.
+struct SyncBlock {
+  std::uint64_t object = 0;
+  bool held = false;
+  std::uint32_t owner_managed_id = 0;  // 0: unknown
+  std::uint32_t owner_os_id = 0;
+  std::uint32_t recursion = 0;
+  std::uint32_t waiters = 0;  // that want to enter
+};
+
+class RuntimeReader {
+ public:
+  virtual ~RuntimeReader() = default;
+
+  virtual std::string_view source() const = 0;   // "data contracts", "DAC"
+  virtual std::string_view version() const = 0;  // of the runtime, "10.0.12"; empty: unknown
+  virtual Result<std::vector<RuntimeThread>> threads() = 0;
+  // The method whose code holds this address; kNotFound when it is no managed code.
+  virtual Result<MethodInfo> method_at(std::uint64_t pc) = 0;
+  // How the frame at this address is left; nothing when unknown (then by rbp).
+  virtual std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t pc) = 0;
+  // kNotFound when it is no method table: any word may be asked about.
+  virtual Result<TypeInfo> type_of_table(std::uint64_t method_table) = 0;
+  virtual Result<std::vector<SyncBlock>> sync_blocks() = 0;
+  // The offset in a method's IL that an address of its code came from.
+  virtual std::optional<std::uint32_t> il_offset(const MethodInfo& method, std::uint64_t pc) = 0;
+  // The managed frames by the runtime's own rules, innermost first, where it can do that with these
+  // registers (or without any); an oracle for the walk, and the way where there are no rights to
+  // more.
+  struct ManagedFrame {
+    std::uint64_t pc = 0;
+    std::uint64_t sp = 0;
+    std::string method{};  // empty for a runtime frame
+  };
+  virtual Result<std::vector<ManagedFrame>> frames(const RuntimeThread& thread,
+                                                   const OsThread& os) = 0;
+};
+
+// The best reader for this target; the error says why there is none (no runtime, NativeAOT,
+// descriptor damaged and no DAC …). The target outlives the reader.
+Result<std::unique_ptr<RuntimeReader>> open_runtime(Target& target);
+// Each by itself, for tests that set one against the other.
+Result<std::unique_ptr<RuntimeReader>> open_contract_reader(Target& target);
+Result<std::unique_ptr<RuntimeReader>> open_dac_reader(Target& target);
+
+}  // namespace clrscope::inspect

@@ -1,0 +1,88 @@
+// What is looked at: a live process, its frozen twin, or a core, each with memory, mappings and
+// threads.
+//
+// Knows the kernel's side only; what the runtime knows is read by a RuntimeReader. Nothing here
+// stops the process, except capture_threads(), which says for how long.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "inspect/memory.h"
+#include "unwind/unwinder.h"
+
+namespace clrscope::inspect {
+
+struct Mapping {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t file_offset = 0;
+  std::string path{};  // as the process names it; empty when anonymous
+  bool executable = false;
+  bool writable = false;
+};
+
+// A thread as the kernel knows it.
+struct OsThread {
+  pid_t tid = 0;            // as we see it
+  pid_t namespace_tid = 0;  // as the process sees it: what the runtime calls its OS id
+  std::string name{};
+  char state = '?';  // R running, S sleeping, D in the kernel, T stopped, Z dead
+  std::chrono::nanoseconds cpu{};
+  std::optional<int> syscall{};  // that it is blocked in
+  std::string wait_channel{};    // the kernel function it sleeps in; empty: unknown
+  // Of a blocked thread, without stopping it: rip and rsp. Of a stopped one or in a core: all.
+  unwind::Registers registers{};
+};
+
+enum class TargetKind : std::uint8_t { kLive, kTwin, kCore };
+
+class Target {
+ public:
+  virtual ~Target() = default;
+
+  virtual TargetKind kind() const = 0;
+  virtual pid_t pid() const = 0;  // of a twin, the process it is the twin of; of a core, it was
+  virtual MemorySource& memory() = 0;
+  virtual Result<std::vector<Mapping>> mappings() = 0;
+  // Of a twin: those of its original when it was made.
+  virtual Result<std::vector<OsThread>> threads() = 0;
+  // A file that the process has mapped, by the name that mappings() gives it: the process's own,
+  // also in another root or deleted; for a core the one of the same build here.
+  virtual Result<UniqueFd> open_file(const std::string& path) = 0;
+};
+
+Result<std::unique_ptr<Target>> open_process(pid_t pid);
+Result<std::unique_ptr<Target>> open_core(const std::string& path);
+// A copy-on-write child of the process that never runs; ended and reaped with the object.
+struct Twin {
+  std::unique_ptr<Target> target{};
+  std::chrono::nanoseconds pause{};  // that making it cost the process
+};
+Result<Twin> make_twin(pid_t pid);
+
+// Registers and stacks of threads as they were at one moment.
+struct CapturedThread {
+  pid_t tid = 0;
+  unwind::Registers registers{};
+  std::uint64_t stack_address = 0;  // of stack[0]: the stack pointer less the red zone
+  std::vector<std::uint8_t> stack{};
+};
+struct Capture {
+  std::vector<CapturedThread> threads{};  // those that could be stopped
+  std::chrono::nanoseconds pause{};       // the longest that any of them stood still
+};
+// Stops these threads together, reads registers and at most `stack_bytes` of each stack, lets them
+// go. The process is as it was, whenever we end.
+Result<Capture> capture_threads(pid_t pid, std::span<const pid_t> tids, std::size_t stack_bytes);
+
+}  // namespace clrscope::inspect
