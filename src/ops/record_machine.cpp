@@ -70,8 +70,10 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Wish& pro
   const auto output = TRY(open_output(summary.file));
   std::optional<Error> not_resumed;
   collect::MachineWish machine{
+      .later_runtimes = wish.whole_machine,
       .rate = wish.rate,
-      .waits = providers.kernel == KernelWish::kThreadTime,
+      .waits = providers.kernel == KernelWish::kThreadTime ? collect::WaitsWish::kStacks
+                                                           : collect::WaitsWish::kNone,
       .symbol_folder = wish.symbol_folder,
       .runtime = runtime_config(wish, providers),
       .limits = {.duration = wish.duration, .max_size = wish.max_size},

@@ -29,6 +29,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLook{100};
 constexpr std::chrono::seconds kRescan{1};  // for .NET processes that start meanwhile
 constexpr std::size_t kMaxFrames = 512;
+constexpr std::size_t kMostEnded = 10'000;
 constexpr std::string_view kKernelPath = "[kernel.kallsyms]";
 
 // In the order of the wish.
@@ -66,17 +67,19 @@ perf::SessionWish perf_wish(const MachineWish& wish) {
       .scope = wish.processes.empty() ? perf::Scope::kMachine : perf::Scope::kBestFor,
       .processes = wish.processes};
   session.events.push_back(perf::cpu_samples(wish.rate));
-  if (wish.waits) {
+  if (wish.waits == WaitsWish::kStacks) {
     session.events.push_back(perf::context_switch_samples());
     session.events.back().user_callchain = false;
-    session.switches = true;
   }
+  session.switches = wish.waits != WaitsWish::kNone;
   return session;
 }
 
 class MachineRecorder {
  public:
-  MachineRecorder(const MachineWish& wish, const nettrace::WriteBytes& write, perf::EventSet events)
+  // Without events it is the runtimes alone.
+  MachineRecorder(const MachineWish& wish, const nettrace::WriteBytes& write,
+                  std::optional<perf::EventSet> events)
       : wish_(wish),
         writer_(trace_info(wish), write),
         universal_(writer_),
@@ -100,7 +103,7 @@ class MachineRecorder {
  private:
   Result<> begin() {
     started_ = TraceClock::now();
-    TRY(events_.enable());
+    if (events_) TRY(events_->enable());
     const perf::SnapshotSink sink{.on_process =
                                       [&](const perf::ProcessFacts& facts) {
                                         check(universal_.process_exists(
@@ -118,12 +121,26 @@ class MachineRecorder {
 
   // Waits a moment and takes what there is.
   Result<> turn() {
-    (void)TRY(events_.wait(kLook, epoll_.get()));
-    events_.drain([&](const perf::Record& record) { take(record); });
+    TRY(wait());
+    drain();
     read_runtimes();
-    if (wish_.processes.empty() && TraceClock::now() - last_scan_ >= kRescan) start_runtimes();
+    if (wish_.later_runtimes && TraceClock::now() - last_scan_ >= kRescan) start_runtimes();
     report(Phase::kRecording);
     return checked();
+  }
+
+  Result<> wait() {
+    if (events_) {
+      (void)TRY(events_->wait(kLook, epoll_.get()));
+    } else {
+      epoll_event ready;
+      (void)::epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(kLook.count()));
+    }
+    return {};
+  }
+
+  void drain() {
+    if (events_) events_->drain([&](const perf::Record& record) { take(record); });
   }
 
   void look_for_end() {
@@ -142,8 +159,8 @@ class MachineRecorder {
   }
 
   Result<> end() {
-    events_.disable();
-    events_.drain([&](const perf::Record& record) { take(record); });
+    if (events_) events_->disable();
+    drain();
     for (auto& runtime : runtimes_) runtime->stop();
     while (std::ranges::any_of(runtimes_, [](const auto& runtime) { return !runtime->ended(); })) {
       epoll_event ready;
@@ -167,7 +184,7 @@ class MachineRecorder {
 
   void start_runtimes() {
     last_scan_ = TraceClock::now();
-    if (wish_.processes.empty()) {
+    if (wish_.later_runtimes) {
       if (const auto found = ipc::find_processes())
         for (const auto& process : *found) start_runtime(process);
       return;
@@ -218,13 +235,23 @@ class MachineRecorder {
       ++outcome_.samples;
       check(universal_.sample("cpu", sample.origin.time, who(sample.origin), 1, stack));
     } else {
-      waiting_[sample.origin.thread] = {sample.origin.time, {stack.begin(), stack.end()}};
+      stops_running(sample.origin, stack);
     }
   }
 
+  // A thread that has ended stops once more; nothing will follow.
+  void stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack) {
+    if (ended_.erase(origin.thread) == 0)
+      waiting_[origin.thread] = {origin.time, {stack.begin(), stack.end()}};
+  }
+
   void on(const perf::Switch& change) {
-    if (change.out || static_cast<int>(change.origin.process) <= 0)
+    if (static_cast<int>(change.origin.process) <= 0)
       return;  // the idle task, or a thread that has ended
+    if (change.out) {
+      if (wish_.waits == WaitsWish::kTimes) stops_running(change.origin, {});
+      return;
+    }
     const auto waited = waiting_.find(change.origin.thread);
     if (waited == waiting_.end()) return;
     ++outcome_.switches;
@@ -247,6 +274,13 @@ class MachineRecorder {
   }
 
   void on(const perf::Task& task) {
+    if (task.kind == perf::Task::Kind::kExit) {
+      waiting_.erase(task.thread);
+      if (ended_.size() >= kMostEnded) ended_.clear();  // their last switch bore no name
+      if (wish_.waits != WaitsWish::kNone) ended_.insert(task.thread);
+    } else {
+      ended_.erase(task.thread);
+    }
     if (!task.is_process() || task.kind != perf::Task::Kind::kExit) return;
     check(write_symbols(processes_.of(task.process), task.time));
     check(universal_.process_exited(task.time, task.process));
@@ -326,7 +360,7 @@ class MachineRecorder {
   }
 
   void add_losses() {
-    const auto stats = events_.stats();
+    const auto stats = events_ ? events_->stats() : perf::SetStats{};
     const auto kernel_lost = stats.lost + stats.hardware_lost;
     if (kernel_lost > 0) universal_.add_lost(kernel_lost);
     outcome_.lost = kernel_lost;
@@ -353,7 +387,8 @@ class MachineRecorder {
     if (!wish_.on_status || now - last_status_ < 2 * kLook) return;
     last_status_ = now;
     const auto& written = writer_.summary();
-    wish_.on_status({phase, now - started_, written.bytes, written.events, events_.stats().lost});
+    wish_.on_status({phase, now - started_, written.bytes, written.events,
+                     events_ ? events_->stats().lost : 0});
   }
 
   void check(Result<> done) {
@@ -372,13 +407,14 @@ class MachineRecorder {
   const MachineWish& wish_;
   nettrace::Writer writer_;
   UniversalWriter universal_;
-  perf::EventSet events_;
+  std::optional<perf::EventSet> events_;
   unwind::CodeMap code_;
   NameStore names_;
   ProcessTable processes_;
   std::vector<std::unique_ptr<RuntimeSource>> runtimes_;
   std::unordered_set<pid_t> known_runtimes_;
   std::unordered_map<ThreadId, Waiting> waiting_;
+  std::unordered_set<ThreadId> ended_;  // whose last switch has not been read yet
   std::map<ProcessId, std::unordered_set<std::uint64_t>> kernel_seen_;
   std::optional<KernelNames> kernel_names_;  // read when first needed
   std::array<unwind::Frame, kMaxFrames> frames_{};
@@ -395,7 +431,8 @@ class MachineRecorder {
 }  // namespace
 
 Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::WriteBytes& write) {
-  auto events = TRY(perf::EventSet::open(perf_wish(wish)));
+  std::optional<perf::EventSet> events;
+  if (wish.kernel) events.emplace(TRY(perf::EventSet::open(perf_wish(wish))));
   return MachineRecorder{wish, write, std::move(events)}.run();
 }
 

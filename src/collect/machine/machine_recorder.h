@@ -20,10 +20,18 @@
 
 namespace clrscope::collect {
 
+enum class WaitsWish {
+  kNone,
+  kTimes,   // for how long threads stop running
+  kStacks,  // and where; needs tracefs
+};
+
 struct MachineWish {
   std::vector<pid_t> processes{};  // empty: the whole machine
+  bool kernel = true;              // false: the runtimes' events of those processes only
+  bool later_runtimes = false;     // .NET processes that start meanwhile tell their events too
   unsigned rate = 999;             // samples per second and CPU
-  bool waits = false;              // where threads stop running, and for how long
+  WaitsWish waits = WaitsWish::kNone;
   std::string symbol_folder{};     // where else names of native code are looked for
   ipc::SessionConfig runtime{};    // for each .NET process
   StreamLimits limits{};
