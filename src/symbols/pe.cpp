@@ -7,11 +7,19 @@ namespace {
 
 constexpr std::uint16_t kAmd64 = 0x8664;
 constexpr std::uint16_t kLinux = 0x7b79;  // ReadyToRun code for Linux: the machine xor this
+constexpr std::uint16_t kPe32 = 0x10b;
 constexpr std::uint16_t kPe32Plus = 0x20b;
 
 }  // namespace
 
 Result<PeFile> PeFile::parse(Bytes bytes) {
+  auto file = TRY(parse_any(bytes));
+  if ((file.machine_ != kAmd64 && file.machine_ != (kAmd64 ^ kLinux)) || !file.wide_)
+    return fail(Errc::kUnsupported, "a PE file of machine {:#x}, not x86-64", file.machine_);
+  return file;
+}
+
+Result<PeFile> PeFile::parse_any(Bytes bytes) {
   const auto at = [&](std::uint64_t offset) {
     return ByteReader{offset < bytes.size() ? bytes.subspan(offset) : Bytes{}};
   };
@@ -28,13 +36,16 @@ Result<PeFile> PeFile::parse(Bytes bytes) {
   const auto optional = header + in.offset();
   const auto magic = in.read<std::uint16_t>();
   if (!in.ok()) return fail(Errc::kCorrupt, "a PE file that is cut short");
-  if ((machine != kAmd64 && machine != (kAmd64 ^ kLinux)) || magic != kPe32Plus)
-    return fail(Errc::kUnsupported, "a PE file of machine {:#x}, not x86-64", machine);
+  if (magic != kPe32 && magic != kPe32Plus)
+    return fail(Errc::kUnsupported, "a PE file with an optional header {:#x}", magic);
 
   PeFile file{bytes};
-  auto directories = at(optional + 108);
+  file.machine_ = machine;
+  file.wide_ = magic == kPe32Plus;
+  const std::uint32_t fixed = file.wide_ ? 112 : 96;
+  auto directories = at(optional + fixed - 4);
   const auto count = std::min<std::uint32_t>(directories.read<std::uint32_t>(), 16);
-  for (std::uint32_t i = 0; i < count && 112 + 8 * (i + 1) <= optional_size; ++i) {
+  for (std::uint32_t i = 0; i < count && fixed + 8 * (i + 1) <= optional_size; ++i) {
     const PeDirectory directory{.rva = directories.read<std::uint32_t>(),
                                 .size = directories.read<std::uint32_t>()};
     if (!directories.ok()) break;

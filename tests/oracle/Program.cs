@@ -10,6 +10,7 @@ internal static class Program
                oracle events   FILE [--limit N] [--payload] [--values] [--bytes] [--stacks]
                oracle tracelog FILE
                oracle gc       FILE
+               oracle pdb      MODULE
         """;
 
     private const int Failed = 2;
@@ -37,6 +38,7 @@ internal static class Program
                 "events" when EventOptions.Parse(options) is { } parsed => EventsCommand.Run(file, parsed),
                 "tracelog" when options.Length == 0 => TraceLogCommand.Run(file),
                 "gc" when options.Length == 0 => GcCommand.Run(file),
+                "pdb" when options.Length == 0 => PdbCommand.Run(file),
                 _ => Refuse(Usage),
             };
         }
