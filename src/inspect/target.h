@@ -40,7 +40,8 @@ struct OsThread {
   std::chrono::nanoseconds cpu{};
   std::optional<int> syscall{};  // that it is blocked in
   std::string wait_channel{};    // the kernel function it sleeps in; empty: unknown
-  // Of a blocked thread, without stopping it: rip and rsp. Of a stopped one or in a core: all.
+  // Of a blocked thread, without stopping it: rip, rsp and the arguments of its system call. In a
+  // core: all.
   unwind::Registers registers{};
 };
 

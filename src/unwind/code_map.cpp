@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/io.h"
+#include "base/maps.h"
 #include "base/proc.h"
 #include "base/text.h"
 #include "symbols/elf.h"
@@ -24,34 +25,11 @@ bool is_jit(const std::string& path) {
          path.starts_with("[anon") || path.starts_with("[heap") || path.starts_with("/dev/zero");
 }
 
-std::optional<std::uint64_t> hex(std::string_view text) {
-  std::uint64_t value = 0;
-  for (const char c : text) {
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    if (digit < 0) return std::nullopt;
-    value = value << 4 | static_cast<std::uint64_t>(digit);
-  }
-  return text.empty() ? std::nullopt : std::optional{value};
-}
-
-// "7f00-7f10 r-xp 00001000 fe:00 12 /path": nothing for what cannot be executed.
+// Nothing for what cannot be executed.
 std::optional<CodeMapping> parse_mapping(std::string_view line) {
-  const auto dash = line.find('-');
-  const auto blank = line.find(' ');
-  if (dash == std::string_view::npos || blank == std::string_view::npos || blank < dash)
-    return std::nullopt;
-  const auto rest = line.substr(blank + 1);
-  if (rest.size() < 5 || rest[2] != 'x') return std::nullopt;
-  const auto start = hex(line.substr(0, dash));
-  const auto end = hex(line.substr(dash + 1, blank - dash - 1));
-  const auto offset = hex(rest.substr(5, rest.find(' ', 5) - 5));
-  if (!start || !end || !offset) return std::nullopt;
-  auto path = rest;
-  for (int field = 0; field < 4 && !path.empty(); ++field) {
-    const auto next = path.find(' ');
-    path = next == std::string_view::npos ? std::string_view{} : path.substr(next + 1);
-  }
-  return CodeMapping{*start, *end, *offset, std::string{trim(path)}};
+  const auto m = parse_maps_line(line);
+  if (!m || !m->executable) return std::nullopt;
+  return CodeMapping{m->start, m->end, m->offset, std::string{trim(m->path)}};
 }
 
 // The kernel's own library, the same in every process: read in ours.

@@ -3,37 +3,15 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "base/io.h"
+#include "base/maps.h"
 #include "base/proc.h"
 #include "base/text.h"
 
 namespace clrscope::collect::perf {
 namespace {
-
-// A number up to (and with) the separator that must follow.
-bool take_number(std::string_view& text, int base, char separator, std::uint64_t& value) {
-  const auto* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value, base);
-  if (error != std::errc{} || at == end || *at != separator) return false;
-  text.remove_prefix(static_cast<std::size_t>(at - text.data()) + 1);
-  return true;
-}
-
-std::string unescaped(std::string_view path) {
-  std::string out;
-  for (std::size_t at = 0; at < path.size();) {
-    if (path.substr(at).starts_with("\\012")) {
-      out += '\n';
-      at += 4;
-    } else {
-      out += path[at++];
-    }
-  }
-  return out;
-}
 
 // The last number of "NSpid:	12	1".
 ThreadId own_id_of(pid_t process, pid_t thread) {
@@ -115,7 +93,7 @@ class ProcessSnapshot {
       mapping->origin = origin_;
       mapping->process = facts_.process;
       mapping->thread = origin_.thread;
-      const auto path = unescaped(mapping->path);
+      const auto path = unescaped_maps_path(mapping->path);
       mapping->path = path;
       ++totals_.mappings;
       sink_.on_record(*mapping);
@@ -131,30 +109,20 @@ class ProcessSnapshot {
 
 }  // namespace
 
-// "7f12a000-7f12b000 r-xp 00001000 fd:01 1234     /usr/lib/x.so"
 std::optional<Mapping> parse_maps_line(std::string_view line) {
+  const auto parsed = clrscope::parse_maps_line(line);
+  if (!parsed) return {};
   Mapping m;
-  std::uint64_t end = 0;
-  std::uint64_t major = 0;
-  std::uint64_t minor = 0;
-  if (!take_number(line, 16, '-', m.address) || !take_number(line, 16, ' ', end)) return {};
-  if (end < m.address || line.size() < 5 || line[4] != ' ') return {};
-  m.size = end - m.address;
-  m.protection = (line[0] == 'r' ? PROT_READ : 0U) | (line[1] == 'w' ? PROT_WRITE : 0U) |
-                 (line[2] == 'x' ? PROT_EXEC : 0U);
-  m.flags = line[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
-  line.remove_prefix(5);
-  if (!take_number(line, 16, ' ', m.file_offset) || !take_number(line, 16, ':', major) ||
-      !take_number(line, 16, ' ', minor) || major > 0xffffffff || minor > 0xffffffff)
-    return {};
-  m.major = static_cast<std::uint32_t>(major);
-  m.minor = static_cast<std::uint32_t>(minor);
-  const auto inode_end = std::min(line.find(' '), line.size());
-  const auto inode = parse_number(line.substr(0, inode_end));
-  if (!inode) return {};
-  m.inode = *inode;
-  const auto path = line.find_first_not_of(' ', inode_end);
-  m.path = path == std::string_view::npos ? std::string_view{"//anon"} : line.substr(path);
+  m.address = parsed->start;
+  m.size = parsed->end - parsed->start;
+  m.protection = (parsed->readable ? PROT_READ : 0U) | (parsed->writable ? PROT_WRITE : 0U) |
+                 (parsed->executable ? PROT_EXEC : 0U);
+  m.flags = parsed->shared ? MAP_SHARED : MAP_PRIVATE;
+  m.file_offset = parsed->offset;
+  m.major = parsed->major;
+  m.minor = parsed->minor;
+  m.inode = parsed->inode;
+  m.path = parsed->path.empty() ? std::string_view{"//anon"} : parsed->path;
   return m;
 }
 

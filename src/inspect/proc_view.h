@@ -1,0 +1,51 @@
+// What /proc shows of one process: mappings, threads, files. Internal to the room.
+//
+// Holds the process's own folder open: when the process has ended and its number was given to
+// another, every call fails with kGone and never shows the other.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "inspect/target.h"
+
+namespace clrscope::inspect {
+
+// A thread's rip, rsp and system call, from the text of /proc/PID/task/TID/syscall.
+void parse_syscall_file(std::string_view text, OsThread& thread);
+// Name, state and CPU time, from the text of /proc/PID/task/TID/stat.
+bool parse_thread_stat(std::string_view text, OsThread& thread);
+// The last number of the line "NSpid:  12  1", and how many there are.
+struct NamespaceIds {
+  pid_t own = 0;
+  std::size_t depth = 0;
+};
+NamespaceIds parse_namespace_ids(std::string_view status);
+
+class ProcView {
+ public:
+  static Result<ProcView> open(pid_t pid);
+
+  pid_t pid() const { return pid_; }
+  Result<std::vector<Mapping>> mappings() const;
+  Result<std::vector<OsThread>> threads() const;
+  Result<UniqueFd> open_file(const std::string& path) const;
+  Result<std::vector<pid_t>> thread_ids() const;
+  // The whole of a small file below the process's folder.
+  Result<std::string> read(const std::string& name) const;
+
+ private:
+  ProcView(pid_t pid, UniqueFd folder) : pid_(pid), folder_(std::move(folder)) {}
+  Result<UniqueFd> open_below_root(const std::string& path) const;
+
+  pid_t pid_;
+  UniqueFd folder_;
+};
+
+}  // namespace clrscope::inspect
