@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "ctf/event_class.h"
 #include "nettrace/manifest.h"
 #include "nettrace/payload.h"
 #include "nettrace/payload_events.h"
@@ -31,6 +32,9 @@ void decode(const PayloadPlan& plan, Bytes payload) {
   std::string out;
   append_text(out, plan, payload);
   append_json(out, plan, payload);
+  std::vector<std::uint8_t> bytes;
+  ctf::append_payload(bytes, plan, payload);
+  (void)ctf::describe(plan);
 }
 
 template <class... T>

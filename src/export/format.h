@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,13 +36,15 @@ struct Rewritten {
   std::vector<nettrace::Damage> damage{};  // of the trace: the first pieces
 };
 
-// Exactly one of `write` and `rewrite` is there.
+// Exactly one of `write`, `rewrite` and `rewrite_folder` is there.
 struct Format {
   std::string_view name;       // of --format
   std::string_view extension;  // ".folded"
   std::string_view summary;    // for --help
   Result<> (*write)(const analyze::Profile& profile, ByteSink& out) = nullptr;
   Result<Rewritten> (*rewrite)(const ReadTrace& read, ByteSink& out) = nullptr;
+  // Files of its own in an empty folder that is there.
+  Result<Rewritten> (*rewrite_folder)(const ReadTrace& read, const std::string& folder) = nullptr;
 };
 
 std::span<const Format* const> formats();

@@ -24,7 +24,10 @@ TestProfile two_threads() {
 
 TEST(Formats, AreEachMadeInOneWay) {
   for (const auto* format : formats()) {
-    EXPECT_NE(format->write == nullptr, format->rewrite == nullptr) << format->name;
+    EXPECT_EQ((format->write != nullptr) + (format->rewrite != nullptr) +
+                  (format->rewrite_folder != nullptr),
+              1)
+        << format->name;
     EXPECT_TRUE(format->extension.starts_with('.')) << format->name;
     EXPECT_FALSE(format->summary.empty()) << format->name;
   }

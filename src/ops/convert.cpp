@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "analyze/profile_builder.h"
 #include "base/text.h"
@@ -36,6 +38,10 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 Result<std::string> output_of(const ConvertWish& wish) {
+  if (wish.output == "-" && wish.format->rewrite_folder)
+    return fail(Errc::kUsage, "{} is a folder of files: it cannot go to standard output",
+                wish.format->name)
+        .hint("give a folder that is not there yet with -o");
   if (wish.output == "-") return wish.output;
   if (wish.input == "-" && wish.output.empty())
     return fail(Errc::kUsage, "standard input has no name to make one of")
@@ -43,7 +49,7 @@ Result<std::string> output_of(const ConvertWish& wish) {
   std::string output = wish.output;
   if (output.empty())
     output = converted_name(wish.input, *wish.format);
-  else if (fs::is_directory(output))
+  else if (fs::is_directory(output) && !wish.format->rewrite_folder)
     output =
         fs::path{output} /
         fs::path{converted_name(wish.input == "-" ? "trace" : wish.input, *wish.format)}.filename();
@@ -114,6 +120,66 @@ Result<ConvertSummary> rewrite_trace(const ConvertWish& wish, const ConvertWatch
                         .damage = damage_line({wish.input, done->read, done->damage})};
 }
 
+// A folder that appears under its name only when it is whole.
+class OutputFolder {
+ public:
+  static Result<OutputFolder> create(const std::string& path) {
+    std::error_code error;
+    if (fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path, error)))
+      return fail(Errc::kUsage, "{} is there already", path).hint("choose another place with -o");
+    auto part = path + ".XXXXXX";
+    if (::mkdtemp(part.data()) == nullptr)
+      return fail(Errc::kSystem, "cannot make a folder beside {}: {}", path, errno_text());
+    fs::permissions(part, fs::perms{0755}, error);
+    return OutputFolder{path, part};
+  }
+  OutputFolder(OutputFolder&& other) noexcept
+      : path_(std::move(other.path_)), part_(std::exchange(other.part_, {})) {}
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  ~OutputFolder() {
+    std::error_code gone;
+    if (!part_.empty()) fs::remove_all(part_, gone);
+  }
+
+  const std::string& part() const { return part_; }
+  std::uint64_t bytes() const {
+    std::uint64_t bytes = 0;
+    std::error_code error;
+    for (const auto& file : fs::directory_iterator{part_, error}) bytes += file.file_size(error);
+    return bytes;
+  }
+  Result<> commit() {
+    if (::rename(part_.c_str(), path_.c_str()) != 0)
+      return fail(Errc::kSystem, "cannot give {} its name: {}", path_, errno_text());
+    part_.clear();
+    return {};
+  }
+
+ private:
+  OutputFolder(std::string path, std::string part)
+      : path_(std::move(path)), part_(std::move(part)) {}
+  std::string path_;
+  std::string part_;  // its name until it is whole
+};
+
+Result<ConvertSummary> rewrite_folder(const ConvertWish& wish, const ConvertWatcher& watcher,
+                                      const std::string& output) {
+  auto folder = TRY(OutputFolder::create(output));
+  const exports::ReadTrace read = [&](const exports::OnChunk& on_chunk) {
+    return read_trace_bytes(wish.input, on_chunk, watcher.on_progress);
+  };
+  const auto done = wish.format->rewrite_folder(read, folder.part());
+  if (!done) return fail(named(done.error(), wish.input));
+  const auto bytes = folder.bytes();
+  TRY(folder.commit());
+  return ConvertSummary{.file = output,
+                        .format = wish.format,
+                        .bytes = bytes,
+                        .events = done->events,
+                        .lost = done->lost,
+                        .damage = damage_line({wish.input, done->read, done->damage})};
+}
+
 }  // namespace
 
 Result<const Format*> parse_format(std::string_view name) {
@@ -132,8 +198,9 @@ std::string converted_name(const std::string& input, const Format& format) {
 
 Result<ConvertSummary> convert(const ConvertWish& wish, const ConvertWatcher& watcher) {
   const auto output = TRY(output_of(wish));
-  return wish.format->write ? write_profile(wish, watcher, output)
-                            : rewrite_trace(wish, watcher, output);
+  if (wish.format->write) return write_profile(wish, watcher, output);
+  return wish.format->rewrite ? rewrite_trace(wish, watcher, output)
+                              : rewrite_folder(wish, watcher, output);
 }
 
 }  // namespace clrscope::ops

@@ -20,7 +20,7 @@ constexpr std::uint64_t kWorthProgress = 16 << 20;  // smaller files are done be
 constexpr Option kConvert[] = {
     {.name = "--format",
      .value = "FORMAT",
-     .help = "speedscope, chromium, collapsed, ndjson or nettrace (the same as version 6)"},
+     .help = "speedscope, chromium, collapsed, ndjson, ctf or nettrace (the same as version 6)"},
     {.name = "--output",
      .value = "FILE",
      .help = "where to; a folder: in it; - is stdout (unless told: beside the input)",
@@ -52,7 +52,7 @@ Result<std::vector<ops::ConvertWish>> convert_wishes(const Args& args) {
   const auto name = args.text("--format");
   if (!name)
     return fail(Errc::kUsage, "which format?")
-        .hint("--format speedscope, chromium, collapsed, ndjson or nettrace");
+        .hint("--format speedscope, chromium, collapsed, ndjson, ctf or nettrace");
   const auto* format = TRY(ops::parse_format(*name));
   const auto output = args.text("--output").value_or("");
   if (files.size() > 1 && !output.empty() && !std::filesystem::is_directory(output))
@@ -96,7 +96,7 @@ const Options kOptions[] = {Options{kConvert}, kCommonOptions};
 extern const Verb convert_verb{
     .name = "convert",
     .summary = "Writes a trace in another format: speedscope, Perfetto, flame graphs, JSON lines",
-    .usage = "FILE… --format speedscope|chromium|collapsed|ndjson|nettrace [-o OUT]",
+    .usage = "FILE… --format speedscope|chromium|collapsed|ndjson|nettrace|ctf [-o OUT]",
     .options = kOptions,
     .examples =
         "  clrscope convert shop.nettrace --format speedscope\n"

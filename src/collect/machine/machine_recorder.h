@@ -32,8 +32,8 @@ struct MachineWish {
   bool later_runtimes = false;     // .NET processes that start meanwhile tell their events too
   unsigned rate = 999;             // samples per second and CPU
   WaitsWish waits = WaitsWish::kNone;
-  std::string symbol_folder{};     // where else names of native code are looked for
-  ipc::SessionConfig runtime{};    // for each .NET process
+  std::string symbol_folder{};   // where else names of native code are looked for
+  ipc::SessionConfig runtime{};  // for each .NET process
   StreamLimits limits{};
   std::span<const int> stop_fds{};
   std::function<void()> on_started{};  // everything runs: a suspended target may go on
