@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   in.skip(4);
   const auto bytes = in.rest();
 
-  const auto table = make_cfi_table(ElfPiece{bytes, 0x1000});
+  const LazyTable table{make_cfi_table(ElfPiece{bytes, 0x1000})};
   (void)rule_of_unwind_codes(bytes, rip % 256);
   CHECK(instruction_size(bytes) <= 15);
   (void)scan_ahead(bytes);

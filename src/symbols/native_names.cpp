@@ -199,10 +199,11 @@ std::optional<std::string> find_debug_file(const ElfFile& file, const std::strin
 }
 
 Result<NativeNames> load_native_names(const std::string& path, const DebugFolders& folders) {
+  const auto place = folders.known_as.empty() ? path : folders.root + folders.known_as;
   const auto opened = TRY(NativeFile::open(path));
   const auto file = TRY(ElfFile::parse(opened.bytes()));
   if (file.section(".symtab")) return NativeNames::of(file);
-  const auto debug_path = find_debug_file(file, path, folders);
+  const auto debug_path = find_debug_file(file, place, folders);
   if (!debug_path) return NativeNames::of(file);
   const auto debug_opened = NativeFile::open(*debug_path);
   if (!debug_opened) return NativeNames::of(file);

@@ -48,7 +48,8 @@ class NativeNames {
 
 // Where separate debug files are looked for.
 struct DebugFolders {
-  std::string root{};  // put before system folders: a container's "/proc/PID/root", or ""
+  std::string root{};      // put before system folders: a container's "/proc/PID/root", or ""
+  std::string known_as{};  // where below that root the file lies; empty: where it was opened
   std::string
       symbol_folder{};  // --symbol-dir: <build-id>.debug, xx/yyyy.debug or the file's own name
 };

@@ -1,5 +1,6 @@
 #include "unwind/code_map.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/fd.h"
 #include "base/io.h"
 #include "base/maps.h"
 #include "base/proc.h"
@@ -29,10 +31,11 @@ bool is_jit(const std::string& path) {
 std::optional<CodeMapping> parse_mapping(std::string_view line) {
   const auto m = parse_maps_line(line);
   if (!m || !m->executable) return std::nullopt;
-  return CodeMapping{m->start, m->end, m->offset, std::string{trim(m->path)}};
+  return CodeMapping{m->start, m->end, m->offset, std::string{trim(m->path)}, {}};
 }
 
-// The kernel's own library, the same in every process: read in ours.
+}  // namespace
+
 Bytes own_vdso() {
   const auto mappings = code_mappings(::getpid());
   if (!mappings) return {};
@@ -43,12 +46,12 @@ Bytes own_vdso() {
   return {};
 }
 
-}  // namespace
-
-// What is left of a file once its table is made.
+// What is kept of a file.
 struct CodeMap::File {
   CodeKind kind = CodeKind::kUnknown;
-  UnwindTable table;
+  UniqueFd fd;  // outlives the file's name and its process
+  LazyTable table;
+  std::string build_id;
   std::vector<ElfSegment> segments;  // of an ELF file
   std::optional<PeFile> image;       // its section table only; the bytes are gone
 
@@ -57,61 +60,115 @@ struct CodeMap::File {
     if (image) return image->rva_of_offset(file_offset);
     return code_vaddr_of_offset(segments, file_offset);
   }
+
+  // By its first bytes. `make` gives the table of the whole file.
+  void read_headers(Bytes head, std::function<UnwindTable()> make) {
+    if (const auto elf = ElfFile::parse(head)) {
+      kind = CodeKind::kElf;
+      segments = elf->segments();
+      build_id = elf->build_id();
+    } else if (const auto pe = PeFile::parse(head)) {
+      kind = CodeKind::kR2r;
+      image = pe->without_bytes();
+    } else {
+      return;
+    }
+    table = LazyTable{std::move(make)};
+  }
 };
 
 CodeMap::CodeMap() = default;
 CodeMap::~CodeMap() = default;
 
-const CodeMap::File* CodeMap::file_of(const CodeMapping& mapping, pid_t pid) {
-  const bool vdso = mapping.path == "[vdso]";
-  auto path = proc_root(pid) + mapping.path;
+namespace {
+
+constexpr std::size_t kHead = 64 << 10;  // program headers, section table and build-id lie in it
+
+UnwindTable table_of(Bytes bytes) {
+  if (const auto elf = ElfFile::parse(bytes)) return make_cfi_table(*elf);
+  if (const auto image = PeFile::parse(bytes)) return make_r2r_table(*image);
+  return {};
+}
+
+UnwindTable table_of_open(int fd) {
+  const auto file = NativeFile::open(fmt::format("/proc/self/fd/{}", fd));
+  return file ? table_of(file->bytes()) : UnwindTable{};
+}
+
+}  // namespace
+
+// Null when there is no file of that build there.
+const CodeMap::File* CodeMap::file_at(const std::string& path, const std::string& build_id) {
+  UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};
-  if (!vdso && ::stat(path.c_str(), &status) != 0) {
-    // Deleted or replaced: the mapping itself still leads to it, for the privileged.
-    path = fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end);
-    if (::stat(path.c_str(), &status) != 0) return nullptr;
-  }
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
   const auto changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   const Key key{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
                 static_cast<std::uint64_t>(changed)};
   auto& slot = files_[key];
-  if (slot) return slot.get();
-  slot = std::make_unique<File>();
-  const auto read =
-      vdso ? Result<NativeFile>{fail(Errc::kNotFound, "in memory")} : NativeFile::open(path);
-  if (!vdso && !read) return slot.get();
-  const auto bytes = vdso ? own_vdso() : read->bytes();
-  if (const auto elf = ElfFile::parse(bytes)) {
-    slot->kind = CodeKind::kElf;
-    slot->segments = elf->segments();
-    slot->table = make_cfi_table(*elf);
-  } else if (const auto image = PeFile::parse(bytes)) {
-    slot->kind = CodeKind::kR2r;
-    slot->table = make_r2r_table(*image);
-    slot->image = image->without_bytes();
+  if (!slot) {
+    slot = std::make_unique<File>();
+    std::array<std::uint8_t, kHead> head;
+    const auto got = ::pread(fd.get(), head.data(), head.size(), 0);
+    const auto size = got < 0 ? 0 : static_cast<std::size_t>(got);
+    slot->fd = std::move(fd);
+    slot->read_headers(Bytes{head}.first(size),
+                       [fd = slot->fd.get()] { return table_of_open(fd); });
   }
+  if (!build_id.empty() && !slot->build_id.empty() && slot->build_id != build_id) return nullptr;
   return slot.get();
 }
 
-CodeRange CodeMap::range_of(const CodeMapping& mapping, pid_t pid) {
-  CodeRange range{.start = mapping.start, .end = mapping.end};
+const CodeMap::File* CodeMap::file_of(const CodeMapping& mapping, pid_t pid) {
+  if (mapping.path == "[vdso]") {
+    auto& slot = files_[Key{}];
+    if (!slot) {
+      slot = std::make_unique<File>();
+      slot->read_headers(own_vdso(), [] { return table_of(own_vdso()); });
+    }
+    return slot.get();
+  }
+  const auto known = by_build_id_.find(mapping.build_id);
+  if (known != by_build_id_.end()) return known->second;
+  const auto* file = file_at(proc_root(pid) + mapping.path, mapping.build_id);
+  // Deleted or replaced: the mapping itself still leads to it, for the privileged.
+  if (!file)
+    file = file_at(fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
+                   mapping.build_id);
+  // It has gone, or hides from us: the same build under the same name is as good.
+  if (!file && (!mapping.build_id.empty() || ::access((proc_root(pid) + "/").c_str(), F_OK) != 0))
+    file = file_at(mapping.path, mapping.build_id);
+  if (file && !mapping.build_id.empty()) by_build_id_.emplace(mapping.build_id, file);
+  return file;
+}
+
+LocatedCode CodeMap::locate(const CodeMapping& mapping, pid_t pid) {
+  LocatedCode code{.range = {.start = mapping.start, .end = mapping.end}};
+  auto& range = code.range;
   if (is_jit(mapping.path)) {
     range.kind = CodeKind::kJit;
-    return range;
+    return code;
   }
   const auto* file = file_of(mapping, pid);
-  if (!file) return range;
+  if (!file) return code;
   const auto address = file->address_of(mapping.file_offset);
-  if (!address) return range;
+  if (!address) return code;
   range.kind = file->kind;
   range.bias = mapping.start - *address;
   range.table = &file->table;
-  return range;
+  code.fd = file->fd.get();
+  return code;
+}
+
+std::size_t CodeMap::tables() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(files_, [](const auto& entry) { return entry.second->table.made(); }));
 }
 
 std::size_t CodeMap::memory_bytes() const {
   std::size_t bytes = 0;
-  for (const auto& [key, file] : files_) bytes += file->table.memory_bytes();
+  for (const auto& [key, file] : files_)
+    if (file->table.made()) bytes += file->table.get().memory_bytes();
   return bytes;
 }
 
@@ -125,7 +182,7 @@ Result<std::vector<CodeMapping>> code_mappings(pid_t pid) {
 
 Result<AddressSpace> address_space_of(pid_t pid, CodeMap& map) {
   AddressSpace space;
-  for (const auto& mapping : TRY(code_mappings(pid))) space.add(map.range_of(mapping, pid));
+  for (const auto& mapping : TRY(code_mappings(pid))) space.add(map.locate(mapping, pid).range);
   return space;
 }
 

@@ -1,8 +1,10 @@
 // The unwind tables of the files that processes have mapped, each made once.
 //
 // Turns a line of /proc/PID/maps (or a perf mapping record) into a CodeRange. Files are told apart
-// by device, inode, size and time, so that one table serves all processes. Belongs to one thread;
-// tables stay where they are as long as it lives.
+// by build-id, or by device, inode, size and time, so that one table serves all processes. A file
+// is opened when it is first mapped, because its process may be short-lived; its table is made when
+// the first stack leads into it. Belongs to one thread; tables stay where they are as long as it
+// lives.
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -23,7 +26,13 @@ struct CodeMapping {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   std::uint64_t file_offset = 0;
-  std::string path{};  // as the process names it; empty when anonymous
+  std::string path{};      // as the process names it; empty when anonymous
+  std::string build_id{};  // of the file, in hexadecimal; empty: not known
+};
+
+struct LocatedCode {
+  CodeRange range{};
+  int fd = -1;  // of the file, open as long as the CodeMap lives; -1: none, or in memory
 };
 
 class CodeMap {
@@ -31,19 +40,26 @@ class CodeMap {
   CodeMap();
   ~CodeMap();
 
-  // `pid` is where the file is looked for: below its root, or through its mapping when it was
-  // deleted. What cannot be read becomes a range without a table.
-  CodeRange range_of(const CodeMapping& mapping, pid_t pid);
+  // `pid` is where the file is looked for: below its root, through its mapping when it was deleted,
+  // or where we see that path when the process has gone. What cannot be read, or is another build
+  // by now, becomes a range without a table.
+  LocatedCode locate(const CodeMapping& mapping, pid_t pid);
 
-  std::size_t tables() const { return files_.size(); }
+  std::size_t files() const { return files_.size(); }
+  std::size_t tables() const;  // made so far
   std::size_t memory_bytes() const;
 
  private:
   struct File;
   const File* file_of(const CodeMapping& mapping, pid_t pid);
+  const File* file_at(const std::string& path, const std::string& build_id);
   using Key = std::array<std::uint64_t, 4>;  // device, inode, size, time of change
   std::map<Key, std::unique_ptr<File>> files_;
+  std::unordered_map<std::string, const File*> by_build_id_;
 };
+
+// The kernel's own library, the same in every process: as it lies in ours.
+Bytes own_vdso();
 
 // The executable mappings of a process as they are now.
 Result<std::vector<CodeMapping>> code_mappings(pid_t pid);

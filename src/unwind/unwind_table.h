@@ -7,11 +7,13 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -114,6 +116,24 @@ class UnwindTable {
   std::vector<std::uint8_t> expressions_;
   std::vector<std::uint32_t> expression_ends_;
   std::size_t damaged_ = 0;
+};
+
+// A table that is made when it is first asked for. Belongs to one thread.
+class LazyTable {
+ public:
+  LazyTable() = default;  // an empty one
+  explicit LazyTable(UnwindTable table) : table_(std::move(table)) {}
+  explicit LazyTable(std::function<UnwindTable()> make) : make_(std::move(make)) {}
+
+  const UnwindTable& get() const {
+    if (make_) table_ = std::exchange(make_, nullptr)();
+    return table_;
+  }
+  bool made() const { return !make_; }
+
+ private:
+  mutable UnwindTable table_;
+  mutable std::function<UnwindTable()> make_;
 };
 
 // Takes functions in the order of their addresses; what overlaps an earlier one is cut off.

@@ -140,11 +140,12 @@ bool Unwinder::step(Walk& walk) const {
     registers.set(kRsp, walk.registers[kRsp] + 8);
     return walk.leave_for(registers, nullptr, FoundBy::kLeaf, false);
   }
-  if (range->table)
-    if (const auto* rule = range->table->find(lookup - range->bias)) {
+  const auto* table = range->table ? &range->table->get() : nullptr;
+  if (table)
+    if (const auto* rule = table->find(lookup - range->bias)) {
       if (range->kind == CodeKind::kR2r && walk.interrupted && by_instructions(walk, *range))
         return true;
-      if (by_table(walk, *rule, range->table)) return true;
+      if (by_table(walk, *rule, table)) return true;
       // Hand-written code of the runtime has rows that are wrong after its tail calls.
       return walk.stop == Stop::kBadAddress && walk.interrupted && by_instructions(walk, *range);
     }

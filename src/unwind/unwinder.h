@@ -56,7 +56,7 @@ struct CodeRange {
   std::uint64_t end = 0;
   std::uint64_t bias = 0;  // address - bias = the table's address (ELF vaddr, or RVA)
   CodeKind kind = CodeKind::kUnknown;
-  const UnwindTable* table = nullptr;  // outlives the space
+  const LazyTable* table = nullptr;  // outlives the space
 };
 
 // The executable mappings of one process.

@@ -141,12 +141,12 @@ TEST_F(UnwinderTest, FollowsATableAndKeepsRbpForJittedCallers) {
   rule.of(kRbp) = {Saved::kAtCfa, -16};
   ASSERT_TRUE(builder.begin_function(0x100, 0x200));
   builder.add(0x100, rule);
-  const auto table = std::move(builder).take();
+  const LazyTable lazy{std::move(builder).take()};
   space_.add({.start = kNativeCode,
               .end = kNativeCode + 0x1000,
               .bias = kNativeCode,
               .kind = CodeKind::kElf,
-              .table = &table});
+              .table = &lazy});
   registers_.set(kRip, kNativeCode + 0x150);
   put(0x08, kStack + 0x30);
   put(0x10, kJitCode + 0x200);
@@ -161,12 +161,12 @@ TEST_F(UnwinderTest, KeepsARegisterWhoseSavedCopyIsPoppedAlready) {
   rule.of(kRbp) = {Saved::kAtCfa, -16};  // below rsp: at the ret after pop rbp
   ASSERT_TRUE(builder.begin_function(0, 0x200));
   builder.add(0, rule);
-  const auto table = std::move(builder).take();
+  const LazyTable lazy{std::move(builder).take()};
   space_.add({.start = kNativeCode,
               .end = kNativeCode + 0x1000,
               .bias = kNativeCode,
               .kind = CodeKind::kElf,
-              .table = &table});
+              .table = &lazy});
   registers_.set(kRip, kNativeCode + 0x150);
   put(0x00, kJitCode + 0x200);
   put(0x28, kJitCode + 0x300);
@@ -179,12 +179,12 @@ TEST_F(UnwinderTest, EndsAtARuleWithoutAReturnAddress) {
   rule.of(kRip) = {Saved::kUndefined, 0};
   ASSERT_TRUE(builder.begin_function(0, 0x200));
   builder.add(0, rule);
-  const auto table = std::move(builder).take();
+  const LazyTable lazy{std::move(builder).take()};
   space_.add({.start = kNativeCode,
               .end = kNativeCode + 0x1000,
               .bias = kNativeCode,
               .kind = CodeKind::kElf,
-              .table = &table});
+              .table = &lazy});
   registers_.set(kRip, kNativeCode + 0x150);
   EXPECT_THAT(unwind(), ElementsAre(kNativeCode + 0x150));
   EXPECT_EQ(stop_, Stop::kRoot);

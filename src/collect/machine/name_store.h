@@ -14,9 +14,9 @@ class NameStore {
  public:
   explicit NameStore(std::string symbol_folder) : symbol_folder_(std::move(symbol_folder)) {}
 
-  // Of a file that a process has mapped under this path. A process that has gone is no hindrance if
-  // we see the file too.
-  const NativeNames& of(pid_t process, const std::string& path);
+  // Of a file that a process has mapped under this path, open as `fd`: neither the process nor the
+  // file's name needs to be there any more. "[vdso]" needs no descriptor.
+  const NativeNames& of(pid_t process, const std::string& path, int fd);
 
  private:
   std::string symbol_folder_;

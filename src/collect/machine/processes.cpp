@@ -26,16 +26,17 @@ Result<> TracedProcess::map(const perf::Mapping& mapping, TraceTime time, unwind
   const auto start = mapping.address, end = mapping.address + mapping.size;
   const bool anonymous = mapping.path == "//anon";
   const std::string path{anonymous ? std::string_view{} : mapping.path};
-  const auto range =
-      code.range_of({start, end, mapping.file_offset, path}, static_cast<pid_t>(id_));
+  const auto build_id = hex_of(mapping.build_id);
+  const auto [range, fd] =
+      code.locate({start, end, mapping.file_offset, path, build_id}, static_cast<pid_t>(id_));
   space_.add(range);
   code_.forget();
-  const auto id = TRY(out.mapping(time, id_, {start, end, mapping.file_offset, mapping.path},
-                                  hex_of(mapping.build_id)));
+  const auto id =
+      TRY(out.mapping(time, id_, {start, end, mapping.file_offset, mapping.path}, build_id));
   std::erase_if(ranges_, [&](const Range& old) { return old.start < end && start < old.end; });
   const bool native = range.kind == unwind::CodeKind::kElf;
   ranges_.insert(std::ranges::upper_bound(ranges_, start, {}, &Range::start),
-                 {start, end, range.bias, native ? path : "", id});
+                 {start, end, range.bias, native ? path : "", fd, id});
   return {};
 }
 
@@ -57,7 +58,7 @@ Result<> TracedProcess::write_symbols(TraceTime time, NameStore& store,
   for (const auto address : seen_) {
     const auto* range = find(address);
     if (!range || range->path.empty()) continue;
-    const auto& names = store.of(static_cast<pid_t>(id_), range->path);
+    const auto& names = store.of(static_cast<pid_t>(id_), range->path, range->fd);
     const auto function = names.find(address - range->bias);
     if (!function || !written.insert(function->start + range->bias).second) continue;
     const auto end = std::max(function->end, function->start + 1);

@@ -43,6 +43,7 @@ class TracedProcess {
     std::uint64_t end;
     std::uint64_t bias;
     std::string path;  // empty: not a native file
+    int fd;            // of that file
     MappingId mapping;
   };
   const Range* find(std::uint64_t address) const;
