@@ -180,6 +180,12 @@ class Writer::Impl {
     return emit();
   }
 
+  Result<> flush() {
+    put_new_ids();
+    put_events();
+    return emit();
+  }
+
   WriterSummary summary;
 
  private:
@@ -238,7 +244,8 @@ class Writer::Impl {
     summary.lost += shown;
   }
 
-  Result<> flush() {
+  // What the events to come refer to.
+  void put_new_ids() {
     if (new_types_.size() > 0) {
       ByteWriter content;
       content.write(std::uint16_t{0});
@@ -252,8 +259,6 @@ class Writer::Impl {
     }
     stacks_.put_new(out_, BlockKind::kStack, true);
     labels_.put_new(out_, BlockKind::kLabelList, false);
-    put_events();
-    return emit();
   }
 
   // One block per capture thread, in order of time.
@@ -323,6 +328,7 @@ class Writer::Impl {
   }
 
   Result<> emit() {
+    if (out_.size() == 0) return {};
     summary.bytes += out_.size();
     auto done = write_(out_.bytes());
     out_.clear();
@@ -368,6 +374,7 @@ void Writer::add_lost(SourceId source, std::uint64_t count) { impl_->add_lost(so
 void Writer::name_thread(ProcessId process, ThreadId thread, std::string name) {
   impl_->name_thread(process, thread, std::move(name));
 }
+Result<> Writer::flush() { return impl_->flush(); }
 Result<> Writer::sequence_point(std::int64_t ticks) { return impl_->sequence_point(ticks); }
 Result<> Writer::finish() { return impl_->finish(); }
 const WriterSummary& Writer::summary() const { return impl_->summary; }

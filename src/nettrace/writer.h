@@ -56,6 +56,9 @@ class Writer {
   // Before the thread's first event; later it is too late.
   void name_thread(ProcessId process, ThreadId thread, std::string name);
 
+  // Writes what is held, so that a reader of the file so far sees it.
+  Result<> flush();
+
   // Every event up to this time has been written: readers may sort and hand over what they have.
   Result<> sequence_point(std::int64_t ticks);
 

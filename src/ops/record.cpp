@@ -8,12 +8,10 @@
 #include <algorithm>
 
 #include "base/io.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "collect/eventpipe/early_names.h"
 #include "collect/eventpipe/flight_ring.h"
 #include "collect/eventpipe/rewrite.h"
-#include "collect/perf/rights.h"
 #include "ops/output.h"
 #include "ops/record_machine.h"
 
@@ -25,7 +23,6 @@ using collect::Ending;
 constexpr std::chrono::seconds kWaitForRuntime{60};
 constexpr std::chrono::seconds kStartUp{2};   // a started command has few methods before
 constexpr std::uint64_t kMethodNames = 0x30;  // JIT and NGEN, of a rundown
-constexpr std::string_view kSampledProfiles = "dotnet-common,dotnet-sampled-thread-time";
 
 // Before .NET 9 a runtime writes its whole rundown or none.
 std::uint64_t rundown_for(const Process& process, const RecordWish& wish, std::uint64_t wanted) {
@@ -178,32 +175,28 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
 }  // namespace
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher) {
-  const auto providers = TRY(parse_wish(wish.providers));
+  (void)TRY(plan_recording(wish.providers, {}));  // wrong words are told before anything is started
   if (wish.last && wish.max_size)
     return fail(Errc::kUsage, "--last and --max-size together")
         .hint("--last bounds the file already");
-  if (wish.whole_machine || providers.kernel != KernelWish::kNothing) {
-    const auto rights = collect::perf::probe_rights(wish.target.pid);
-    if (wish.whole_machine || rights.process_cpu.works != collect::perf::Right::Works::kNo) {
-      auto recorded = record_with_kernel(wish, providers, watcher);
-      if (recorded) add_own_cost(*recorded);
-      return recorded;
-    }
-    log(LogLevel::kWarning,
-        "no CPU samples from the kernel: {}; the runtime's own sampler is used instead\n  hint: {}",
-        rights.process_cpu.detail, rights.process_cpu.hint);
-    auto without = wish;
-    without.providers.profiles = std::string{kSampledProfiles};
-    return record(without, watcher);
-  }
-  const int stop_fd = wish.stop_fds.empty() ? -1 : wish.stop_fds[0];
-  auto target = TRY(find_target(wish.target, kWaitForRuntime, stop_fd));
+  Target target;
+  if (wish.whole_machine)
+    target.process = {.pid = 0, .name = "machine", .user = ""};
+  else
+    target = TRY(
+        find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
+  const auto plan = TRY(plan_recording(wish.providers, perf_grant(target.process.pid)));
+  if (watcher.on_plan) watcher.on_plan(plan);
+
   RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"),
                         .process = target.process,
                         .outcome = {}};
   const auto path = summary.file;
   const auto output = TRY(open_output(path));
-  auto recorded = record_target(wish, providers, target, std::move(summary), output.get(), watcher);
+  auto recorded =
+      plan.kernel || wish.whole_machine
+          ? record_with_kernel(wish, plan.wish, target, std::move(summary), output.get(), watcher)
+          : record_target(wish, plan.wish, target, std::move(summary), output.get(), watcher);
   if (!recorded) {
     remove_if_empty(path, output.get());
     return recorded;

@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
+#include "ops/plan.h"
 #include "ops/target.h"
-#include "ops/wish.h"
 
 namespace clrscope::ops {
 
@@ -35,6 +35,7 @@ struct RecordWish {
 };
 
 struct RecordWatcher {
+  std::function<void(const Plan&)> on_plan{};  // what is recorded was chosen
   std::function<void(const Process&, const Wish&)> on_start{};
   std::function<void(const collect::StreamStatus&)> on_status{};
 };

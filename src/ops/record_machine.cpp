@@ -14,13 +14,13 @@
 namespace clrscope::ops {
 namespace {
 
-constexpr std::chrono::seconds kWaitForRuntime{60};
 constexpr std::uint64_t kNames = 0x38;  // loader, JIT, NGEN: what gives addresses their names
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
 // The providers asked for, and what names need in any case.
 ipc::SessionConfig runtime_config(const RecordWish& wish, const Wish& providers) {
   ipc::SessionConfig config{.buffer_mb = wish.buffer_mb, .providers = {}};
+  if (!wish.rundown) config.rundown_keyword = 0;
   for (const auto& one : providers.providers) config.providers.push_back(one.provider);
   const auto runtime = std::ranges::find_if(config.providers, [](const auto& p) {
     return equal_ignoring_case(p.name, kRuntimeProvider);
@@ -35,12 +35,20 @@ ipc::SessionConfig runtime_config(const RecordWish& wish, const Wish& providers)
   return config;
 }
 
+// `target` 0 is the machine, of which nobody is missed in particular.
+collect::Ending ending_of(const collect::MachineOutcome& outcome, pid_t target) {
+  using collect::Ending;
+  if (outcome.write_failed) return Ending::kWriteFailed;
+  const bool ended = outcome.asked_by == "target ended";
+  const bool unfinished = std::ranges::find(outcome.unfinished, target) != outcome.unfinished.end();
+  if (target == 0 || !unfinished) return ended ? Ending::kTargetEnded : Ending::kAsked;
+  return ended ? Ending::kTargetDied : Ending::kNoAnswer;
+}
+
 bool has_ended(pid_t pid) {
   const auto status = proc_status(pid);
   return !status || status->state == 'Z' || status->state == 'X';
 }
-
-Process whole_machine() { return {.pid = 0, .name = "machine", .user = ""}; }
 
 Result<> resume(Target& target, const RecordWish& wish) {
   if (!wish.resume || !target.suspended) return {};
@@ -51,26 +59,17 @@ Result<> resume(Target& target, const RecordWish& wish) {
 }  // namespace
 
 Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Wish& providers,
+                                         Target& target, RecordSummary summary, int output,
                                          const RecordWatcher& watcher) {
   if (wish.last)
     return fail(Errc::kUnsupported, "--last keeps runtime events only, so far")
         .hint("leave out cpu-sampling and thread-time");
   if (wish.stopping_event)
     return fail(Errc::kUnsupported, "a stopping event needs a recording of one runtime, so far");
-  Target target;
-  if (wish.whole_machine)
-    target.process = whole_machine();
-  else
-    target = TRY(
-        find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
-
-  RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"),
-                        .process = target.process,
-                        .outcome = {}};
-  const auto output = TRY(open_output(summary.file));
   std::optional<Error> not_resumed;
   collect::MachineWish machine{
       .later_runtimes = wish.whole_machine,
+      .samples = providers.kernel != KernelWish::kNothing,
       .rate = wish.rate,
       .waits = providers.kernel == KernelWish::kThreadTime ? collect::WaitsWish::kStacks
                                                            : collect::WaitsWish::kNone,
@@ -89,24 +88,23 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Wish& pro
     machine.processes = {target.process.pid};
     machine.target_ended = [&] { return not_resumed.has_value() || has_ended(target.process.pid); };
   }
-  const auto outcome = TRY(collect::record_machine(
-      machine, [&](Bytes bytes) { return write_all(output.get(), bytes); }));
+  auto outcome =
+      TRY(collect::record_machine(machine, [&](Bytes bytes) { return write_all(output, bytes); }));
   if (not_resumed) return fail(*not_resumed);
 
-  const bool ended = outcome.asked_by == "target ended";
-  summary.outcome = {.ending = ended ? collect::Ending::kTargetEnded : collect::Ending::kAsked,
-                     .asked_by = ended ? "" : outcome.asked_by,
+  summary.outcome = {.ending = ending_of(outcome, target.process.pid),
+                     .asked_by = outcome.asked_by,
                      .recorded = outcome.recorded,
-                     .bytes = outcome.written.bytes};
+                     .bytes = outcome.written.bytes,
+                     .error = outcome.write_failed};
   summary.bytes = outcome.written.bytes;
   summary.events = outcome.written.events;
   summary.lost = outcome.lost;
   summary.samples = outcome.samples;
   summary.switches = outcome.switches;
   summary.broken_stacks = outcome.broken_stacks;
-  summary.broken_by_reason = outcome.broken_by_reason;
-  summary.notes = outcome.notes;
-  summary.child = std::move(target.child);
+  summary.broken_by_reason = std::move(outcome.broken_by_reason);
+  summary.notes = std::move(outcome.notes);
   return summary;
 }
 

@@ -8,7 +8,6 @@
 namespace clrscope::ops {
 namespace {
 
-constexpr std::string_view kDefaultProfiles = "dotnet-common,dotnet-sampled-thread-time";
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
 // Splits at commas, but not inside "…" of a provider's arguments.
@@ -165,8 +164,6 @@ Result<Wish> parse_wish(const ProviderWords& words) {
         {TRY(parse_clr_events(*words.clr_events, words.clr_level)), "--clrevents"});
   if (!wish.providers.empty()) wish.rundown_keyword = ipc::kDefaultRundown;
   if (words.profiles) TRY(add_profiles(*words.profiles, wish));
-  if (wish.providers.empty() && wish.kernel == KernelWish::kNothing)
-    TRY(add_profiles(kDefaultProfiles, wish));
   return wish;
 }
 

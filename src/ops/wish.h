@@ -12,11 +12,17 @@
 
 namespace clrscope::ops {
 
+inline constexpr const char* kDefaultProfiles = "dotnet-common,cpu-sampling";
+inline constexpr const char* kDefaultProfilesWithoutPerf =
+    "dotnet-common,dotnet-sampled-thread-time";
+
 struct ProviderWords {
   std::optional<std::string> profiles{};  // "dotnet-common,gc-verbose"
   std::vector<std::string> providers{};   // each "Name[:keywords[:level[:k=v;k2="v"]]],…"
   std::optional<std::string> clr_events{};
   std::optional<std::string> clr_level{};
+
+  bool empty() const { return !profiles && providers.empty() && !clr_events && !clr_level; }
 };
 
 struct WishedProvider {
@@ -30,7 +36,7 @@ struct Wish {
   KernelWish kernel = KernelWish::kNothing;
 };
 
-// Nothing asked for: the default profiles. A provider named by --providers wins over the same one
+// A provider named by --providers wins over the same one
 // from a profile.
 Result<Wish> parse_wish(const ProviderWords& words);
 

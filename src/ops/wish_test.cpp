@@ -7,8 +7,8 @@
 namespace clrscope::ops {
 namespace {
 
-TEST(Wish, RecordsTheEverydayProfilesWhenNothingIsAsked) {
-  const auto wish = parse_wish({});
+TEST(Wish, TakesTheProvidersOfTheProfilesItNames) {
+  const auto wish = parse_wish({.profiles = kDefaultProfilesWithoutPerf});
   ASSERT_TRUE(wish);
   ASSERT_EQ(wish->providers.size(), 2U);
   EXPECT_EQ(wish->providers[0].provider.name, "Microsoft-Windows-DotNETRuntime");

@@ -88,8 +88,6 @@ Result<ops::RecordWish> record_wish(const Args& args) {
   wish.max_size = TRY(args.size("--max-size"));
   wish.last = TRY(args.duration("--last"));
   wish.whole_machine = args.has("--all");
-  if (wish.whole_machine && !wish.providers.profiles)
-    wish.providers.profiles = "dotnet-common,cpu-sampling";
   wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
   wish.symbol_folder = args.text("--symbol-dir").value_or("");
   wish.stopping_event = TRY(stopping_event(args));
@@ -276,9 +274,15 @@ Result<int> run(const Args& args, Console& console) {
   Progress progress{console, wish.duration};
 
   const ops::RecordWatcher watcher{
+      .on_plan =
+          [&](const ops::Plan& plan) {
+            if (!plan.note.empty()) console.talk("{}", plan.note);
+            if (!plan.note.empty() && !plan.hint.empty()) console.talk("  hint: {}", plan.hint);
+          },
       .on_start =
           [&](const Process& process, const ops::Wish& providers) {
-            console.talk("Recording {} ({}): {}", process.name, process.pid,
+            console.talk("Recording {}{}: {}", process.name,
+                         process.pid > 0 ? fmt::format(" ({})", process.pid) : "",
                          providers_line(providers));
           },
       .on_status = [&](const collect::StreamStatus& status) { progress.show(status); },

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct MachineWish {
   std::vector<pid_t> processes{};  // empty: the whole machine
   bool kernel = true;              // false: the runtimes' events of those processes only
   bool later_runtimes = false;     // .NET processes that start meanwhile tell their events too
+  bool samples = true;             // what the CPUs execute
   unsigned rate = 999;             // samples per second and CPU
   WaitsWish waits = WaitsWish::kNone;
   std::string symbol_folder{};   // where else names of native code are looked for
@@ -50,8 +52,10 @@ struct MachineOutcome {
   std::uint64_t lost = 0;           // by the kernel and the runtimes
   std::uint64_t broken_stacks = 0;  // that ended before their root
   std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};
-  std::size_t runtimes = 0;          // .NET processes recorded
-  std::vector<std::string> notes{};  // what is missing, a line each
+  std::size_t runtimes = 0;             // .NET processes recorded
+  std::vector<pid_t> unfinished{};      // of them: gone or silent before their names came
+  std::vector<std::string> notes{};     // what is missing, a line each
+  std::optional<Error> write_failed{};  // the recording ended there
 };
 
 Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::WriteBytes& write);

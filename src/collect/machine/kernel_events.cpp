@@ -1,0 +1,198 @@
+#include "collect/machine/kernel_events.h"
+
+#include <algorithm>
+
+#include "collect/perf/registers_x64.h"
+#include "symbols/universal_map.h"
+
+namespace clrscope::collect {
+namespace {
+
+constexpr std::size_t kMostEnded = 10'000;
+constexpr std::string_view kKernelPath = "[kernel.kallsyms]";
+
+unwind::Registers registers_of(const perf::UserRegisters& from) {
+  static constexpr std::pair<unsigned, unwind::Reg> kPairs[] = {
+      {perf::x64::kRax, unwind::kRax}, {perf::x64::kRbx, unwind::kRbx},
+      {perf::x64::kRcx, unwind::kRcx}, {perf::x64::kRdx, unwind::kRdx},
+      {perf::x64::kRsi, unwind::kRsi}, {perf::x64::kRdi, unwind::kRdi},
+      {perf::x64::kRbp, unwind::kRbp}, {perf::x64::kRsp, unwind::kRsp},
+      {perf::x64::kRip, unwind::kRip}, {perf::x64::kR8, unwind::kR8},
+      {perf::x64::kR9, unwind::kR9},   {perf::x64::kR10, unwind::kR10},
+      {perf::x64::kR11, unwind::kR11}, {perf::x64::kR12, unwind::kR12},
+      {perf::x64::kR13, unwind::kR13}, {perf::x64::kR14, unwind::kR14},
+      {perf::x64::kR15, unwind::kR15}};
+  unwind::Registers to;
+  for (const auto& [bit, reg] : kPairs)
+    if (const auto value = from.get(bit)) to.set(reg, *value);
+  return to;
+}
+
+Who who(const perf::Origin& origin) { return {origin.process, origin.thread, origin.cpu}; }
+
+}  // namespace
+
+KernelEvents::KernelEvents(nettrace::Writer& writer, Settings settings)
+    : writer_(writer),
+      universal_(writer),
+      settings_(std::move(settings)),
+      names_(settings_.symbol_folder) {}
+
+void KernelEvents::process_exists(const perf::ProcessFacts& facts) {
+  check(universal_.process_exists(started_, facts.process, facts.name, facts.container));
+}
+
+void KernelEvents::take(const perf::Record& record) {
+  std::visit([this](const auto& one) { this->on(one); }, record);
+}
+
+void KernelEvents::on(const perf::Sample& sample) {
+  if (static_cast<int>(sample.origin.process) <= 0) return;  // the idle task
+  const auto index = static_cast<std::size_t>(sample.origin.event);
+  if (index >= settings_.roles.size()) return;
+  const auto role = settings_.roles[index];
+  const auto stack = unwound(sample);
+  if (role == Role::kCpu) {
+    ++samples_;
+    check(universal_.sample("cpu", sample.origin.time, who(sample.origin), 1, stack));
+  } else {
+    stops_running(sample.origin, stack);
+  }
+}
+
+// A thread that has ended stops once more; nothing will follow.
+void KernelEvents::stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack) {
+  if (ended_.erase(origin.thread) == 0)
+    waiting_[origin.thread] = {origin.time, {stack.begin(), stack.end()}};
+}
+
+void KernelEvents::on(const perf::Switch& change) {
+  if (static_cast<int>(change.origin.process) <= 0)
+    return;  // the idle task, or a thread that has ended
+  if (change.out) {
+    if (settings_.waits == WaitsWish::kTimes) stops_running(change.origin, {});
+    return;
+  }
+  const auto waited = waiting_.find(change.origin.thread);
+  if (waited == waiting_.end()) return;
+  ++switches_;
+  const auto out = change.origin.time - waited->second.since;
+  check(universal_.sample("cswitch", change.origin.time, who(change.origin),
+                          static_cast<std::uint64_t>(std::max<std::int64_t>(out.count(), 0)),
+                          waited->second.stack));
+  waiting_.erase(waited);
+}
+
+void KernelEvents::on(const perf::Mapping& mapping) {
+  check(processes_.of(mapping.process).map(mapping, time_of(mapping.origin), code_, universal_));
+}
+
+void KernelEvents::on(const perf::ThreadName& name) {
+  writer_.name_thread(name.process, name.thread, std::string{name.name});
+  if (!name.exec) return;
+  processes_.of(name.process).forget_mappings();
+  check(universal_.process_created(time_of(name.origin), name.process, name.name));
+}
+
+void KernelEvents::on(const perf::Task& task) {
+  if (task.kind == perf::Task::Kind::kExit) {
+    waiting_.erase(task.thread);
+    if (ended_.size() >= kMostEnded) ended_.clear();  // their last switch bore no name
+    if (settings_.waits != WaitsWish::kNone) ended_.insert(task.thread);
+  } else {
+    ended_.erase(task.thread);
+  }
+  if (!task.is_process() || task.kind != perf::Task::Kind::kExit) return;
+  check(write_symbols(processes_.of(task.process), task.time));
+  check(universal_.process_exited(task.time, task.process));
+  processes_.forget(task.process);  // short-lived ones come by the thousand
+}
+
+std::span<const std::uint64_t> KernelEvents::unwound(const perf::Sample& sample) {
+  stack_.clear();
+  const auto& kernel = sample.callchain.kernel;
+  for (std::size_t i = 0; i < kernel.size(); ++i) stack_.push_back(kernel[i]);
+  if (!stack_.empty()) kernel_seen_[sample.origin.process].insert(stack_.begin(), stack_.end());
+  if (!sample.registers.empty()) {
+    auto& process = processes_.of(sample.origin.process);
+    const auto registers = registers_of(sample.registers);
+    const auto result =
+        process.unwinder().unwind(registers, {registers[unwind::kRsp], sample.stack}, frames_);
+    for (std::size_t i = 0; i < result.frames; ++i) {
+      stack_.push_back(frames_[i].pc);
+      process.saw(frames_[i].lookup_pc());
+    }
+    if (result.stop == unwind::Stop::kNoMemory &&
+        append_kernels_walk(sample.callchain.user, result.frames, process))
+      ++mended_;
+  }
+  return stack_;
+}
+
+// The copy of the stack ended too soon. The kernel has followed the frame pointers through all of
+// it: where its walk passes one of our last frames, the rest is taken from there.
+bool KernelEvents::append_kernels_walk(const StackView& walk, std::size_t frames,
+                                       TracedProcess& process) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(frames, 8); ++back) {
+    for (std::size_t i = 0; i < walk.size(); ++i) {
+      if (walk[i] != frames_[frames - back].pc) continue;
+      stack_.resize(stack_.size() - back + 1);
+      for (++i; i < walk.size(); ++i) {
+        stack_.push_back(walk[i]);
+        process.saw(walk[i] - 1);
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<> KernelEvents::write_names(TraceTime now) {
+  for (const auto& [process, seen] : kernel_seen_)
+    (void)processes_.of(process);  // kernel threads have nothing else
+  return processes_.for_each(
+      [&](const TracedProcess& process) { return write_symbols(process, now); });
+}
+
+// The names of what was seen of a process, in native code and in the kernel.
+Result<> KernelEvents::write_symbols(const TracedProcess& process, TraceTime time) {
+  TRY(process.write_symbols(time, names_, universal_));
+  const auto seen = kernel_seen_.extract(process.id());
+  if (seen.empty()) return {};
+  const auto mapping =
+      TRY(universal_.mapping(time, process.id(), {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
+  std::unordered_set<const KernelNames::Function*> written;
+  for (const auto address : seen.mapped()) {
+    const auto* function = kernel_names().find(address);
+    if (function && written.insert(function).second)
+      TRY(universal_.symbol(time, process.id(), mapping, function->start, function->last,
+                            function->name));
+  }
+  return {};
+}
+
+const KernelNames& KernelEvents::kernel_names() {
+  if (!kernel_names_) {
+    kernel_names_ = KernelNames::read();
+    if (kernel_names_->empty())
+      notes_.push_back(
+          "the kernel hides its addresses: its frames have no names (kernel.kptr_restrict)");
+  }
+  return *kernel_names_;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> KernelEvents::broken_stacks() const {
+  auto stops = processes_.stops();
+  auto& too_short = stops[static_cast<std::size_t>(unwind::Stop::kNoMemory)];
+  too_short -= std::min(too_short, mended_);
+  std::vector<std::pair<std::string, std::uint64_t>> broken;
+  for (std::size_t i = 1; i < stops.size(); ++i)
+    if (stops[i] > 0) broken.emplace_back(unwind::name_of(static_cast<unwind::Stop>(i)), stops[i]);
+  return broken;
+}
+
+void KernelEvents::check(Result<> done) {
+  if (!done && !error_) error_ = std::move(done).error();
+}
+
+}  // namespace clrscope::collect

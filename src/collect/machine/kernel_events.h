@@ -1,0 +1,100 @@
+// What the kernel's records become in a trace: samples with their stacks unwound, waits, processes,
+// mappings, and the names of native code that was seen.
+//
+// Belongs to the thread of its Writer. The copied stacks are dropped here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "collect/machine/kernel_names.h"
+#include "collect/machine/machine_recorder.h"
+#include "collect/machine/name_store.h"
+#include "collect/machine/processes.h"
+#include "collect/machine/universal.h"
+#include "collect/perf/record.h"
+#include "collect/perf/snapshot.h"
+#include "unwind/code_map.h"
+
+namespace clrscope::collect {
+
+class KernelEvents {
+ public:
+  // What the samples of an event mean, by their index in the session's wish.
+  enum class Role { kCpu, kSwitchOut };
+
+  struct Settings {
+    std::string symbol_folder{};
+    std::vector<Role> roles{};
+    WaitsWish waits = WaitsWish::kNone;
+  };
+  KernelEvents(nettrace::Writer& writer, Settings settings);
+
+  // Nothing is dated before it.
+  void start(TraceTime time) { started_ = time; }
+  void process_exists(const perf::ProcessFacts& facts);
+  void take(const perf::Record& record);
+  // The names of what was seen of processes that still live.
+  Result<> write_names(TraceTime now);
+  void add_lost(std::uint64_t count) { universal_.add_lost(count); }
+
+  std::uint64_t samples() const { return samples_; }
+  std::uint64_t switches() const { return switches_; }
+  // Stacks that ended before their root, by reason.
+  std::vector<std::pair<std::string, std::uint64_t>> broken_stacks() const;
+  const std::vector<std::string>& notes() const { return notes_; }
+  // The first failure of the writer.
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  struct Waiting {
+    TraceTime since;
+    std::vector<std::uint64_t> stack;
+  };
+
+  void on(const perf::Sample& sample);
+  void on(const perf::Switch& change);
+  void stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack);
+  void on(const perf::Mapping& mapping);
+  void on(const perf::ThreadName& name);
+  void on(const perf::Task& task);
+  void on(const auto&) {}  // losses are in the set's own count
+
+  std::span<const std::uint64_t> unwound(const perf::Sample& sample);
+  bool append_kernels_walk(const StackView& walk, std::size_t frames, TracedProcess& process);
+  Result<> write_symbols(const TracedProcess& process, TraceTime time);
+  const KernelNames& kernel_names();
+  TraceTime time_of(const perf::Origin& origin) const { return std::max(origin.time, started_); }
+  void check(Result<> done);
+
+  static constexpr std::size_t kMaxFrames = 512;
+
+  nettrace::Writer& writer_;
+  UniversalWriter universal_;
+  Settings settings_;
+  unwind::CodeMap code_;
+  NameStore names_;
+  ProcessTable processes_;
+  std::unordered_map<ThreadId, Waiting> waiting_;
+  std::unordered_set<ThreadId> ended_;  // whose last switch has not been read yet
+  std::map<ProcessId, std::unordered_set<std::uint64_t>> kernel_seen_;
+  std::optional<KernelNames> kernel_names_;  // read when first needed
+  std::array<unwind::Frame, kMaxFrames> frames_{};
+  std::vector<std::uint64_t> stack_;
+  TraceTime started_{};
+  std::uint64_t samples_ = 0;
+  std::uint64_t switches_ = 0;
+  std::uint64_t mended_ = 0;  // stacks whose copy was too short, continued by the kernel's walk
+  std::vector<std::string> notes_;
+  std::optional<Error> error_;
+};
+
+}  // namespace clrscope::collect

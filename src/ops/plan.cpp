@@ -1,0 +1,61 @@
+#include "ops/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ipc/discover.h"
+
+namespace clrscope::ops {
+namespace {
+
+constexpr std::string_view kRuntimeSampler = "dotnet-sampled-thread-time";
+
+// The profiles with the runtime's sampler in the place of those that need the kernel.
+Result<std::string> without_kernel(std::string_view profiles) {
+  std::vector<std::string> kept;
+  for (const auto name : split(profiles, ',')) {
+    const auto* profile = TRY(find_trace_profile(trim(name)));
+    const auto use = profile->kernel == KernelWish::kNothing ? profile->name : kRuntimeSampler;
+    if (std::ranges::find(kept, use) == kept.end()) kept.emplace_back(use);
+  }
+  return fmt::format("{}", fmt::join(kept, ","));
+}
+
+}  // namespace
+
+PerfGrant perf_grant(pid_t process) {
+  using Works = collect::perf::Right::Works;
+  if (process == 0) return {.works = true};  // tried when it is opened, and refused there
+  if (const auto found = ipc::find_process(process); !found || !found->reachable())
+    return {.detail = fmt::format("process {} is not to be seen from here", process),
+            .hint = "run clrscope where the process is visible, with its number there"};
+  const auto right = collect::perf::probe_rights(process).process_cpu;
+  return {.works = right.works != Works::kNo, .detail = right.detail, .hint = right.hint};
+}
+
+Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) {
+  Plan plan;
+  auto wanted = words;
+  if (words.empty()) {
+    wanted.profiles = grant.works ? kDefaultProfiles : kDefaultProfilesWithoutPerf;
+    plan.note = fmt::format(
+        "Profile {}: none asked for, and {}", *wanted.profiles,
+        grant.works ? "perf may be used" : fmt::format("perf may not be used: {}", grant.detail));
+  }
+  plan.wish = TRY(parse_wish(wanted));
+  plan.kernel = plan.wish.kernel != KernelWish::kNothing;
+  if (plan.kernel && !grant.works) {
+    wanted.profiles = TRY(without_kernel(*wanted.profiles));
+    plan.wish = TRY(parse_wish(wanted));
+    plan.kernel = false;
+    plan.note =
+        fmt::format("no CPU samples from the kernel: {}; the runtime's own sampler is used instead",
+                    grant.detail);
+  }
+  if (!grant.works) plan.hint = grant.hint;
+  return plan;
+}
+
+}  // namespace clrscope::ops

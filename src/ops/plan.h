@@ -1,0 +1,35 @@
+// What a recording takes its samples from: the kernel, or the runtime's own sampler; and the words
+// that say which and why.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "collect/perf/rights.h"
+#include "ops/wish.h"
+
+namespace clrscope::ops {
+
+// What perf grants for the target of a recording.
+struct PerfGrant {
+  bool works = false;
+  std::string detail{};  // why not
+  std::string hint{};
+};
+
+// Of a process as we see it; 0 is the whole machine.
+PerfGrant perf_grant(pid_t process);
+
+struct Plan {
+  Wish wish;
+  bool kernel = false;  // perf rings beside the runtime's events
+  std::string note{};   // what was chosen and why, when it was not what the words say
+  std::string hint{};
+};
+
+// Nothing asked for: dotnet-common with cpu-sampling where perf may be used, else with the
+// runtime's sampler. Kernel profiles asked for but not granted: the runtime's sampler in their
+// place.
+Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant);
+
+}  // namespace clrscope::ops

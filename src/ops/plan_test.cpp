@@ -1,0 +1,63 @@
+#include "ops/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace clrscope::ops {
+namespace {
+
+const PerfGrant kGranted{.works = true};
+const PerfGrant kRefused{
+    .works = false, .detail = "a seccomp filter refuses it", .hint = "allow it"};
+
+bool has_provider(const Plan& plan, std::string_view name) {
+  for (const auto& one : plan.wish.providers)
+    if (one.provider.name == name) return true;
+  return false;
+}
+constexpr std::string_view kSampler = "Microsoft-DotNETCore-SampleProfiler";
+
+TEST(Plan, TakesTheKernelsSamplesWhenNothingIsAskedAndPerfMayBeUsed) {
+  const auto plan = plan_recording({}, kGranted);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->kernel);
+  EXPECT_EQ(plan->wish.kernel, KernelWish::kCpuSamples);
+  EXPECT_FALSE(has_provider(*plan, kSampler));
+  EXPECT_TRUE(has_provider(*plan, "Microsoft-Windows-DotNETRuntime"));
+  EXPECT_NE(plan->note.find("dotnet-common,cpu-sampling"), std::string::npos);
+}
+
+TEST(Plan, TakesTheRuntimesSamplerWhenNothingIsAskedAndPerfIsRefused) {
+  const auto plan = plan_recording({}, kRefused);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->kernel);
+  EXPECT_TRUE(has_provider(*plan, kSampler));
+  EXPECT_NE(plan->note.find("a seccomp filter refuses it"), std::string::npos);
+  EXPECT_EQ(plan->hint, "allow it");
+}
+
+TEST(Plan, SaysNothingWhenTheWordsAreFollowed) {
+  const auto plan = plan_recording({.profiles = "gc-verbose"}, kRefused);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->kernel);
+  EXPECT_TRUE(plan->note.empty());
+  EXPECT_FALSE(has_provider(*plan, kSampler));
+}
+
+TEST(Plan, KeepsTheOtherProfilesWhenItStepsDown) {
+  const auto plan = plan_recording(
+      {.profiles = "gc-verbose,cpu-sampling,thread-time", .providers = {"X:1:4"}}, kRefused);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->kernel);
+  EXPECT_EQ(plan->wish.kernel, KernelWish::kNothing);
+  EXPECT_TRUE(has_provider(*plan, kSampler));
+  EXPECT_TRUE(has_provider(*plan, "Microsoft-Windows-DotNETRuntime"));
+  EXPECT_TRUE(has_provider(*plan, "X"));
+  EXPECT_NE(plan->note.find("sampler"), std::string::npos);
+}
+
+TEST(Plan, RefusesAProfileThatDoesNotExist) {
+  EXPECT_FALSE(plan_recording({.profiles = "cpu-samplign"}, kGranted));
+}
+
+}  // namespace
+}  // namespace clrscope::ops
