@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "inspect/rights.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -37,15 +38,7 @@ class LiveMemory final : public MemorySource {
 Result<std::unique_ptr<MemorySource>> open_live_memory(pid_t pid) {
   const auto path = fmt::format("/proc/{}/mem", pid);
   UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file) {
-    const auto code = errno == ENOENT || errno == ESRCH   ? Errc::kNotFound
-                      : errno == EACCES || errno == EPERM ? Errc::kDenied
-                                                          : Errc::kSystem;
-    return fail(code, "cannot read the memory of process {}: {}", pid, errno_text())
-        .hint(
-            "run as the user that owns the process, or as root; in a container CAP_SYS_PTRACE "
-            "is needed for the processes of others");
-  }
+  if (!file) return cannot_trace("read the memory of", pid, errno);
   return std::make_unique<LiveMemory>(std::move(file));
 }
 

@@ -82,9 +82,10 @@ TEST(OpenProcess, ShowsABlockedThreadOfOurOwn) {
   EXPECT_EQ((*target)->pid(), ::getpid());
   OsThread found;
   while (found.syscall != SYS_read) {
+    const auto waits = id.load();  // has its name by then
     const auto threads = (*target)->threads();
     ASSERT_TRUE(threads.has_value());
-    const auto at = std::ranges::find(*threads, id.load(), &OsThread::tid);
+    const auto at = std::ranges::find(*threads, waits, &OsThread::tid);
     if (at != threads->end()) found = *at;
   }
   ASSERT_EQ(::write(ends[1], "x", 1), 1);
