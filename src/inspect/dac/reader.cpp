@@ -1,0 +1,170 @@
+// The RuntimeReader over the runtime's own data access library.
+#include <map>
+#include <unordered_map>
+
+#include "base/log.h"
+#include "inspect/dac/locate.h"
+#include "inspect/dac/names.h"
+#include "inspect/dac/wire.h"
+#include "inspect/dac/worker_process.h"
+#include "inspect/runtime_reader.h"
+
+namespace clrscope::inspect {
+namespace dac {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+// A library that crashes on one question may answer the next; one that always does may not go on.
+constexpr int kMostStarts = 4;
+
+MethodInfo method_of(const RawMethod& raw) {
+  return {.name = readable_method(raw),
+          .module = raw.module,
+          .token = raw.token,
+          .method_desc = raw.method_desc,
+          .code_start = raw.code_start,
+          .code_size = raw.code_size};
+}
+
+class DacReader final : public RuntimeReader {
+ public:
+  DacReader(Target& target, RuntimeImage runtime, LibraryFile library)
+      : target_(target), runtime_(std::move(runtime)), library_(std::move(library)) {}
+
+  Result<> start() {
+    worker_ = TRY(named(WorkerProcess::start(library_.file.get())));
+    ++starts_;
+    ByteWriter request;
+    request.write(runtime_.base);
+    auto opened = named(worker_->ask(Kind::kOpen, request.bytes(), target_.memory(), kPatience));
+    if (opened) return {};
+    worker_.reset();
+    return fail(std::move(opened).error());
+  }
+
+  std::string_view source() const override { return "DAC"; }
+  std::string_view version() const override { return runtime_.version; }
+
+  Result<std::vector<RuntimeThread>> threads() override {
+    methods_.clear();
+    types_.clear();
+    const auto body = TRY(ask(Kind::kThreads, {}));
+    auto threads = TRY(read_threads(body));
+    for (auto& thread : threads) thread.exception_type = readable_type(thread.exception_type);
+    return threads;
+  }
+
+  Result<MethodInfo> method_at(std::uint64_t pc) override {
+    if (const auto* const known = known_method(pc)) return *known;
+    ByteWriter request;
+    request.write_varuint(1);
+    request.write(pc);
+    const auto body = TRY(ask(Kind::kMethods, request.bytes()));
+    const auto raw = TRY(read_methods(body));
+    if (raw.size() != 1) return fail(Errc::kCorrupt, "the DAC worker gave {} methods", raw.size());
+    if (!raw[0].found) return fail(Errc::kNotFound, "{:#x} is no managed code", pc);
+    return keep(method_of(raw[0]));
+  }
+
+  std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t) override { return {}; }
+
+  Result<TypeInfo> type_of_table(std::uint64_t method_table) override {
+    if (const auto known = types_.find(method_table); known != types_.end()) return known->second;
+    ByteWriter request;
+    request.write(method_table);
+    const auto body = TRY(ask(Kind::kType, request.bytes()));
+    auto type = TRY(read_type(body));
+    type.name = readable_type(type.name);
+    type.base_name = readable_type(type.base_name);
+    return types_[method_table] = std::move(type);
+  }
+
+  Result<std::vector<SyncBlock>> sync_blocks() override {
+    const auto body = TRY(ask(Kind::kSyncBlocks, {}));
+    return read_sync_blocks(body);
+  }
+
+  std::optional<std::uint32_t> il_offset(const MethodInfo&, std::uint64_t pc) override {
+    ByteWriter request;
+    request.write(pc);
+    const auto body = ask(Kind::kIlOffset, request.bytes());
+    if (!body) return {};
+    const auto offset = read_il_offset(*body);
+    return offset ? *offset : std::nullopt;
+  }
+
+  Result<std::vector<ManagedFrame>> frames(const RuntimeThread& thread,
+                                           const OsThread& os) override {
+    if (thread.os_id == 0) return fail(Errc::kNotFound, "the thread has no OS thread");
+    if (!os.registers.knows(unwind::kRip) || !os.registers.knows(unwind::kRsp))
+      return fail(Errc::kUnsupported, "the registers of thread {} are not known", thread.os_id);
+    ByteWriter request;
+    request.write(thread.os_id);
+    for (const auto value : os.registers.values) request.write(value);
+    const auto body = TRY(ask(Kind::kFrames, request.bytes()));
+    std::vector<ManagedFrame> frames;
+    for (const auto& raw : TRY(read_frames(body))) {
+      ManagedFrame frame{.pc = raw.pc, .sp = raw.sp};
+      if (raw.method.found) frame.method = keep(method_of(raw.method)).name;
+      frames.push_back(std::move(frame));
+    }
+    return frames;
+  }
+
+ private:
+  // Errors of the worker say whose they are.
+  template <class T>
+  Result<T> named(Result<T> result) const {
+    if (result) return result;
+    return fail(result.error().code, "{}: {}", library_.path, result.error().what)
+        .hint("{}", result.error().hint);
+  }
+
+  Result<std::vector<std::uint8_t>> ask(Kind question, Bytes body) {
+    if (!worker_ || !worker_->alive()) {
+      if (broken_) return fail(*broken_);
+      if (starts_ >= kMostStarts)
+        return fail(Errc::kGone, "{}: given up after {} starts", library_.path, starts_);
+      TRY(start());
+    }
+    auto answer = named(worker_->ask(question, body, target_.memory(), kPatience));
+    if (!answer && answer.error().code != Errc::kNotFound && !worker_->alive()) {
+      // One that tried to break out, lied or hung is not asked again.
+      if (answer.error().code != Errc::kGone) broken_ = answer.error();
+    }
+    return answer;
+  }
+
+  const MethodInfo* known_method(std::uint64_t pc) const {
+    auto after = methods_.upper_bound(pc);
+    if (after == methods_.begin()) return nullptr;
+    const auto& method = (--after)->second;
+    return pc - method.code_start < method.code_size ? &method : nullptr;
+  }
+  MethodInfo keep(MethodInfo method) {
+    if (method.code_size > 0) methods_[method.code_start] = method;
+    return method;
+  }
+
+  Target& target_;
+  RuntimeImage runtime_;
+  LibraryFile library_;
+  std::unique_ptr<WorkerProcess> worker_;
+  int starts_ = 0;
+  std::optional<Error> broken_;
+  std::map<std::uint64_t, MethodInfo> methods_;  // by start of code
+  std::unordered_map<std::uint64_t, TypeInfo> types_;
+};
+
+}  // namespace
+}  // namespace dac
+
+Result<std::unique_ptr<RuntimeReader>> open_dac_reader(Target& target) {
+  auto runtime = TRY(dac::find_runtime(target));
+  auto library = TRY(dac::find_library(target, runtime));
+  auto reader = std::make_unique<dac::DacReader>(target, std::move(runtime), std::move(library));
+  TRY(reader->start());
+  return reader;
+}
+
+}  // namespace clrscope::inspect
