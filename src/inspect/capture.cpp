@@ -12,8 +12,10 @@ namespace clrscope::inspect {
 namespace {
 
 constexpr std::uint64_t kRedZone = 128;
-// A thread that has not stopped by then is deep in the kernel: the others wait no longer for it.
+// So long the others stand still for one that does not stop.
 constexpr std::chrono::milliseconds kPatience{250};
+// So long we wait for one that gets no CPU to stop on.
+constexpr std::chrono::seconds kLongPatience{10};
 constexpr std::size_t kMostStackBytes = 16 << 20;
 
 std::size_t read_memory(pid_t pid, std::uint64_t address, std::span<std::uint8_t> out) {
@@ -24,6 +26,17 @@ std::size_t read_memory(pid_t pid, std::uint64_t address, std::span<std::uint8_t
   return static_cast<std::size_t>(std::max<ssize_t>(got, 0));
 }
 
+// Fills `taken` from a stopped thread.
+bool take(pid_t pid, const StoppedThread& thread, CapturedThread& taken) {
+  const auto registers = thread.registers();
+  if (!registers) return false;
+  taken.tid = thread.tid;
+  taken.registers = registers_of(*registers);
+  taken.stack_address = registers->rsp - std::min<std::uint64_t>(registers->rsp, kRedZone);
+  taken.stack.resize(read_memory(pid, taken.stack_address, taken.stack));
+  return true;
+}
+
 Result<Capture> capture_here(pid_t pid, std::span<const pid_t> tids, std::size_t stack_bytes) {
   Capture capture;
   capture.threads.resize(tids.size());  // room is made before anything stands still
@@ -31,19 +44,15 @@ Result<Capture> capture_here(pid_t pid, std::span<const pid_t> tids, std::size_t
 
   StoppedThreads stopped{pid};
   TRY(stopped.add(tids));
-  stopped.wait(Deadline{kPatience});
   std::size_t used = 0;
-  for (const auto& thread : stopped.threads()) {
-    if (!thread.stopped) continue;
-    const auto registers = thread.registers();
-    if (!registers) continue;
-    auto& taken = capture.threads[used++];
-    taken.tid = thread.tid;
-    taken.registers = registers_of(*registers);
-    taken.stack_address = registers->rsp - std::min<std::uint64_t>(registers->rsp, kRedZone);
-    taken.stack.resize(read_memory(pid, taken.stack_address, taken.stack));
+  const Deadline last{kLongPatience};
+  for (bool all = false; !all && !last.passed();) {
+    all = stopped.wait(Deadline{kPatience});
+    for (const auto& thread : stopped.threads())
+      if (thread.stopped && take(pid, thread, capture.threads[used])) ++used;
+    stopped.release();
+    if (!all && stopped.hangs()) break;  // deep in the kernel
   }
-  stopped.release();
   capture.pause = stopped.pause();
   capture.threads.resize(used);
   return capture;

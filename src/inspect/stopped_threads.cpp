@@ -15,10 +15,16 @@
 namespace clrscope::inspect {
 namespace {
 
-bool has_ended(pid_t pid, pid_t tid) {
+// 'X' when it is not there.
+char state_of(pid_t pid, pid_t tid) {
   const auto stat = read_file(fmt::format("/proc/{}/task/{}/stat", pid, tid));
   OsThread thread;
-  return !stat || !parse_thread_stat(*stat, thread) || thread.state == 'Z' || thread.state == 'X';
+  return stat && parse_thread_stat(*stat, thread) ? thread.state : 'X';
+}
+
+bool has_ended(pid_t pid, pid_t tid) {
+  const auto state = state_of(pid, tid);
+  return state == 'Z' || state == 'X';
 }
 
 }  // namespace
@@ -52,20 +58,24 @@ Result<> StoppedThreads::add(std::span<const pid_t> tids) {
       if (why == ESRCH || has_ended(pid_, tid)) continue;
       return cannot_trace("stop", pid_, why);
     }
-    threads_.push_back({.tid = tid, .asked = TraceClock::now()});
+    threads_.push_back({.tid = tid, .moved = TraceClock::now()});
     ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   }
   return {};
 }
 
 StoppedThreads::Come StoppedThreads::look(StoppedThread& thread) {
+  const auto now = TraceClock::now();
   // Nothing is reaped: should the target be our own child, its end is for others to see.
   siginfo_t info{};
   const auto id = static_cast<id_t>(thread.tid);
   if (::waitid(P_PID, id, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) !=
       0)
     return errno == EINTR ? Come::kNotYet : Come::kGone;
-  if (info.si_pid == 0) return Come::kNotYet;
+  if (info.si_pid == 0) {
+    thread.moved = now;
+    return Come::kNotYet;
+  }
   if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) return Come::kGone;
   // A stop of our own carries an event; without one the thread is about to get a signal.
   thread.signal = info.si_status >> 8 == 0 ? info.si_status & 0x7f : 0;
@@ -95,8 +105,16 @@ void StoppedThreads::release() {
   for (const auto& thread : threads_)
     if (thread.stopped) ::ptrace(PTRACE_DETACH, thread.tid, nullptr, thread.signal);
   const auto now = TraceClock::now();
-  for (const auto& thread : threads_) pause_ = std::max(pause_, now - thread.asked);
-  threads_.clear();
+  std::erase_if(threads_, [&](const StoppedThread& thread) {
+    if (thread.stopped) pause_ = std::max(pause_, now - thread.moved);
+    return thread.stopped;
+  });
+}
+
+bool StoppedThreads::hangs() const {
+  return std::ranges::any_of(threads_, [&](const StoppedThread& thread) {
+    return !thread.stopped && state_of(pid_, thread.tid) == 'D';
+  });
 }
 
 }  // namespace clrscope::inspect

@@ -22,7 +22,7 @@ struct StoppedThread {
   pid_t tid = 0;
   bool stopped = false;  // only then it may be looked at
   int signal = 0;        // that it was about to get; it gets it when let go
-  TraceTime asked{};     // when it was told to stop
+  TraceTime moved{};     // when it was last seen not to stand still
 
   Result<user_regs_struct> registers() const;
 };
@@ -40,8 +40,11 @@ class StoppedThreads {
   Result<> add(std::span<const pid_t> tids);
   // Until each has stopped or ended; false when the deadline came first.
   bool wait(const Deadline& deadline);
-  // Lets them go on; afterwards pause() is the longest that one of them may have stood still.
+  // Lets those that have stopped go on; afterwards pause() is the longest that one of them may have
+  // stood still.
   void release();
+  // Some have neither stopped nor ended, and one of these is not just waiting for a CPU.
+  bool hangs() const;
 
   std::span<const StoppedThread> threads() const { return threads_; }
   std::chrono::nanoseconds pause() const { return pause_; }

@@ -83,8 +83,9 @@ struct Capture {
   std::chrono::nanoseconds pause{};       // the longest that any of them stood still
 };
 // Stops these threads together, reads registers and at most `stack_bytes` of each stack, lets them
-// go. The process is as it was, whenever we end. Threads that have ended, or do not stop within a
-// quarter of a second, are left out. kDenied when we may not, or somebody else traces it.
+// go. The process is as it was, whenever we end. Threads that have ended or hang in the kernel are
+// left out; one that gets no CPU to stop on is taken when it does. kDenied when we may not, or
+// somebody else traces it.
 Result<Capture> capture_threads(pid_t pid, std::span<const pid_t> tids, std::size_t stack_bytes);
 
 }  // namespace clrscope::inspect
