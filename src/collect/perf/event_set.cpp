@@ -28,10 +28,12 @@ Result<> enable_one(const UniqueFd& fd) {
 Result<> EventSet::enable() {
   for (const auto& cpu : cpus_) TRY(enable_one(cpu.owner));  // mappings first, then samples
   for (const auto& opened : opened_) TRY(enable_one(opened.fd));
+  running_ = true;
   return {};
 }
 
 void EventSet::disable() {
+  running_ = false;
   for (const auto& opened : opened_) (void)::ioctl(opened.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   for (const auto& cpu : cpus_) (void)::ioctl(cpu.owner.get(), PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -47,28 +49,52 @@ Result<bool> EventSet::wait(std::chrono::milliseconds at_most, int wake_fd) {
   return ready > 0;
 }
 
-void EventSet::accept(Cpu& cpu, Bytes bytes, const OnRecord& on_record) {
+struct EventSet::Pending {
+  Cpu* cpu = nullptr;
+  std::uint64_t head = 0;
+  Bytes bytes{};
+  std::optional<Record> record{};
+  TraceTime time{};
+
+  bool operator<(const Pending& other) const { return time > other.time; }  // the oldest on top
+};
+
+// False when the ring has no more.
+bool EventSet::read_next(Pending& pending) {
+  for (;;) {
+    pending.bytes = pending.cpu->ring.reader().next(pending.head);
+    if (pending.bytes.empty()) return false;
+    if (auto record = parser_.parse(pending.bytes)) {
+      pending.record = *std::move(record);
+      pending.time = origin_of(*pending.record).time;
+      return true;
+    }
+    ++stats_.unreadable;
+    ++stats_.records;
+    ++pending.cpu->records;
+    stats_.bytes += pending.bytes.size();
+  }
+}
+
+void EventSet::accept(const Pending& pending, const OnRecord& on_record) {
+  auto& cpu = *pending.cpu;
+  const auto& record = *pending.record;
   ++cpu.records;
   ++stats_.records;
-  stats_.bytes += bytes.size();
-  const auto record = parser_.parse(bytes);
-  if (!record) {
-    ++stats_.unreadable;
-    return;
-  }
-  if (const auto* lost = std::get_if<Lost>(&*record))
+  stats_.bytes += pending.bytes.size();
+  if (const auto* lost = std::get_if<Lost>(&record))
     (lost->samples_only ? stats_.hardware_lost : cpu.lost) += lost->count;
-  else if (const auto* throttle = std::get_if<Throttle>(&*record); throttle && throttle->begins)
+  else if (const auto* throttle = std::get_if<Throttle>(&record); throttle && throttle->begins)
     ++stats_.throttled;
-  const auto verdict = doubles_.judge(origin_of(*record));
+  const auto verdict = doubles_.judge(origin_of(record));
   if (verdict.superfluous)
     (void)::ioctl(opened_[*verdict.superfluous].fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   if (!verdict.keep)
     ++stats_.doubled;
-  else if (filter_ && filter_->undecided(*record))
-    undecided_.emplace_back(bytes.begin(), bytes.end());
+  else if (filter_ && filter_->undecided(record))
+    undecided_.emplace_back(pending.bytes.begin(), pending.bytes.end());
   else
-    hand_over(*record, on_record);
+    hand_over(record, on_record);
 }
 
 void EventSet::hand_over(const Record& record, const OnRecord& on_record) {
@@ -78,14 +104,35 @@ void EventSet::hand_over(const Record& record, const OnRecord& on_record) {
     on_record(record);
 }
 
+// A thread may map a file on one CPU and be sampled on another a moment later: rings are merged.
 std::size_t EventSet::drain(const OnRecord& on_record) {
-  std::size_t count = 0;
-  for (auto& cpu : cpus_)
-    count += cpu.ring.reader().drain([&](Bytes bytes) { accept(cpu, bytes, on_record); });
+  constexpr std::chrono::milliseconds kMoment{1};  // a record is dated before it can be seen
+  const auto horizon = running_ ? TraceClock::now() - kMoment : TraceTime::max();
+  const auto before = stats_.records;
+  std::vector<Pending> oldest;
+  for (auto& cpu : cpus_) {
+    Pending pending{.cpu = &cpu, .head = cpu.ring.reader().begin()};
+    if (read_next(pending)) oldest.push_back(std::move(pending));
+  }
+  std::make_heap(oldest.begin(), oldest.end());
+  while (!oldest.empty()) {
+    std::pop_heap(oldest.begin(), oldest.end());
+    auto& pending = oldest.back();
+    const bool due = pending.time <= horizon;
+    if (due)
+      accept(pending, on_record);
+    else
+      pending.cpu->ring.reader().put_back(pending.bytes);
+    if (due && read_next(pending))
+      std::push_heap(oldest.begin(), oldest.end());
+    else
+      oldest.pop_back();
+  }
+  for (auto& cpu : cpus_) cpu.ring.reader().end();
   for (const auto& bytes : undecided_)
     if (const auto record = parser_.parse(bytes)) hand_over(*record, on_record);
   undecided_.clear();
-  return count;
+  return stats_.records - before;
 }
 
 // The ring says what it lost only when it next finds room; the events themselves know at once.

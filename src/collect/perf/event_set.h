@@ -1,7 +1,7 @@
 // The perf events of one recording, opened, with a ring per CPU.
 //
 // Belongs to one thread. Closing it is all the cleaning up there is: nothing outlives the
-// descriptors. Records of one ring are in time order, those of several are not.
+// descriptors. Records come in the order of their times, whatever CPU they are of.
 #pragma once
 
 #include <chrono>
@@ -56,7 +56,8 @@ class EventSet {
   Result<bool> wait(std::chrono::milliseconds at_most, int wake_fd = -1);
 
   using OnRecord = std::function<void(const Record&)>;
-  // All that is there now. Returns how many records were read.
+  // All that is there now, but for the last moment: what another CPU writes about it may not be
+  // seen yet. After disable() all of it. Returns how many records were read.
   std::size_t drain(const OnRecord& on_record);
 
   // In the order of the wish; a record's EventIndex says which it belongs to.
@@ -82,13 +83,16 @@ class EventSet {
     std::size_t cpu_at = 0;  // in cpus_
   };
 
-  void accept(Cpu& cpu, Bytes bytes, const OnRecord& on_record);
+  struct Pending;  // the next record of a ring
+  bool read_next(Pending& pending);
+  void accept(const Pending& pending, const OnRecord& on_record);
   void hand_over(const Record& record, const OnRecord& on_record);
   std::uint64_t lost_on(std::size_t cpu_at) const;
 
   std::vector<ResolvedEvent> events_;
   Features features_;
   Scope scope_ = Scope::kMachine;
+  bool running_ = false;
   RecordParser parser_;
   std::vector<Cpu> cpus_;
   std::vector<Opened> opened_;

@@ -325,5 +325,42 @@ TEST(PerfEventSet, AProcessThatIsGoneIsSaidToBe) {
   EXPECT_EQ(set.error().code, Errc::kGone);
 }
 
+// A thread is sampled on one CPU and goes to sleep on another: what comes first must be told first.
+TEST(PerfEventSet, TellsTheRecordsOfAllCpusInTheOrderOfTheirTimes) {
+  auto wish = wish_for(Scope::kThreads, {clock_samples(0)});
+  wish.switches = true;
+  OPEN_OR_SKIP(set, wish);
+  ASSERT_TRUE(set.enable().has_value());
+  TraceTime newest{};
+  std::size_t records = 0;
+  std::size_t late = 0;
+  const auto look = [&] {
+    set.drain([&](const Record& record) {
+      const auto time = origin_of(record).time;
+      ++records;
+      if (time + 1ms < newest) ++late;  // an interrupt may come between a record's date and it
+      newest = std::max(newest, time);
+    });
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([] {
+        for (int round = 0; round < 50; ++round) {
+          burn(1ms);
+          std::this_thread::sleep_for(1ms);
+        }
+      });
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(5ms);
+      look();
+    }
+  }
+  set.disable();
+  look();
+  EXPECT_GT(records, 400U);
+  EXPECT_EQ(late, 0U);
+}
+
 }  // namespace
 }  // namespace clrscope::collect::perf

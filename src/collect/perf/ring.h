@@ -32,15 +32,18 @@ class RingReader {
     return count;
   }
 
+  // One record at a time, for who merges rings: the end as of now, then what lies before it. A
+  // record lives until the next call; empty: there is no more.
+  std::uint64_t begin();
+  Bytes next(std::uint64_t head);
+  void put_back(Bytes record) { tail_ -= record.size(); }  // the last one; next() gives it again
+  void end();                                              // gives all that was taken back
+
   std::uint64_t pending() const;                      // bytes waiting
   std::uint64_t damaged() const { return damaged_; }  // times that the rest was thrown away
   std::uint64_t bytes_read() const { return tail_ - first_; }
 
  private:
-  std::uint64_t begin();
-  Bytes next(std::uint64_t head);
-  void end();
-
   perf_event_mmap_page* control_;
   std::uint8_t* data_;
   std::size_t size_;

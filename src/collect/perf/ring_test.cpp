@@ -51,6 +51,22 @@ TEST(PerfRing, GivesTheSpaceBack) {
   EXPECT_EQ(reader.bytes_read(), 64U);
 }
 
+TEST(PerfRing, GivesARecordAgainThatWasPutBack) {
+  FakeRing fake;
+  auto reader = fake.reader();
+  fake.write(16, 1);
+  fake.write(48, 2);  // wraps
+  const auto head = reader.begin();
+  ASSERT_EQ(reader.next(head).size(), 16U);
+  reader.put_back(reader.next(head));
+  reader.end();
+  EXPECT_EQ(reader.pending(), 48U);
+  std::vector<std::uint8_t> seen;
+  EXPECT_EQ(reader.drain([&](Bytes r) { seen.assign(r.begin(), r.end()); }), 1U);
+  ASSERT_EQ(seen.size(), 48U);
+  EXPECT_EQ(seen[47], 2);
+}
+
 TEST(PerfRing, ThrowsTheRestAwayWhenASizeIsWrong) {
   FakeRing fake;
   auto reader = fake.reader();
