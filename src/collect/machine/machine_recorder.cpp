@@ -10,6 +10,7 @@
 
 #include "collect/machine/kernel_events.h"
 #include "collect/machine/runtime_source.h"
+#include "collect/machine/urgency.h"
 #include "collect/perf/event_set.h"
 #include "ipc/discover.h"
 
@@ -43,7 +44,9 @@ KernelSession kernel_session(const MachineWish& wish) {
   session.wish.scope = wish.processes.empty() ? perf::Scope::kMachine : perf::Scope::kBestFor;
   session.wish.processes = wish.processes;
   if (wish.samples) {
-    session.wish.events.push_back(perf::cpu_samples(wish.rate));
+    const bool machine = wish.processes.empty();
+    session.wish.events.push_back(
+        perf::cpu_samples(wish.rate, machine ? perf::kMachineStackBytes : perf::kOnCpuStackBytes));
     session.roles.push_back(KernelEvents::Role::kCpu);
   }
   session.wish.switches = wish.waits != WaitsWish::kNone;
@@ -274,10 +277,13 @@ class MachineRecorder {
 }  // namespace
 
 Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::WriteBytes& write) {
+  const Urgency urgency;
   auto session = kernel_session(wish);
   std::optional<perf::EventSet> events;
   if (wish.kernel) events.emplace(TRY(perf::EventSet::open(session.wish)));
-  return MachineRecorder{wish, write, std::move(session.roles), std::move(events)}.run();
+  // On the heap: we are in the recording too, and our stacks should fit into a sample.
+  return std::make_unique<MachineRecorder>(wish, write, std::move(session.roles), std::move(events))
+      ->run();
 }
 
 }  // namespace clrscope::collect

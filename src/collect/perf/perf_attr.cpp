@@ -136,7 +136,7 @@ std::size_t ring_bytes_for(const SessionWish& wish) {
   for (const auto& event : wish.events)
     per_second += (event.tracepoint.empty() ? event.rate : kTracepointsPerSecond) *
                   (std::size_t{event.stack_bytes} + 512);
-  return std::clamp(std::bit_ceil(per_second / 2), kLeast, kMost);
+  return std::clamp(std::bit_ceil(per_second / 4), kLeast, kMost);
 }
 
 }  // namespace clrscope::collect::perf
