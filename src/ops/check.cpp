@@ -83,12 +83,15 @@ CheckRow from_right(std::string id, std::string source, const collect::perf::Rig
 }
 
 // What the kernel lets us see, of one process or of the machine.
-void add_kernel_rows(std::vector<CheckRow>& rows, std::optional<pid_t> pid) {
+void add_kernel_rows(CheckReport& report, std::optional<pid_t> pid) {
   const auto rights = collect::perf::probe_rights(pid);
+  auto& rows = report.rows;
   rows.push_back(from_right("cpu-process", "CPU sampling, process", rights.process_cpu));
   rows.push_back(from_right("cpu-machine", "CPU sampling, machine", rights.machine_cpu));
   rows.push_back(from_right("context-switches", "context switches", rights.context_switches));
   rows.push_back(from_right("tracepoints", "tracepoints", rights.tracepoints));
+  report.rung =
+      choose_rung(rights, pid ? Wanted::kProcess : Wanted::kMachine, KernelWish::kThreadTime);
 }
 
 Result<CheckReport> check_process(const TargetWish& wish) {
@@ -103,7 +106,7 @@ Result<CheckReport> check_process(const TargetWish& wish) {
   }
   const auto info = ipc::process_info(*target->endpoint, std::chrono::seconds{2});
   report.rows = {check_port(info), check_events(info), check_dump(target->process.pid)};
-  add_kernel_rows(report.rows, target->process.pid);
+  add_kernel_rows(report, target->process.pid);
   if (info) target->process.runtime = info->runtime_version;
   report.best =
       info ? fmt::format("clrscope collect -p {}", target->process.pid) : "none: see the hint";
@@ -125,7 +128,7 @@ Result<CheckReport> check_machine() {
   if (reachable < std::ssize(processes)) row.hint = "clrscope ps says why for each";
   if (processes.empty()) row.works = Works::kPartly;
   report.rows.push_back(std::move(row));
-  add_kernel_rows(report.rows, std::nullopt);
+  add_kernel_rows(report, std::nullopt);
   report.best = "clrscope check -p PID";
   return report;
 }

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "model/process.h"
+#include "ops/ladder.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -24,7 +25,8 @@ struct CheckRow {
 struct CheckReport {
   std::optional<Process> process{};
   std::vector<CheckRow> rows;
-  std::string best;  // the command that makes the best of it
+  std::optional<Rung> rung{};  // where a recording with thread-time would stand
+  std::string best;            // the command that makes the best of it
 };
 
 // No target named: what holds for any process of ours.

@@ -23,16 +23,35 @@ Result<std::string> without_kernel(std::string_view profiles) {
   return fmt::format("{}", fmt::join(kept, ","));
 }
 
+Rung rung_of(const PerfGrant& grant, KernelWish wish) {
+  if (grant.rights) return choose_rung(*grant.rights, grant.wanted, wish);
+  return {.cpu = grant.wanted == Wanted::kMachine ? CpuRung::kMachine : CpuRung::kProcess,
+          .waits = wish == KernelWish::kThreadTime ? WaitRung::kStacks : WaitRung::kNone};
+}
+
 }  // namespace
 
 PerfGrant perf_grant(pid_t process) {
   using Works = collect::perf::Right::Works;
-  if (process == 0) return {.works = true};  // tried when it is opened, and refused there
+  if (process == 0) {
+    const auto rights = collect::perf::probe_rights(std::nullopt);
+    const bool works =
+        rights.machine_cpu.works != Works::kNo || rights.process_cpu.works != Works::kNo;
+    return {.works = works,
+            .detail = rights.machine_cpu.detail,
+            .hint = rights.machine_cpu.hint,
+            .wanted = Wanted::kMachine,
+            .rights = rights};
+  }
   if (const auto found = ipc::find_process(process); !found || !found->reachable())
     return {.detail = fmt::format("process {} is not to be seen from here", process),
             .hint = "run clrscope where the process is visible, with its number there"};
-  const auto right = collect::perf::probe_rights(process).process_cpu;
-  return {.works = right.works != Works::kNo, .detail = right.detail, .hint = right.hint};
+  const auto rights = collect::perf::probe_rights(process);
+  const auto& right = rights.process_cpu;
+  return {.works = right.works != Works::kNo,
+          .detail = right.detail,
+          .hint = right.hint,
+          .rights = rights};
 }
 
 Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) {
@@ -50,11 +69,13 @@ Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) 
     wanted.profiles = TRY(without_kernel(*wanted.profiles));
     plan.wish = TRY(parse_wish(wanted));
     plan.kernel = false;
+    plan.rung = {.cpu = CpuRung::kRuntime, .kernel_frames = false};
     plan.note =
         fmt::format("no CPU samples from the kernel: {}; the runtime's own sampler is used instead",
                     grant.detail);
   }
   if (!grant.works) plan.hint = grant.hint;
+  if (plan.kernel) plan.rung = rung_of(grant, plan.wish.kernel);
   return plan;
 }
 

@@ -2,10 +2,12 @@
 // that say which and why.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "collect/perf/rights.h"
+#include "ops/ladder.h"
 #include "ops/wish.h"
 
 namespace clrscope::ops {
@@ -15,6 +17,8 @@ struct PerfGrant {
   bool works = false;
   std::string detail{};  // why not
   std::string hint{};
+  Wanted wanted = Wanted::kProcess;
+  std::optional<collect::perf::Rights> rights{};  // in detail; none: all that is asked for
 };
 
 // Of a process as we see it; 0 is the whole machine.
@@ -23,7 +27,8 @@ PerfGrant perf_grant(pid_t process);
 struct Plan {
   Wish wish;
   bool kernel = false;  // perf rings beside the runtime's events
-  std::string note{};   // what was chosen and why, when it was not what the words say
+  Rung rung{};
+  std::string note{};  // what was chosen and why, when it was not what the words say
   std::string hint{};
 };
 

@@ -195,7 +195,7 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   const auto output = TRY(open_output(path));
   auto recorded =
       plan.kernel || wish.whole_machine
-          ? record_with_kernel(wish, plan.wish, target, std::move(summary), output.get(), watcher)
+          ? record_with_kernel(wish, plan, target, std::move(summary), output.get(), watcher)
           : record_target(wish, plan.wish, target, std::move(summary), output.get(), watcher);
   if (!recorded) {
     remove_if_empty(path, output.get());

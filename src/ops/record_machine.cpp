@@ -9,16 +9,21 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "collect/machine/machine_recorder.h"
+#include "ipc/discover.h"
 #include "ops/output.h"
 
 namespace clrscope::ops {
 namespace {
 
 constexpr std::uint64_t kNames = 0x38;  // loader, JIT, NGEN: what gives addresses their names
+// Contention and waits for handles: where threads wait, when the kernel does not tell.
+constexpr std::uint64_t kWaits = 0x4000 | 0x40000000000;
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
 // The providers asked for, and what names need in any case.
-ipc::SessionConfig runtime_config(const RecordWish& wish, const Wish& providers) {
+ipc::SessionConfig runtime_config(const RecordWish& wish, const Plan& plan) {
+  const auto& providers = plan.wish;
+  const auto keywords = plan.rung.waits == WaitRung::kTimes ? kNames | kWaits : kNames;
   ipc::SessionConfig config{.buffer_mb = wish.buffer_mb, .providers = {}};
   if (!wish.rundown) config.rundown_keyword = 0;
   for (const auto& one : providers.providers) config.providers.push_back(one.provider);
@@ -26,10 +31,11 @@ ipc::SessionConfig runtime_config(const RecordWish& wish, const Wish& providers)
     return equal_ignoring_case(p.name, kRuntimeProvider);
   });
   if (runtime == config.providers.end()) {
-    config.providers.push_back(
-        {.name = std::string{kRuntimeProvider}, .keywords = kNames, .level = ipc::Level::kVerbose});
+    config.providers.push_back({.name = std::string{kRuntimeProvider},
+                                .keywords = keywords,
+                                .level = ipc::Level::kVerbose});
   } else {
-    runtime->keywords |= kNames;
+    runtime->keywords |= keywords;
     runtime->level = ipc::Level::kVerbose;
   }
   return config;
@@ -45,6 +51,23 @@ collect::Ending ending_of(const collect::MachineOutcome& outcome, pid_t target) 
   return ended ? Ending::kTargetDied : Ending::kNoAnswer;
 }
 
+collect::WaitsWish waits_wish(WaitRung rung) {
+  return rung == WaitRung::kStacks  ? collect::WaitsWish::kStacks
+         : rung == WaitRung::kTimes ? collect::WaitsWish::kTimes
+                                    : collect::WaitsWish::kNone;
+}
+
+// In place of the whole machine: the .NET processes that let us in.
+Result<std::vector<pid_t>> reachable_runtimes(const Plan& plan) {
+  std::vector<pid_t> reachable;
+  for (const auto& process : TRY(ipc::find_processes()))
+    if (process.reachable() && process.status.state != 'T') reachable.push_back(process.pid);
+  if (!reachable.empty()) return reachable;
+  const auto why = plan.rung.missing.empty() ? plan.note : plan.rung.missing.front().what;
+  return fail(Errc::kDenied, "no .NET process of ours to record, and {}", why)
+      .hint("{}", plan.rung.missing.empty() ? plan.hint : plan.rung.missing.front().hint);
+}
+
 bool has_ended(pid_t pid) {
   const auto status = proc_status(pid);
   return !status || status->state == 'Z' || status->state == 'X';
@@ -58,23 +81,24 @@ Result<> resume(Target& target, const RecordWish& wish) {
 
 }  // namespace
 
-Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Wish& providers,
-                                         Target& target, RecordSummary summary, int output,
+Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& plan, Target& target,
+                                         RecordSummary summary, int output,
                                          const RecordWatcher& watcher) {
   if (wish.last)
     return fail(Errc::kUnsupported, "--last keeps runtime events only, so far")
         .hint("leave out cpu-sampling and thread-time");
   if (wish.stopping_event)
     return fail(Errc::kUnsupported, "a stopping event needs a recording of one runtime, so far");
+  const auto& providers = plan.wish;
   std::optional<Error> not_resumed;
   collect::MachineWish machine{
+      .kernel = plan.kernel,
       .later_runtimes = wish.whole_machine,
       .samples = providers.kernel != KernelWish::kNothing,
       .rate = wish.rate,
-      .waits = providers.kernel == KernelWish::kThreadTime ? collect::WaitsWish::kStacks
-                                                           : collect::WaitsWish::kNone,
+      .waits = waits_wish(plan.rung.waits),
       .symbol_folder = wish.symbol_folder,
-      .runtime = runtime_config(wish, providers),
+      .runtime = runtime_config(wish, plan),
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .stop_fds = wish.stop_fds,
       .on_started =
@@ -84,6 +108,8 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Wish& pro
           },
       .on_status = watcher.on_status,
   };
+  if (wish.whole_machine && plan.rung.cpu != CpuRung::kMachine)
+    machine.processes = TRY(reachable_runtimes(plan));
   if (!wish.whole_machine) {
     machine.processes = {target.process.pid};
     machine.target_ended = [&] { return not_resumed.has_value() || has_ended(target.process.pid); };

@@ -6,8 +6,8 @@
 namespace clrscope::ops {
 
 // `target` without an endpoint is the whole machine. `summary` has its file and process already.
-Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Wish& providers,
-                                         Target& target, RecordSummary summary, int output,
+Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& plan, Target& target,
+                                         RecordSummary summary, int output,
                                          const RecordWatcher& watcher);
 
 }  // namespace clrscope::ops

@@ -38,7 +38,15 @@ std::string as_json(const ops::CheckReport& report) {
     if (!row.hint.empty()) json.member("hint", row.hint);
     json.end_object();
   }
-  json.end_array().member("best", report.best).end_object();
+  json.end_array();
+  if (report.rung)
+    json.key("rung")
+        .begin_object()
+        .member("cpu", ops::to_string(report.rung->cpu))
+        .member("kernelFrames", report.rung->kernel_frames)
+        .member("waits", ops::to_string(report.rung->waits))
+        .end_object();
+  json.member("best", report.best).end_object();
   return json.text() + "\n";
 }
 
@@ -54,6 +62,7 @@ std::string as_text(const ops::CheckReport& report, const Console& console) {
     if (!row.hint.empty())
       text += fmt::format("  {:30}{}\n", "", console.paint(Tone::kDim, "hint: " + row.hint));
   }
+  if (report.rung) text += fmt::format("Rung: {}\n", ops::words_for(*report.rung));
   return text + fmt::format("Best recording here: {}\n", report.best);
 }
 

@@ -278,6 +278,10 @@ Result<int> run(const Args& args, Console& console) {
           [&](const ops::Plan& plan) {
             if (!plan.note.empty()) console.talk("{}", plan.note);
             if (!plan.note.empty() && !plan.hint.empty()) console.talk("  hint: {}", plan.hint);
+            for (const auto& missing : plan.rung.missing) {
+              console.talk("{}", missing.what);
+              if (!missing.hint.empty()) console.talk("  hint: {}", missing.hint);
+            }
           },
       .on_start =
           [&](const Process& process, const ops::Wish& providers) {

@@ -176,7 +176,8 @@ const KernelNames& KernelEvents::kernel_names() {
     kernel_names_ = KernelNames::read();
     if (kernel_names_->empty())
       notes_.push_back(
-          "the kernel hides its addresses: its frames have no names (kernel.kptr_restrict)");
+          "the kernel hides its addresses: its frames have no names (they need root or CAP_SYSLOG, "
+          "and kernel.kptr_restrict below 2)");
   }
   return *kernel_names_;
 }

@@ -221,13 +221,14 @@ class MachineRecorder {
     outcome_.lost = kernel_lost;
     for (const auto& runtime : runtimes_) {
       outcome_.lost += runtime->lost();
+      outcome_.samples += runtime->samples();
       if (runtime->whole()) continue;
       outcome_.unfinished.push_back(static_cast<pid_t>(runtime->process()));
       outcome_.notes.push_back(
           fmt::format("process {} ended or fell silent before its method names came",
                       static_cast<int>(runtime->process())));
     }
-    outcome_.samples = kernel_.samples();
+    outcome_.samples += kernel_.samples();
     outcome_.switches = kernel_.switches();
     outcome_.broken_by_reason = kernel_.broken_stacks();
     for (const auto& [reason, count] : outcome_.broken_by_reason) outcome_.broken_stacks += count;

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "collect/eventpipe/rewrite.h"
+
 namespace clrscope::collect {
 namespace {
 
@@ -51,6 +53,7 @@ bool RuntimeSource::ended() { return closed_ || end_.hopeless(); }
 void RuntimeSource::on_batch(const nettrace::Batch& batch) {
   for (Event event : batch.events) {
     event.process = process_;
+    if (is_runtime_sample(event)) ++samples_;
     if (auto written = writer_.write(source_, event, reader_.stack(event.stack));
         !written && !error_)
       error_ = written.error();

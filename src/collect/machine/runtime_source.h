@@ -30,6 +30,7 @@ class RuntimeSource {
 
   ProcessId process() const { return process_; }
   std::uint64_t events() const { return reader_.summary().events; }
+  std::uint64_t samples() const { return samples_; }  // by its own sampler
   std::uint64_t lost() const { return reader_.summary().lost; }
   bool whole() const { return reader_.summary().ended; }
 
@@ -46,6 +47,7 @@ class RuntimeSource {
   nettrace::Reader reader_;
   std::vector<std::uint8_t> chunk_;
   std::optional<Error> error_;
+  std::uint64_t samples_ = 0;
   bool closed_ = false;
   SessionEnd end_;  // last: its thread ends before what it uses goes
 };

@@ -1,0 +1,77 @@
+#include "ops/ladder.h"
+
+#include <fmt/format.h>
+
+namespace clrscope::ops {
+namespace {
+
+using collect::perf::Right;
+using collect::perf::Rights;
+using Works = Right::Works;
+
+void add_missing(Rung& rung, std::string_view without, const Right& why) {
+  rung.missing.push_back({Errc::kDenied, fmt::format("{}: {}", without, why.detail), why.hint});
+}
+
+void choose_cpu(Rung& rung, const Rights& rights, Wanted wanted) {
+  const bool machine = wanted == Wanted::kMachine;
+  const auto& first = machine ? rights.machine_cpu : rights.process_cpu;
+  rung.cpu = machine ? CpuRung::kMachine : CpuRung::kProcess;
+  rung.kernel_frames = first.works == Works::kYes;
+  if (first.works != Works::kNo) {
+    if (!rung.kernel_frames) add_missing(rung, "no kernel frames", first);
+    return;
+  }
+  if (machine && rights.process_cpu.works != Works::kNo) {
+    rung.cpu = CpuRung::kProcess;
+    rung.kernel_frames = rights.process_cpu.works == Works::kYes;
+    add_missing(rung,
+                rung.kernel_frames ? "only our own .NET processes"
+                                   : "only our own .NET processes, without kernel frames",
+                first);
+    return;
+  }
+  rung.cpu = CpuRung::kRuntime;
+  add_missing(rung, "no CPU samples from the kernel, the runtime's own sampler is used instead",
+              first);
+}
+
+void choose_waits(Rung& rung, const Right& switches) {
+  rung.waits = rung.cpu == CpuRung::kRuntime      ? WaitRung::kNone
+               : switches.works == Works::kYes    ? WaitRung::kStacks
+               : switches.works == Works::kPartly ? WaitRung::kTimes
+                                                  : WaitRung::kNone;
+  if (rung.cpu == CpuRung::kRuntime) return;  // said already
+  if (rung.waits == WaitRung::kTimes)
+    add_missing(rung, "waits without the kernel's stacks", switches);
+  if (rung.waits == WaitRung::kNone) add_missing(rung, "no waits", switches);
+}
+
+}  // namespace
+
+Rung choose_rung(const Rights& rights, Wanted wanted, KernelWish wish) {
+  Rung rung;
+  choose_cpu(rung, rights, wanted);
+  if (wish == KernelWish::kThreadTime) choose_waits(rung, rights.context_switches);
+  return rung;
+}
+
+std::string_view to_string(CpuRung rung) {
+  return rung == CpuRung::kMachine ? "machine" : rung == CpuRung::kProcess ? "process" : "runtime";
+}
+
+std::string_view to_string(WaitRung rung) {
+  return rung == WaitRung::kStacks ? "stacks" : rung == WaitRung::kTimes ? "times" : "none";
+}
+
+std::string words_for(const Rung& rung) {
+  if (rung.cpu == CpuRung::kRuntime) return "events and the runtime's own sampler";
+  return fmt::format("CPU samples of {}{}, {}",
+                     rung.cpu == CpuRung::kMachine ? "the machine" : "our own processes",
+                     rung.kernel_frames ? " with kernel frames" : " without kernel frames",
+                     rung.waits == WaitRung::kStacks  ? "waits with stacks"
+                     : rung.waits == WaitRung::kTimes ? "waits without the kernel's stacks"
+                                                      : "no waits");
+}
+
+}  // namespace clrscope::ops
