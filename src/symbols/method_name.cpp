@@ -88,7 +88,9 @@ class ArgumentWriter {
       return;
     } else if (word == "pMT:") {  // a type that only has an address: of no use to a reader
       skip_next_ = true;
-      type_.assign(1, '?');  // = "?": g++ 12 sees an overlap (-Wrestrict) that is not there
+      type_.assign(1, '?');        // = "?": g++ 12 sees an overlap (-Wrestrict) that is not there
+    } else if (word == "fnptr") {  // the type that it returns follows
+      out_.append(word).append(" ");
     } else {
       if (!type_.empty()) type_ += ' ';
       type_ += word;

@@ -31,6 +31,11 @@ TEST(MethodName, ShowsNoAddresses) {
             "(?<object>)");
 }
 
+TEST(MethodName, HasCSharpWordsInPointersToFunctions) {
+  EXPECT_EQ(readable_arguments("void  (fnptr class System.Object(void*)&,fnptr int32(int64))"),
+            "(fnptr object(void*)&, fnptr int(long))");
+}
+
 TEST(MethodName, TakesTheLastListOfASignature) {
   EXPECT_EQ(readable_arguments("method void *(int32)  (method void *(int32),bool)"),
             "(method void*(int), bool)");

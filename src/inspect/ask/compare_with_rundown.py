@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""compare_with_rundown.py BIN PID TRACE.ndjson: what the reader says of every method's code, beside the runtime's own events.
+
+Each method that the rundown at the end of a trace names is asked for at its first, its last and a middle byte: name, token and
+start must be equal. Prints one JSON object; `different` has what is not."""
+import json
+import re
+import subprocess
+import sys
+
+binaries, pid, trace = sys.argv[1:4]
+live = subprocess.Popen([f"{binaries}/ask_runtime", pid], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def ask(questions):
+    """One answer each; a few at a time, so that no pipe fills."""
+    answers = []
+    for at in range(0, len(questions), 64):
+        part = questions[at:at + 64]
+        live.stdin.write("".join(question + "\n" for question in part))
+        live.stdin.flush()
+        answers += [json.loads(live.stdout.readline()) for _ in part]
+    return answers
+
+
+methods, maps = [], []
+for line in open(trace, encoding="utf-8"):
+    event = json.loads(line)
+    if event["name"] in ("Method/DCStopVerbose", "Method/LoadVerbose"):
+        methods.append(event["payload"])
+    if event["name"] == "Method/ILToNativeMapDCStop":
+        maps.append(event["payload"])
+
+different, kinds = [], {}
+wanted = ask([f"named\t{m['MethodNamespace']}\t{m['MethodName']}\t{m['MethodSignature']}" for m in methods])
+places = []
+for m in methods:
+    start, size = int(m["MethodStartAddress"], 16), m["MethodSize"]
+    places += [start, start + size // 2, start + size - 1]
+answers = ask([f"method {place:#x}" for place in places])
+sizes = ruled = with_il = 0
+for i, (m, name) in enumerate(zip(methods, wanted)):
+    start = int(m["MethodStartAddress"], 16)
+    kind = "dynamic" if "Dynamic" in m["MethodFlags"] else "jitted" if "Jitted" in m["MethodFlags"] else "readyToRun"
+    kinds[kind] = kinds.get(kind, 0) + 1
+    for answer, place in zip(answers[3 * i:3 * i + 3], places[3 * i:3 * i + 3]):
+        token = 0 if kind == "dynamic" else m["MethodToken"]
+        # Types that the events give by address only are a question mark there.
+        pattern = re.escape(name).replace(re.escape("?"), ".*")
+        if not re.fullmatch(pattern, answer.get("name", "")) or (answer["start"], answer["token"]) != (start, token):
+            different.append({"at": place, "kind": kind, "wanted": name, "start": start, "token": token, "said": answer})
+        sizes += answer.get("size") == m["MethodSize"]
+        ruled += bool(answer.get("unwinds"))
+        with_il += "il" in answer
+live.stdin.close()
+live.wait()
+print(json.dumps({"methods": len(methods), "kinds": kinds, "asked": len(places), "equalSizes": sizes, "withRule": ruled,
+                  "withIl": with_il, "maps": len(maps), "different": len(different), "examples": different[:40]}, indent=1))

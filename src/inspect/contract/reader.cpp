@@ -1,0 +1,130 @@
+// Puts the parts of the contract reader together.
+#include <memory>
+
+#include "inspect/contract/code.h"
+#include "inspect/contract/descriptor.h"
+#include "inspect/contract/locks.h"
+#include "inspect/contract/methods.h"
+#include "inspect/contract/modules.h"
+#include "inspect/contract/threads.h"
+#include "inspect/contract/types.h"
+#include "inspect/elf_image.h"
+#include "inspect/runtime_reader.h"
+
+namespace clrscope::inspect {
+namespace {
+
+constexpr int kTries = 3;  // of what may change while it is read
+
+class ContractReader final : public RuntimeReader {
+ public:
+  explicit ContractReader(Target& target)
+      : live_(target.kind() == TargetKind::kLive), memory_(target.memory()) {}
+
+  Result<> open(std::uint64_t descriptor_address) {
+    descriptor_ = TRY(Descriptor::read(memory_, descriptor_address));
+    modules_ = TRY(Modules::open(memory_, descriptor_));
+    types_ = TRY(Types::open(memory_, descriptor_, *modules_));
+    threads_ = TRY(Threads::open(memory_, descriptor_, *types_));
+    locks_ = TRY(Locks::open(memory_, descriptor_));
+    methods_ = TRY(Methods::open(memory_, descriptor_, *modules_, *types_));
+    if (auto code = Code::open(memory_, descriptor_))
+      code_ = *std::move(code);
+    else
+      no_code_ = std::move(code.error().what);
+    read_version();
+    return {};
+  }
+
+  std::string_view source() const override { return "data contracts"; }
+  std::string_view version() const override { return version_; }
+
+  Result<std::vector<RuntimeThread>> threads() override {
+    for (int tries = 1;; ++tries) {
+      refresh();
+      auto list = threads_->list();
+      if (list || !live_ || tries == kTries) return list;
+    }
+  }
+
+  Result<MethodInfo> method_at(std::uint64_t pc) override {
+    if (!code_) return fail(Errc::kUnsupported, "{}", no_code_);
+    const auto block = code_->find(pc);
+    if (!block || block->kind == CodeBlock::Kind::kStub)
+      return fail(Errc::kNotFound, "no managed method at {:#x}", pc);
+    const auto& name = methods_->at(block->method_desc);
+    if (name.name.empty()) return fail(Errc::kCorrupt, "the method at {:#x} has no name", pc);
+    return MethodInfo{.name = name.name,
+                      .module = name.module,
+                      .token = name.token,
+                      .method_desc = block->method_desc,
+                      .code_start = block->start,
+                      .code_size = block->size};
+  }
+
+  std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t pc) override {
+    const auto block = code_ ? code_->find(pc) : std::nullopt;
+    return block ? code_->rule(*block, pc) : std::nullopt;
+  }
+
+  Result<TypeInfo> type_of_table(std::uint64_t method_table) override {
+    if (const auto* const info = types_->info(method_table)) return *info;
+    return fail(Errc::kNotFound, "{:#x} is no method table", method_table);
+  }
+
+  Result<std::vector<SyncBlock>> sync_blocks() override {
+    const auto owners = TRY(threads());
+    return locks_->list(owners);
+  }
+
+  std::optional<std::uint32_t> il_offset(const MethodInfo&, std::uint64_t) override { return {}; }
+  Result<std::vector<ManagedFrame>> frames(const RuntimeThread&, const OsThread&) override {
+    return fail(Errc::kUnsupported, "no frames yet");
+  }
+
+ private:
+  // A process that runs has changed since the last look.
+  void refresh() {
+    if (live_) memory_.forget();
+  }
+
+  void read_version() {
+    const auto object = descriptor_.address("ObjectMethodTable");
+    const auto table = object ? memory_.pointer(*object) : std::nullopt;
+    if (!table) return;
+    auto& core = modules_->at(types_->module_of(*table));
+    if (core.metadata) version_ = core.metadata->informational_version();
+    version_ = version_.substr(0, version_.find('+'));  // the commit follows
+  }
+
+  bool live_;
+  Memory memory_;
+  Descriptor descriptor_;
+  std::string version_;
+  std::optional<Modules> modules_;
+  std::optional<Types> types_;
+  std::optional<Threads> threads_;
+  std::optional<Locks> locks_;
+  std::optional<Methods> methods_;
+  std::optional<Code> code_;  // not before .NET 10
+  std::string no_code_;       // why
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RuntimeReader>> open_contract_reader(Target& target) {
+  Memory memory{target.memory()};
+  const auto mappings = TRY(target.mappings());
+  const auto images = runtime_candidates(mappings);
+  for (const auto& image : images) {
+    const auto symbol = find_dynamic_symbol(memory, image.base, "DotNetRuntimeContractDescriptor");
+    if (!symbol) continue;
+    auto reader = std::make_unique<ContractReader>(target);
+    TRY(reader->open(*symbol));
+    return reader;
+  }
+  return fail(Errc::kUnsupported, "the runtime of process {} has no data contracts", target.pid())
+      .hint("they came with .NET 9");
+}
+
+}  // namespace clrscope::inspect

@@ -1,0 +1,41 @@
+// The runtime's list of threads. Contracts: Thread 1, Exception 1.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "inspect/contract/descriptor.h"
+#include "inspect/contract/types.h"
+#include "inspect/runtime_reader.h"
+
+namespace clrscope::inspect {
+
+class Threads {
+ public:
+  static Result<Threads> open(Memory& memory, const Descriptor& descriptor, Types& types);
+
+  // Fails when the list does not have as many as the runtime counts: it changed meanwhile, or is
+  // damaged.
+  Result<std::vector<RuntimeThread>> list();
+  // The first of a thread's explicit frames; 0 when unknown.
+  std::uint64_t first_frame(const RuntimeThread& thread);
+
+ private:
+  Threads(Memory& memory, Types& types) : memory_(&memory), types_(&types) {}
+  bool read(std::uint64_t address, RuntimeThread& thread);
+  std::uint64_t object_of_handle(std::uint64_t handle_address);
+  std::uint64_t current_exception(std::uint64_t address);
+
+  Memory* memory_;
+  Types* types_;
+  std::uint64_t store_ = 0;  // address of the variable
+  struct {
+    std::uint32_t first, count;
+  } in_store_{};
+  struct {
+    std::uint32_t id, os_id, state, cooperative, exposed, tracker, next, frame;
+  } in_thread_{};
+  std::uint32_t thrown_ = 0;  // in ExceptionInfo
+};
+
+}  // namespace clrscope::inspect
