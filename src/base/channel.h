@@ -2,6 +2,7 @@
 // dropped and counted.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,16 @@ class Channel {
   std::optional<T> pop(std::stop_token stop) {
     std::unique_lock lock{mutex_};
     ready_.wait(lock, stop, [&] { return !items_.empty(); });
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> item{std::move(items_.front())};
+    items_.pop_front();
+    return item;
+  }
+
+  // The same, but gives up after `patience`.
+  std::optional<T> pop_for(std::stop_token stop, std::chrono::nanoseconds patience) {
+    std::unique_lock lock{mutex_};
+    ready_.wait_for(lock, stop, patience, [&] { return !items_.empty(); });
     if (items_.empty()) return std::nullopt;
     std::optional<T> item{std::move(items_.front())};
     items_.pop_front();

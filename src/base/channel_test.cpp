@@ -84,5 +84,13 @@ TEST(Channel, LosesNothingThatItDoesNotCount) {
   EXPECT_TRUE(in_order) << "items of one producer overtook each other";
 }
 
+TEST(Channel, GivesUpAfterItsPatience) {
+  Channel<int> channel{2};
+  std::stop_source never;
+  EXPECT_FALSE(channel.pop_for(never.get_token(), std::chrono::milliseconds{1}).has_value());
+  channel.try_push(7);
+  EXPECT_EQ(channel.pop_for(never.get_token(), std::chrono::seconds{60}), 7);
+}
+
 }  // namespace
 }  // namespace clrscope

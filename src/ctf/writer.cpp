@@ -117,7 +117,7 @@ std::uint32_t Writer::class_of(const EventType& type, const nettrace::PayloadPla
   const auto body =
       fmt::format("  name = {};\n  stream_id = 0;\n  fields := struct {{\n{}  }};\n",
                   quoted(fmt::format("{}:{}", type.provider,
-                                     name.empty() ? fmt::format("EventID({})", type.id) : name)),
+                                     name.empty() ? fmt::format("Event({})", type.id) : name)),
                   describe(plan));
   const auto [at, is_new] = classes_.try_emplace(body, static_cast<std::uint32_t>(classes_.size()));
   if (is_new)

@@ -1,0 +1,300 @@
+#include "hub/counter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/text.h"
+
+namespace clrscope::hub {
+namespace {
+
+using nettrace::PayloadField;
+using nettrace::PayloadPlan;
+using nettrace::Value;
+
+constexpr std::string_view kMetrics = "System.Diagnostics.Metrics";
+
+struct FieldValue {
+  std::string text{};
+  std::optional<double> number{};
+};
+using FieldMap = std::map<std::string, FieldValue, std::less<>>;
+
+std::optional<double> as_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
+
+FieldValue field_value(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::kInt:
+      return {.number = static_cast<double>(value.i)};
+    case Value::Kind::kUInt:
+    case Value::Kind::kBool:
+      return {.number = static_cast<double>(value.u)};
+    case Value::Kind::kFloat:
+    case Value::Kind::kDouble:
+      return {.number = value.f};
+    default: {
+      auto text = nettrace::text_of(value);
+      const auto number = as_number(text);
+      return {.text = std::move(text), .number = number};
+    }
+  }
+}
+
+// All scalars, also those inside of objects: EventCounters wraps its payload in two.
+void gather(const PayloadPlan& plan, const PayloadField& field, const Value& value,
+            FieldMap& fields, int depth = 0) {
+  if (value.kind == Value::Kind::kObject) {
+    if (depth < 4)
+      nettrace::for_each_member(plan, field, value, [&](const auto& member, const auto& inner) {
+        gather(plan, member, inner, fields, depth + 1);
+      });
+  } else if (value.kind != Value::Kind::kArray && value.kind != Value::Kind::kBytes) {
+    fields.emplace(std::string{field.name}, field_value(value));
+  }
+}
+
+FieldMap fields_of(const Event& event, const PayloadPlan& plan) {
+  FieldMap fields;
+  nettrace::for_each_field(plan, event.payload, [&](const auto& field, const auto& value) {
+    gather(plan, field, value, fields);
+  });
+  return fields;
+}
+
+std::string text_in(const FieldMap& fields, std::string_view name) {
+  const auto at = fields.find(name);
+  return at == fields.end() ? std::string{} : at->second.text;
+}
+std::optional<double> number_in(const FieldMap& fields, std::string_view name) {
+  const auto at = fields.find(name);
+  return at == fields.end() ? std::nullopt : at->second.number;
+}
+
+std::chrono::nanoseconds seconds(double count) {
+  return std::chrono::nanoseconds{static_cast<std::int64_t>(count * 1e9)};
+}
+
+// "0.5=62;0.95=73;0.99=74"
+std::vector<std::pair<double, double>> parse_quantiles(std::string_view text) {
+  std::vector<std::pair<double, double>> quantiles;
+  for (const auto part : split(text, ';')) {
+    const auto equal = part.find('=');
+    if (equal == std::string_view::npos) continue;
+    const auto share = as_number(part.substr(0, equal));
+    const auto value = as_number(part.substr(equal + 1));
+    if (share && value) quantiles.emplace_back(*share, *value);
+  }
+  return quantiles;
+}
+
+std::string identity(const CounterValue& value) {
+  return fmt::format("{}\n{}\n{}\n{}", value.pid, value.provider, value.name, value.tags_text());
+}
+
+void merge(CounterValue& into, CounterValue&& next) {
+  into.time = next.time;
+  into.interval += next.interval;
+  switch (into.kind) {
+    case CounterKind::kRate:
+      into.value += next.value;
+      into.total = next.total;
+      return;
+    case CounterKind::kGauge:
+    case CounterKind::kUpDown:
+      into.value = next.value;
+      return;
+    case CounterKind::kMean: {
+      const auto count = into.count + next.count;
+      if (count != 0)
+        into.value = (into.value * static_cast<double>(into.count) +
+                      next.value * static_cast<double>(next.count)) /
+                     static_cast<double>(count);
+      if (next.count != 0) {
+        if (next.min)
+          into.min = into.count != 0 && into.min ? std::min(*into.min, *next.min) : next.min;
+        if (next.max)
+          into.max = into.count != 0 && into.max ? std::max(*into.max, *next.max) : next.max;
+      }
+      into.count = count;
+      return;
+    }
+    case CounterKind::kHistogram:
+      if (next.count > into.count) {
+        into.quantiles = std::move(next.quantiles);
+        into.value = next.value;
+      }
+      into.count += next.count;
+      if (next.sum) into.sum = into.sum.value_or(0) + *next.sum;
+      return;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(CounterKind kind) {
+  switch (kind) {
+    case CounterKind::kRate:
+      return "rate";
+    case CounterKind::kGauge:
+      return "gauge";
+    case CounterKind::kUpDown:
+      return "updown";
+    case CounterKind::kMean:
+      return "mean";
+    case CounterKind::kHistogram:
+      return "histogram";
+  }
+  return "";
+}
+
+std::string CounterValue::tags_text() const {
+  std::string text;
+  for (const auto& [key, one] : tags) {
+    if (!text.empty()) text += ',';
+    text += key;
+    text += '=';
+    text += one;
+  }
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_tags(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> tags;
+  if (text.empty()) return tags;
+  for (const auto part : split(text, ',')) {
+    const auto equal = part.find('=');
+    if (equal == std::string_view::npos && !tags.empty())
+      tags.back().second.append(",").append(part);  // a value with a comma in it
+    else
+      tags.emplace_back(part.substr(0, equal),
+                        equal == std::string_view::npos ? "" : part.substr(equal + 1));
+  }
+  return tags;
+}
+
+std::optional<CounterValue> CounterDecoder::event_counter(const Event& event,
+                                                          const PayloadPlan& plan) {
+  const auto fields = fields_of(event, plan);
+  CounterValue value{.provider = event.type->provider,
+                     .name = text_in(fields, "Name"),
+                     .display = text_in(fields, "DisplayName"),
+                     .unit = text_in(fields, "DisplayUnits"),
+                     .tags = parse_tags(text_in(fields, "Metadata"))};
+  for (auto& [key, one] : value.tags)  // "team:samples"
+    if (const auto colon = key.find(':'); one.empty() && colon != std::string::npos) {
+      one = key.substr(colon + 1);
+      key.resize(colon);
+    }
+  value.interval = seconds(number_in(fields, "IntervalSec").value_or(0));
+  if (value.name.empty()) return {};
+  if (const auto increment = number_in(fields, "Increment")) {
+    value.kind = CounterKind::kRate;
+    value.value = *increment;
+    return value;
+  }
+  const auto mean = number_in(fields, "Mean");
+  if (!mean) return {};
+  value.kind = CounterKind::kMean;
+  value.value = *mean;
+  value.count = static_cast<std::uint64_t>(number_in(fields, "Count").value_or(0));
+  value.min = number_in(fields, "Min");
+  value.max = number_in(fields, "Max");
+  return value;
+}
+
+std::optional<CounterValue> CounterDecoder::instrument(const Event& event,
+                                                       const PayloadPlan& plan) {
+  const auto& type = event.type->name;
+  const bool is_value = type.ends_with("ValuePublished");
+  if (!is_value) return {};
+  const auto fields = fields_of(event, plan);
+  CounterValue value{.provider = text_in(fields, "meterName"),
+                     .name = text_in(fields, "instrumentName"),
+                     .unit = text_in(fields, "unit"),
+                     .tags = parse_tags(text_in(fields, "tags")),
+                     .meter = true,
+                     .interval = interval_};
+  value.display = value.name;
+  if (value.name.empty()) return {};
+  if (type == "GaugeValuePublished") {
+    const auto last = number_in(fields, "lastValue");
+    if (!last) return {};
+    value.kind = CounterKind::kGauge;
+    value.value = *last;
+  } else if (type == "CounterRateValuePublished") {
+    value.kind = CounterKind::kRate;
+    value.total = number_in(fields, "value");
+    const auto rate = number_in(fields, "rate");
+    if (!rate) return {};  // the first of an observable one: nothing to compare with yet
+    value.value = *rate;
+  } else if (type == "UpDownCounterRateValuePublished") {
+    const auto now = number_in(fields, "value");
+    if (!now) return {};
+    value.kind = CounterKind::kUpDown;
+    value.value = *now;
+  } else if (type == "HistogramValuePublished") {
+    value.kind = CounterKind::kHistogram;
+    value.quantiles = parse_quantiles(text_in(fields, "quantiles"));
+    value.count = static_cast<std::uint64_t>(number_in(fields, "count").value_or(0));
+    value.sum = number_in(fields, "sum");
+    if (value.quantiles.empty()) return {};
+    value.value = value.quantiles.front().second;
+  } else {
+    return {};
+  }
+  return value;
+}
+
+std::optional<CounterValue> CounterDecoder::decode(const Event& event, const PayloadPlan& plan) {
+  if (event.type->provider == kMetrics) {
+    // Another session's interval may be in force: what the events themselves say counts.
+    if (event.type->name == "CollectionStart" || event.type->name == "Collection/Start") {
+      if (collected_ != TraceTime{} && event.time > collected_) interval_ = event.time - collected_;
+      collected_ = event.time;
+    }
+    return instrument(event, plan);
+  }
+  if (event.type->name == "EventCounters") return event_counter(event, plan);
+  return {};
+}
+
+bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value) {
+  for (const auto& wish : wishes) {
+    if (wish.provider != value.provider) continue;
+    if (wish.kind == CounterWish::Kind::kEventCounters && value.meter) continue;
+    if (wish.kind == CounterWish::Kind::kMeter && !value.meter) continue;
+    if (wish.names.empty() ||
+        std::find(wish.names.begin(), wish.names.end(), value.name) != wish.names.end())
+      return true;
+  }
+  return false;
+}
+
+std::vector<CounterValue> CounterAggregate::add(CounterValue value) {
+  // A little less than the interval: values of one second come every 0.99 or 1.01.
+  const auto complete = [&](const CounterValue& one) { return one.interval * 10 >= interval_ * 9; };
+  if (complete(value)) return {std::move(value)};
+  auto key = identity(value);
+  const auto at =
+      std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.first == key; });
+  if (at == open_.end()) {
+    open_.emplace_back(std::move(key), std::move(value));
+    return {};
+  }
+  merge(at->second, std::move(value));
+  if (!complete(at->second)) return {};
+  std::vector<CounterValue> done;
+  done.push_back(std::move(at->second));
+  open_.erase(at);
+  return done;
+}
+
+}  // namespace clrscope::hub

@@ -1,0 +1,264 @@
+#include "hub/hub.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "hub/test_source.h"
+
+namespace clrscope::hub {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+using Numbers = std::vector<std::int32_t>;
+
+// Keeps the numbers of the events it got.
+class NumberSink final : public Sink {
+ public:
+  struct Got {
+    Guarded<Numbers> numbers;
+    std::atomic<std::uint64_t> dropped{0};
+    std::atomic<bool> hold{false};
+  };
+  explicit NumberSink(std::shared_ptr<Got> got) : got_(std::move(got)) {}
+
+  Result<> on_batch(const Batch& batch) override {
+    while (got_->hold) std::this_thread::yield();
+    got_->numbers.with([&](auto& numbers) {
+      for (const auto row : batch.rows) {
+        std::int32_t number = 0;
+        std::memcpy(&number, batch.block->events()[row].payload.data(), sizeof number);
+        numbers.push_back(number);
+      }
+    });
+    return {};
+  }
+  Result<> on_dropped(std::uint64_t events) override {
+    got_->dropped += events;
+    return {};
+  }
+
+ private:
+  std::shared_ptr<Got> got_;
+};
+
+struct Ear {
+  std::shared_ptr<NumberSink::Got> got = std::make_shared<NumberSink::Got>();
+  ListenerId id{};
+
+  Numbers numbers() const {
+    return got->numbers.with([](const auto& all) { return all; });
+  }
+};
+
+Ear listen(Hub& hub, SessionWish wish, Hub::Chooses chooses = {}) {
+  Ear ear;
+  const auto id = hub.add(std::move(wish), std::make_unique<NumberSink>(ear.got), chooses);
+  EXPECT_TRUE(id.has_value());
+  ear.id = id.value_or(ListenerId{});
+  return ear;
+}
+
+Numbers up_to(std::int32_t end) {
+  Numbers all(static_cast<std::size_t>(end));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+const auto kGc = numbered("Runtime", 1, 0x1);
+const auto kJit = numbered("Runtime", 2, 0x10);
+const auto kVerbose = numbered("Runtime", 3, 0x1, 5);
+const auto kShop = numbered("Shop", 4, 0x1);
+
+TEST(Hub, GivesEachListenerExactlyWhatItAskedFor) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto gc = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  const auto jit = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x10, .level = 5}}});
+  const auto one = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x11, .ids = {2}}}});
+  const auto shop = listen(hub, {.providers = {{.name = "Shop", .keywords = ~0ULL}}});
+  for (const auto* type : {&kGc, &kJit, &kVerbose, &kShop})
+    source->emit(*type, static_cast<std::int32_t>(type->id));
+  for (const auto* ear : {&gc, &jit, &one, &shop}) hub.remove(ear->id);
+  EXPECT_THAT(gc.numbers(), ElementsAre(1));
+  EXPECT_THAT(jit.numbers(), ElementsAre(2));
+  EXPECT_THAT(one.numbers(), ElementsAre(2));
+  EXPECT_THAT(shop.numbers(), ElementsAre(4));
+}
+
+TEST(Hub, ServesEqualAndSmallerWishesWithOneSessionAndClosesItAfterTheLast) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  EXPECT_EQ(source->sessions(), 0U);
+  const SessionWish wide{.providers = {{.name = "Runtime", .keywords = 0x11, .level = 5}}};
+  const SessionWish narrow{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  const auto a = listen(hub, wide), b = listen(hub, wide), c = listen(hub, narrow);
+  EXPECT_EQ(source->sessions(), 1U);
+  hub.remove(a.id);
+  hub.remove(b.id);
+  EXPECT_EQ(source->sessions(), 1U);
+  hub.remove(c.id);
+  EXPECT_EQ(source->sessions(), 0U);
+}
+
+TEST(Hub, OpensASessionForWhatIsMissingOnly) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto a = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  const auto b = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1},
+                                            {.name = "Shop", .keywords = ~0ULL}}});
+  ASSERT_EQ(source->wishes().size(), 2U);
+  ASSERT_EQ(source->wishes()[1].providers.size(), 1U);
+  EXPECT_EQ(source->wishes()[1].providers[0].name, "Shop");
+  source->emit(kGc, 7);
+  source->emit(kShop, 8);
+  hub.remove(a.id);
+  hub.remove(b.id);
+  EXPECT_THAT(a.numbers(), ElementsAre(7));
+  EXPECT_THAT(b.numbers(), ElementsAre(7, 8));
+}
+
+TEST(Hub, LosesAndDoublesNothingWhileOthersComeAndGo) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto steady = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x11}}});
+  constexpr std::int32_t kEvents = 2000;
+  std::jthread emitter{[&] {
+    for (std::int32_t i = 0; i < kEvents; ++i) {
+      while (static_cast<std::int32_t>(steady.numbers().size()) + 100 < i)
+        std::this_thread::yield();
+      source->emit(i % 2 == 0 ? kGc : kJit, i);
+    }
+  }};
+  for (int i = 0; i < 100; ++i) {
+    const auto guest = listen(
+        hub, {.providers = {{.name = "Runtime", .keywords = i % 2 == 0 ? 0x1ULL : 0x31ULL}}});
+    if (hub.remove(guest.id).dropped != 0) continue;  // its thread got no CPU
+    const auto numbers = guest.numbers();
+    for (std::size_t n = 1; n < numbers.size(); ++n)
+      ASSERT_EQ(numbers[n] - numbers[n - 1], i % 2 == 0 ? 2 : 1) << "a gap or a double";
+  }
+  emitter.join();
+  const auto summary = hub.remove(steady.id);
+  EXPECT_EQ(summary.dropped, 0U);
+  EXPECT_EQ(steady.numbers(), up_to(kEvents));
+}
+
+TEST(Hub, ASlowSinkLosesItsOwnEventsOnlyAndIsToldSo) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  const auto slow = listen(hub, wish), quick = listen(hub, wish);
+  slow.got->hold = true;
+  constexpr std::int32_t kEvents = 1000;
+  for (std::int32_t i = 0; i < kEvents; ++i) {
+    source->emit(kGc, i);
+    while (static_cast<std::int32_t>(quick.numbers().size()) <= i) std::this_thread::yield();
+  }
+  slow.got->hold = false;
+  while (slow.numbers().size() < 256) std::this_thread::yield();
+  source->emit(kGc, kEvents);
+  const auto quick_end = hub.remove(quick.id), slow_end = hub.remove(slow.id);
+  EXPECT_EQ(quick_end.dropped, 0U);
+  EXPECT_EQ(quick.numbers(), up_to(kEvents + 1));
+  EXPECT_GT(slow_end.dropped, 0U);
+  EXPECT_EQ(slow.got->dropped, slow_end.dropped);
+  EXPECT_EQ(slow_end.events + slow_end.dropped, static_cast<std::uint64_t>(kEvents + 1));
+}
+
+TEST(Hub, ServesProcessesThatComeLater) {
+  Hub hub;
+  const auto all = listen(hub, {.providers = {{.name = "Shop", .keywords = ~0ULL}}});
+  const auto second = listen(hub, {.providers = {{.name = "Shop", .keywords = ~0ULL}}},
+                             [](const SourceInfo& source) { return source.pid == 2; });
+  const auto one = std::make_shared<TestSource>(1), two = std::make_shared<TestSource>(2);
+  ASSERT_TRUE(hub.attach(one));
+  ASSERT_TRUE(hub.attach(two));
+  one->emit(kShop, 1);
+  two->emit(kShop, 2);
+  hub.detach(1);
+  one->emit(kShop, 3);
+  hub.remove(all.id);
+  hub.remove(second.id);
+  EXPECT_THAT(all.numbers(), ElementsAre(1, 2));
+  EXPECT_THAT(second.numbers(), ElementsAre(2));
+}
+
+TEST(Hub, ARefusedListenerChangesNothing) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto steady = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  source->refuses = true;
+  const auto refused = hub.add(
+      {.providers = {{.name = "Runtime", .keywords = 0x1}, {.name = "Shop", .keywords = 1}}},
+      std::make_unique<NumberSink>(std::make_shared<NumberSink::Got>()));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(source->sessions(), 1U);
+  source->emit(kGc, 5);
+  hub.remove(steady.id);
+  EXPECT_THAT(steady.numbers(), ElementsAre(5));
+}
+
+TEST(Hub, PassesOnOnlyWhatItsFilterTakes) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  wish.where = *Where::parse("n>=2 n!=3 name=Num*");
+  const auto some = listen(hub, std::move(wish));
+  for (std::int32_t i = 0; i < 5; ++i) source->emit(kGc, i);
+  hub.remove(some.id);
+  EXPECT_THAT(some.numbers(), ElementsAre(2, 4));
+}
+
+TEST(Wish, CoversWhatIsSmallerWithTheSameArguments) {
+  const ProviderWish has{.name = "P", .keywords = 0x3, .level = 4, .arguments = "a=1"};
+  const auto wants = [&](auto change) {
+    auto wish = has;
+    change(wish);
+    return covers(has, wish);
+  };
+  EXPECT_TRUE(wants([](auto& w) { w.keywords = 0x1; }));
+  EXPECT_TRUE(wants([](auto& w) { w.ids = {1, 2}; }));
+  EXPECT_FALSE(wants([](auto& w) { w.keywords = 0x4; }));
+  EXPECT_FALSE(wants([](auto& w) { w.level = 5; }));
+  EXPECT_FALSE(wants([](auto& w) { w.arguments = "a=2"; }));
+  EXPECT_FALSE(wants([](auto& w) { w.name = "Q"; }));
+}
+
+TEST(Wish, AsksMetersOnceWithOneSetOfLimits) {
+  const auto providers = providers_for(
+      {{.provider = "System.Runtime"}, {.provider = "Shop", .names = {"orders", "queue"}}}, 10);
+  ASSERT_EQ(providers.size(), 2U);  // Shop may publish EventCounters too
+  EXPECT_EQ(providers[0].name, "Shop");
+  EXPECT_EQ(providers[1].arguments,
+            "SessionId=SHARED;Metrics=System.Runtime,Shop\\orders,Shop\\queue;RefreshInterval=1;"
+            "MaxTimeSeries=1000;MaxHistograms=10");
+  const auto old = providers_for({{.provider = "System.Runtime"}}, 8);
+  ASSERT_EQ(old.size(), 1U);
+  EXPECT_EQ(old[0].name, "System.Runtime");
+}
+
+TEST(Where, SaysWhatIsNoCondition) {
+  EXPECT_FALSE(Where::parse("depth").has_value());
+  EXPECT_FALSE(Where::parse("=3").has_value());
+  EXPECT_FALSE(Where::parse("a!3").has_value());
+  EXPECT_FALSE(Where::parse("a<b").has_value());
+  EXPECT_TRUE(Where::parse("").has_value());
+  EXPECT_TRUE(Where::parse("name=\"a b\" x>=-1.5").has_value());
+}
+
+}  // namespace
+}  // namespace clrscope::hub

@@ -1,0 +1,67 @@
+// A listener: its wish, its sink, and the thread that brings the one to the other.
+//
+// offer() never waits: what does not fit the queue is dropped, counted, and told to the sink. The
+// listener sees only what it asked for; counters come at its own interval.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <thread>
+#include <variant>
+
+#include "base/channel.h"
+#include "base/guarded.h"
+#include "hub/sink.h"
+#include "nettrace/manifest.h"
+
+namespace clrscope::hub {
+
+class Listener {
+ public:
+  Listener(SessionWish wish, std::unique_ptr<Sink> sink, std::size_t queue_batches = 256);
+
+  const SessionWish& wish() const { return wish_; }
+
+  // Any thread.
+  void offer(Batch batch);
+  void source_changed(std::shared_ptr<const SourceInfo> source, SourceChange change);
+  void add_lost(std::uint64_t events) { lost_ += events; }
+  SessionSummary summary() const;
+
+  // Hands over what is queued and closes the sink; so does the end of the listener.
+  void finish();
+
+ private:
+  struct Change {
+    std::shared_ptr<const SourceInfo> source;
+    SourceChange change;
+  };
+  using Item = std::variant<Batch, Change>;
+  // What is known of one source's events; for counters and field filters.
+  struct Knowledge {
+    Knowledge(std::uint64_t of, std::uint32_t pointer_size)
+        : source(of), manifests(pointer_size), plans(pointer_size, &manifests) {}
+    std::uint64_t source;
+    nettrace::ManifestSet manifests;
+    nettrace::PayloadPlans plans;
+    CounterDecoder counters{};
+  };
+
+  void run(const std::stop_token& stop);
+  void take(Batch& batch);
+  void take(const Change& change);
+  void note(const Result<>& done);
+
+  SessionWish wish_;
+  std::unique_ptr<Sink> sink_;                    // touched by worker_ only, as the next three
+  std::map<std::uint64_t, Knowledge> knowledge_;  // by reader
+  CounterAggregate aggregate_;
+  std::uint64_t told_dropped_ = 0;
+  Channel<Item> inbox_;
+  std::atomic<std::uint64_t> events_{0}, counters_{0}, dropped_{0}, lost_{0}, failures_{0};
+  Guarded<std::string> last_failure_;
+  std::jthread worker_;  // last member: joins first
+};
+
+}  // namespace clrscope::hub

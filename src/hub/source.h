@@ -1,0 +1,44 @@
+// A process that can tell events: opens a session in it with certain providers.
+//
+// The EventPipe one is in collect/eventpipe/live_source.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "hub/block.h"
+#include "hub/wish.h"
+#include "nettrace/reader.h"
+
+namespace clrscope::hub {
+
+struct SourceWish {
+  std::vector<ProviderWish> providers{};
+  bool stacks = false;
+};
+
+// Called on the thread that reads the session.
+struct SourceEvents {
+  std::function<void(const nettrace::Reader& reader, const nettrace::Batch& batch,
+                     const std::shared_ptr<const void>& owner)>
+      on_batch{};
+  std::function<void(const std::string& why)> on_end{};  // once; why: "asked", "target ended", …
+};
+
+// A session in the process: ends when destroyed, after its last events have been handed over.
+class SourceSession {
+ public:
+  virtual ~SourceSession() = default;
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual const std::shared_ptr<const SourceInfo>& info() const = 0;
+  virtual Result<std::unique_ptr<SourceSession>> open(const SourceWish& wish,
+                                                      SourceEvents events) = 0;
+};
+
+}  // namespace clrscope::hub

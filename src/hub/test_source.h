@@ -1,0 +1,101 @@
+// For tests: a process that emits numbered events to every session that a runtime would give them
+// to, through a real trace.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "hub/source.h"
+#include "nettrace/writer.h"
+
+namespace clrscope::hub {
+
+class TestSource final : public Source {
+ public:
+  explicit TestSource(pid_t pid) {
+    info_ = std::make_shared<const SourceInfo>(SourceInfo{
+        .id = static_cast<std::uint64_t>(pid), .pid = pid, .process = "shop", .runtime = "10.0.1"});
+  }
+
+  const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
+
+  Result<std::unique_ptr<SourceSession>> open(const SourceWish& wish,
+                                              SourceEvents events) override {
+    if (refuses) return fail(Errc::kDenied, "no more sessions");
+    ++opened;
+    return std::make_unique<Session>(*this, wish, std::move(events));
+  }
+
+  // An event with one number in it.
+  void emit(const EventType& type, std::int32_t number) {
+    const std::lock_guard lock{mutex_};
+    for (auto* session : sessions_) session->emit(type, number);
+  }
+
+  std::size_t sessions() const { return sessions_.size(); }
+  const std::vector<SourceWish>& wishes() const { return wishes_; }
+  bool refuses = false;
+  std::size_t opened = 0;
+
+ private:
+  class Session final : public SourceSession {
+   public:
+    Session(TestSource& source, SourceWish wish, SourceEvents events)
+        : source_(source), wish_(std::move(wish)), events_(std::move(events)) {
+      const std::lock_guard lock{source_.mutex_};
+      source_.sessions_.push_back(this);
+      source_.wishes_.push_back(wish_);
+    }
+    ~Session() override {
+      const std::lock_guard lock{source_.mutex_};
+      std::erase(source_.sessions_, this);
+      if (events_.on_end) events_.on_end("asked");
+    }
+
+    void emit(const EventType& type, std::int32_t number) {
+      for (const auto& one : wish_.providers)
+        if (matches(one, type)) return write(type, number);
+    }
+
+   private:
+    void write(const EventType& type, std::int32_t number) {
+      const auto feed = [&](Bytes bytes) {
+        return reader_->feed(bytes, [&](const nettrace::Batch& batch) {
+          if (!batch.events.empty()) events_.on_batch(*reader_, batch, reader_);
+        });
+      };
+      if (!writer_) {
+        writer_.emplace(nettrace::TraceInfo{.ticks_per_second = 1'000'000'000}, feed);
+        id_ = writer_->add_source(nettrace::Writer::Numbering::kNone);
+      }
+      const Bytes payload{reinterpret_cast<const std::uint8_t*>(&number), sizeof number};
+      CHECK(writer_->write(
+          id_, {.type = &type, .ticks = ++ticks_, .payload = payload, .process = ProcessId{1}}));
+      CHECK(writer_->flush());
+    }
+
+    TestSource& source_;
+    SourceWish wish_;
+    SourceEvents events_;
+    std::shared_ptr<nettrace::Reader> reader_ = std::make_shared<nettrace::Reader>();
+    std::optional<nettrace::Writer> writer_;
+    nettrace::SourceId id_{};
+    std::int64_t ticks_ = 0;
+  };
+
+  std::shared_ptr<const SourceInfo> info_;
+  std::mutex mutex_;
+  std::vector<Session*> sessions_;
+  std::vector<SourceWish> wishes_;
+};
+
+inline EventType numbered(std::string provider, std::uint32_t id, std::uint64_t keywords,
+                          std::uint8_t level = 4) {
+  EventType type{.index = id, .provider = std::move(provider), .name = "Numbered", .id = id};
+  type.keywords = keywords;
+  type.level = level;
+  type.fields = {{.name = "n", .type = TypeCode::kInt32}};
+  return type;
+}
+
+}  // namespace clrscope::hub

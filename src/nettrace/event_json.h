@@ -1,0 +1,50 @@
+// An event as one line of JSON: who, what, when, where, and its fields by name.
+//
+//   {"time":"2026-11-15T02:45:12.123456Z","timeMs":12.345678,"provider":"…","name":"GC/Start",
+//    "id":1,"pid":4312,"tid":4320,"payload":{"Count":1,"Reason":"AllocSmall"}}
+//
+// timeMs counts from the beginning of a session, where there is one. The fields of an event that
+// nobody describes are its bytes: "payloadHex". For the events of one reader; belongs to one
+// thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "nettrace/payload.h"
+
+namespace clrscope::nettrace {
+
+class EventJson {
+ public:
+  // With its line end. `since_start` is left out when there is none.
+  void append(std::string& out, const Event& event, const PayloadPlan& plan, WallTime wall,
+              std::optional<std::chrono::nanoseconds> since_start = {});
+
+ private:
+  // Times of events that follow closely: the date is made once for each second.
+  class TimeText {
+   public:
+    void append(std::string& out, WallTime time);
+
+   private:
+    std::optional<std::chrono::sys_seconds> second_;
+    std::string prefix_;
+  };
+  struct Middle {
+    std::string text{};
+    Schema schema = Schema::kUnknown;
+  };
+  const std::string& middle(const EventType& type, const PayloadPlan& plan);
+
+  std::vector<Middle> middles_;  // by type index
+  TimeText times_;
+};
+
+// What an event is called: as TraceEvent prints it, or Event(7).
+std::string event_name(const EventType& type, const PayloadPlan& plan);
+
+}  // namespace clrscope::nettrace

@@ -1,0 +1,97 @@
+#include "ops/watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/proc.h"
+#include "base/text.h"
+#include "collect/eventpipe/live_source.h"
+#include "ipc/commands.h"
+#include "ipc/discover.h"
+
+namespace clrscope::ops {
+
+bool Watch::wants(const std::string& name) const {
+  return wish_.all || std::any_of(wish_.names.begin(), wish_.names.end(),
+                                  [&](const auto& one) { return glob_match(one, name); });
+}
+
+Result<> Watch::attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint) {
+  const auto status = proc_status(process.pid);
+  const Attached attached{next_source_++, status ? status->start_ticks : 0};
+  auto source = collect::make_live_source({.id = attached.source,
+                                           .pid = process.pid,
+                                           .process = process.name,
+                                           .runtime = process.runtime},
+                                          std::move(endpoint));
+  TRY(hub_.attach(std::move(source)));
+  attached_[process.pid] = attached;
+  return {};
+}
+
+Result<> Watch::attach_pid(pid_t pid) {
+  auto target = TRY(find_target({.pid = pid}, std::chrono::seconds{2}, -1));
+  return attach(target.process, std::move(target.endpoint));
+}
+
+Result<std::unique_ptr<Watch>> Watch::start(hub::Hub& hub, const WatchWish& wish, int stop_fd) {
+  std::unique_ptr<Watch> watch{new Watch{hub, wish}};
+  if (!wish.target.command.empty() || wish.target.diagnostic_port) {
+    watch->target_ = TRY(find_target(wish.target, std::chrono::seconds{10}, stop_fd));
+    auto& target = *watch->target_;
+    // Lent: the target outlives the hub's sessions, which end with the watch.
+    const std::shared_ptr<ipc::Endpoint> endpoint{target.endpoint.get(), [](auto*) {}};
+    TRY(watch->attach(target.process, endpoint));
+    if (target.suspended) TRY(ipc::resume_runtime(*target.endpoint));
+    return watch;
+  }
+  for (const auto pid : wish.pids) TRY(watch->attach_pid(pid));
+  if (wish.comes_and_goes()) (void)watch->look();
+  return watch;
+}
+
+bool Watch::look() {
+  for (auto one = attached_.begin(); one != attached_.end();) {
+    const auto status = proc_status(one->first);
+    const bool lives =
+        status && status->state != 'Z' &&
+        (one->second.start_ticks == 0 || status->start_ticks == one->second.start_ticks);
+    if (!lives) hub_.detach(one->second.source);
+    one = lives ? std::next(one) : attached_.erase(one);
+  }
+  if (!wish_.comes_and_goes()) return !attached_.empty();
+  const auto found = ipc::find_processes();
+  if (!found) return true;
+  for (const auto& one : *found) {
+    if (!one.reachable() || attached_.contains(one.pid) || !wants(one.name)) continue;
+    const auto refused = refused_.find(one.pid);
+    if (refused != refused_.end() && refused->second == one.status.start_ticks) continue;
+    if (auto done = attach_pid(one.pid); !done) {
+      trouble_ = done.error().what;
+      refused_[one.pid] = one.status.start_ticks;
+    }
+  }
+  return true;
+}
+
+std::string watch_until_end(Watch& watch, std::span<const int> stop_fds,
+                            std::optional<std::chrono::nanoseconds> duration,
+                            const std::function<void(const std::string&)>& on_trouble) {
+  const Deadline end{duration.value_or(std::chrono::nanoseconds::max())};
+  std::vector<pollfd> fds;
+  for (const auto fd : stop_fds) fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+  for (;;) {
+    const auto wait = std::min<std::chrono::milliseconds>(end.left(), std::chrono::seconds{1});
+    ::poll(fds.data(), fds.size(), static_cast<int>(wait.count()));
+    for (const auto& fd : fds)
+      if (fd.revents != 0) return "signal";
+    if (end.passed()) return "duration";
+    if (!watch.look()) return "target ended";
+    if (const auto trouble = watch.take_trouble(); !trouble.empty() && on_trouble)
+      on_trouble(trouble);
+  }
+}
+
+}  // namespace clrscope::ops
