@@ -23,6 +23,12 @@ void look_everywhere(const unwind::UnwindTable& table) {
   }
 }
 
+std::vector<std::uint64_t> addresses_of(const unwind::UnwindTable& table) {
+  std::vector<std::uint64_t> all;
+  for (const auto& row : table.rows()) all.push_back(table.base() + row.address);
+  return all;
+}
+
 void read_elf(const ElfFile& file) {
   (void)file.build_id();
   (void)file.debug_link();
@@ -30,13 +36,17 @@ void read_elf(const ElfFile& file) {
   const auto names = NativeNames::of(file, &file);
   for (const auto& symbol : file.symbols()) (void)names.name_at(symbol.value);
   (void)names.name_at(0x1000);
-  look_everywhere(unwind::make_cfi_table(file));
+  const auto table = unwind::make_cfi_table(file);
+  look_everywhere(table);
+  look_everywhere(unwind::make_cfi_table(file, addresses_of(table)));
 }
 
 void read_pe(const PeFile& image) {
   (void)image.rva_of_offset(0x1000);
   (void)image.bytes_at(image.clr_header().rva);
-  look_everywhere(unwind::make_r2r_table(image));
+  const auto table = unwind::make_r2r_table(image);
+  look_everywhere(table);
+  look_everywhere(unwind::make_r2r_table(image, addresses_of(table)));
 }
 
 }  // namespace

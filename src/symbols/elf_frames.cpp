@@ -66,22 +66,18 @@ class RecordReader {
 
   FrameRecords run() && {
     ByteReader in{section_.bytes};
-    while (in.remaining() >= 4 && out_.fdes.size() + out_.cies.size() < kMaxRecords) {
-      std::uint64_t length = in.read<std::uint32_t>();
-      if (length == 0) {  // the end, but linkers may leave one between parts
-        if (in.remaining() < 4) break;
-        continue;
-      }
-      const bool wide = length == 0xffffffff;
-      if (wide) length = in.read<std::uint64_t>();
-      const auto id_at = in.offset();
-      const auto record = in.take(length);
-      if (!in.ok()) {
-        ++out_.damaged;
-        break;
-      }
-      on_record(record, id_at, wide);
-    }
+    while (in.remaining() >= 4 && out_.fdes.size() + out_.cies.size() < kMaxRecords)
+      if (!read_record(in)) break;
+    return std::move(*this).sorted();
+  }
+  // The record at an address alone.
+  void read_at(std::uint64_t vaddr) {
+    if (vaddr < section_.vaddr || vaddr - section_.vaddr >= section_.bytes.size()) return;
+    ByteReader in{section_.bytes};
+    in.skip(vaddr - section_.vaddr);
+    (void)read_record(in);
+  }
+  FrameRecords sorted() && {
     std::sort(out_.fdes.begin(), out_.fdes.end(), [](const FrameFde& a, const FrameFde& b) {
       return a.start != b.start ? a.start < b.start : a.end < b.end;
     });
@@ -89,6 +85,22 @@ class RecordReader {
   }
 
  private:
+  // False at the end.
+  bool read_record(ByteReader& in) {
+    std::uint64_t length = in.read<std::uint32_t>();
+    if (length == 0) return in.remaining() >= 4;  // the end, but linkers may leave one between parts
+    const bool wide = length == 0xffffffff;
+    if (wide) length = in.read<std::uint64_t>();
+    const auto id_at = in.offset();
+    const auto record = in.take(length);
+    if (in.ok()) {
+      on_record(record, id_at, wide);
+      return true;
+    }
+    ++out_.damaged;
+    return false;
+  }
+
   void on_record(Bytes record, std::size_t id_at, bool wide) {
     ByteReader in{record};
     const std::uint64_t id = wide ? in.read<std::uint64_t>() : in.read<std::uint32_t>();
@@ -140,6 +152,51 @@ class RecordReader {
   ElfPiece section_;
   FrameRecords out_;
   std::unordered_map<std::size_t, std::optional<std::uint32_t>> known_;  // CIE by offset
+};
+
+// The sorted table of .eh_frame_hdr: pairs {function, record}, both as distances from its start.
+class FrameIndex {
+ public:
+  static std::optional<FrameIndex> of(const ElfPiece& header) {
+    constexpr std::uint8_t kPcRelative32 = 0x1b, kUnsigned32 = 0x03, kHeaderRelative32 = 0x3b;
+    ByteReader in{header.bytes};
+    if (in.read<std::uint8_t>() != 1 || in.read<std::uint8_t>() != kPcRelative32 ||
+        in.read<std::uint8_t>() != kUnsigned32 || in.read<std::uint8_t>() != kHeaderRelative32)
+      return std::nullopt;
+    in.skip(4);
+    const std::size_t count = in.read<std::uint32_t>();
+    if (!in.ok() || in.remaining() / sizeof(Entry) < count) return std::nullopt;
+    return FrameIndex{header.vaddr, in.take(count * sizeof(Entry))};
+  }
+
+  // The address of the record whose function begins at or before `vaddr`.
+  std::optional<std::uint64_t> find(std::uint64_t vaddr) const {
+    std::size_t low = 0;
+    std::size_t high = entries_.size() / sizeof(Entry);
+    while (low < high) {
+      const auto middle = low + (high - low) / 2;
+      if (address_of(entry(middle).function) <= vaddr)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low == 0 ? std::nullopt : std::optional{address_of(entry(low - 1).record)};
+  }
+
+ private:
+  struct Entry {
+    std::int32_t function, record;
+  };
+  FrameIndex(std::uint64_t vaddr, Bytes entries) : vaddr_(vaddr), entries_(entries) {}
+  Entry entry(std::size_t number) const {
+    return ByteReader{entries_.subspan(number * sizeof(Entry))}.read<Entry>();
+  }
+  std::uint64_t address_of(std::int32_t distance) const {
+    return vaddr_ + static_cast<std::uint64_t>(std::int64_t{distance});
+  }
+
+  std::uint64_t vaddr_;
+  Bytes entries_;
 };
 
 }  // namespace
@@ -206,5 +263,19 @@ std::uint64_t read_encoded_pointer(ByteReader& in, std::uint8_t encoding, std::u
 }
 
 FrameRecords read_frame_records(const ElfPiece& eh_frame) { return RecordReader{eh_frame}.run(); }
+
+std::optional<FrameRecords> find_frame_records(const ElfFile& file,
+                                               std::span<const std::uint64_t> vaddrs) {
+  const auto header = file.eh_frame_hdr();
+  const auto eh_frame = file.eh_frame();
+  const auto index = header && eh_frame ? FrameIndex::of(*header) : std::nullopt;
+  if (!index) return std::nullopt;
+  RecordReader reader{*eh_frame};
+  std::uint64_t last = 0;
+  for (const auto vaddr : vaddrs)
+    if (const auto record = index->find(vaddr); record && *record != last)
+      reader.read_at(last = *record);
+  return std::move(reader).sorted();
+}
 
 }  // namespace clrscope

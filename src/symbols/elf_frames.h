@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "base/bytes.h"
@@ -38,6 +40,10 @@ struct FrameRecords {
 };
 
 FrameRecords read_frame_records(const ElfPiece& eh_frame);
+// Only those that hold one of these addresses (sorted), found by the file's own index of them
+// (.eh_frame_hdr): for a look at a few functions of a large file. Nothing when there is no index.
+std::optional<FrameRecords> find_frame_records(const ElfFile& file,
+                                               std::span<const std::uint64_t> vaddrs);
 
 // A pointer as .eh_frame encodes it; `vaddr` is the address of the reader's first byte.
 // Fails the reader on encodings that need more than the section.

@@ -215,10 +215,7 @@ class Program {
   bool emit_ = false;
 };
 
-}  // namespace
-
-UnwindTable make_cfi_table(const ElfPiece& eh_frame) {
-  const auto records = read_frame_records(eh_frame);
+UnwindTable table_of(const FrameRecords& records) {
   UnwindTableBuilder table{records.fdes.empty() ? 0 : records.fdes.front().start};
   table.count_damaged(records.damaged);
 
@@ -239,6 +236,17 @@ UnwindTable make_cfi_table(const ElfPiece& eh_frame) {
     if (!program.run_function(fde)) table.count_damaged(1);
   }
   return std::move(table).take();
+}
+
+}  // namespace
+
+UnwindTable make_cfi_table(const ElfPiece& eh_frame) {
+  return table_of(read_frame_records(eh_frame));
+}
+
+UnwindTable make_cfi_table(const ElfFile& file, std::span<const std::uint64_t> vaddrs) {
+  const auto records = find_frame_records(file, vaddrs);
+  return records ? table_of(*records) : make_cfi_table(file);
 }
 
 UnwindTable make_cfi_table(const ElfFile& file) {

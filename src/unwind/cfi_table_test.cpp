@@ -178,6 +178,26 @@ std::vector<std::uint8_t> section_with(std::initializer_list<std::uint8_t> progr
   return std::move(out).take();
 }
 
+TEST(CfiTable, MadeForAFewAddressesSaysThereWhatTheWholeOneSays) {
+  const auto file = NativeFile::open(mapped_path("libc.so"));
+  ASSERT_TRUE(file) << file.error().what;
+  const auto elf = ElfFile::parse(file->bytes());
+  ASSERT_TRUE(elf);
+  const auto whole = make_cfi_table(*elf);
+  std::vector<std::uint64_t> wanted;
+  for (std::size_t i = 0; i < whole.rows().size(); i += 97)
+    wanted.push_back(whole.base() + whole.rows()[i].address + 1);
+  const auto part = make_cfi_table(*elf, wanted);
+  EXPECT_LT(part.rows().size(), whole.rows().size() / 2);
+  for (const auto vaddr : wanted) {
+    const auto* expected = whole.find(vaddr);
+    const auto* found = part.find(vaddr);
+    ASSERT_EQ(found != nullptr, expected != nullptr) << std::hex << vaddr;
+    if (!found || found->cfa == UnwindRule::Cfa::kExpr) continue;  // numbers of expressions differ
+    ASSERT_EQ(*found, *expected) << std::hex << vaddr;
+  }
+}
+
 TEST(CfiTable, KnowsNothingOutsideOfFunctions) {
   const auto section = section_with({});
   const auto table = make_cfi_table(ElfPiece{section, 0x5000});

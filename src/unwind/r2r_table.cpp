@@ -209,24 +209,60 @@ std::optional<UnwindRule> rule_of_unwind_codes(Bytes bytes, std::uint64_t offset
   return state.rule();
 }
 
-UnwindTable make_r2r_table(const PeFile& image) {
-  struct Function {
-    std::uint32_t begin, end, info;
-  };
-  std::vector<Function> functions;
+namespace {
+
+struct Function {
+  std::uint32_t begin, end, info;
+};
+
+// The exception directory, as it is: crossgen sorts it.
+Bytes functions_of(const PeFile& image) {
   const auto directory = image.exceptions();
   const auto bytes = image.bytes_at(directory.rva);
-  ByteReader in{bytes.first(std::min<std::size_t>(bytes.size(), directory.size))};
+  return bytes.first(std::min<std::size_t>(bytes.size(), directory.size));
+}
+
+void add_function(UnwindTableBuilder& table, const PeFile& image, const Function& f) {
+  if (f.begin >= f.end || !add_unwind_codes(table, &image, image.bytes_at(f.info), f.begin, f.end))
+    table.count_damaged(1);
+}
+
+}  // namespace
+
+UnwindTable make_r2r_table(const PeFile& image) {
+  std::vector<Function> functions;
+  ByteReader in{functions_of(image)};
   functions.reserve(in.remaining() / sizeof(Function));
   while (in.remaining() >= sizeof(Function)) functions.push_back(in.read<Function>());
   std::sort(functions.begin(), functions.end(),
             [](const Function& a, const Function& b) { return a.begin < b.begin; });
 
   UnwindTableBuilder table{0};
-  for (const auto& f : functions)
-    if (f.begin >= f.end ||
-        !add_unwind_codes(table, &image, image.bytes_at(f.info), f.begin, f.end))
-      table.count_damaged(1);
+  for (const auto& f : functions) add_function(table, image, f);
+  return std::move(table).take();
+}
+
+UnwindTable make_r2r_table(const PeFile& image, std::span<const std::uint64_t> rvas) {
+  const auto functions = functions_of(image);
+  const auto function = [&](std::size_t number) {
+    return ByteReader{functions.subspan(number * sizeof(Function))}.read<Function>();
+  };
+  UnwindTableBuilder table{0};
+  auto next = std::size_t{0};  // what is before it has been added
+  for (const auto rva : rvas) {
+    auto low = next;
+    auto high = functions.size() / sizeof(Function);
+    while (low < high) {
+      const auto middle = low + (high - low) / 2;
+      if (function(middle).begin <= rva)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (low == next) continue;
+    const auto found = function(low - 1);
+    if (rva < found.end) add_function(table, image, found), next = low;
+  }
   return std::move(table).take();
 }
 

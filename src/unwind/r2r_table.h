@@ -12,6 +12,8 @@ namespace clrscope::unwind {
 
 // Empty when the image has no exception directory.
 UnwindTable make_r2r_table(const PeFile& image);
+// Only the functions that hold one of these addresses (sorted).
+UnwindTable make_r2r_table(const PeFile& image, std::span<const std::uint64_t> rvas);
 
 // The rules that one UNWIND_INFO gives, put at `begin` on: also for what a JIT writes. `image`
 // gives the bytes of chained infos; `begin` and `end` as given to the table. False when it makes no

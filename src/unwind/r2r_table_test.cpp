@@ -78,6 +78,28 @@ TEST(R2rTable, KnowsEveryFunctionOfTheCoreLibrary) {
   EXPECT_GT(functions, 10000u);
 }
 
+TEST(R2rTable, MadeForAFewAddressesSaysThereWhatTheWholeOneSays) {
+  const auto path = corelib_path();
+  if (path.empty()) GTEST_SKIP() << "no .NET runtime is installed";
+  const auto file = NativeFile::open(path);
+  ASSERT_TRUE(file) << file.error().what;
+  const auto image = PeFile::parse(file->bytes());
+  ASSERT_TRUE(image) << image.error().what;
+  const auto whole = make_r2r_table(*image);
+  std::vector<std::uint64_t> wanted;
+  for (std::size_t i = 0; i < whole.rows().size(); i += 97)
+    wanted.push_back(whole.base() + whole.rows()[i].address + 1);
+  const auto part = make_r2r_table(*image, wanted);
+  EXPECT_LT(part.rows().size(), whole.rows().size() / 2);
+  for (const auto rva : wanted) {
+    const auto* expected = whole.find(rva);
+    const auto* found = part.find(rva);
+    ASSERT_EQ(found != nullptr, expected != nullptr) << std::hex << rva;
+    if (!found) continue;
+    ASSERT_EQ(*found, *expected) << std::hex << rva;
+  }
+}
+
 TEST(PeFile, MapsAPageBeforeTheFirstSection) {
   const auto path = corelib_path();
   if (path.empty()) GTEST_SKIP() << "no .NET runtime is installed";
