@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -28,7 +29,13 @@ Result<> read_all(int fd, const std::string& path, std::vector<std::uint8_t>& ou
 
 }  // namespace
 
-Result<NativeFile> NativeFile::open(const std::string& path) {
+Result<NativeFile> NativeFile::open(const std::string& path) { return open(path, Manner::kCopy); }
+
+Result<NativeFile> NativeFile::open_few_pages(const std::string& path) {
+  return open(path, Manner::kMap);
+}
+
+Result<NativeFile> NativeFile::open(const std::string& path, Manner small_ones) {
   const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (!fd) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
   struct stat status {};
@@ -37,7 +44,8 @@ Result<NativeFile> NativeFile::open(const std::string& path) {
   if (!S_ISREG(status.st_mode)) return fail(Errc::kUnsupported, "{} is not a regular file", path);
   const auto size = static_cast<std::size_t>(status.st_size);
   NativeFile file;
-  if (size > kLargestCopied) {
+  const bool trusted = status.st_uid == 0 || status.st_uid == ::geteuid();
+  if (size > kLargestCopied || (small_ones == Manner::kMap && trusted && size > 0)) {
     void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
     if (start == MAP_FAILED) return fail(errc_of(errno), "cannot map {}: {}", path, errno_text());
     file.mapped_ = {static_cast<const std::uint8_t*>(start), size};

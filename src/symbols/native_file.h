@@ -4,6 +4,7 @@
 // mapped when large. Keep it only as long as the tables are being made.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ class NativeFile {
  public:
   // Regular files only.
   static Result<NativeFile> open(const std::string& path);
+  // For a look at a few pages of it: mapped whatever its size, unless somebody else than root and
+  // us owns it and could cut it short under our hands.
+  static Result<NativeFile> open_few_pages(const std::string& path);
 
   NativeFile(NativeFile&& other) noexcept
       : copy_(std::move(other.copy_)), mapped_(std::exchange(other.mapped_, {})) {}
@@ -32,6 +36,8 @@ class NativeFile {
 
  private:
   NativeFile() = default;
+  enum class Manner : std::uint8_t { kCopy, kMap };
+  static Result<NativeFile> open(const std::string& path, Manner small_ones);
   std::vector<std::uint8_t> copy_;
   Bytes mapped_{};
 };

@@ -22,11 +22,6 @@
 namespace clrscope::unwind {
 namespace {
 
-bool is_jit(const std::string& path) {
-  return path.empty() || path.starts_with("/memfd:") || path.starts_with("//anon") ||
-         path.starts_with("[anon") || path.starts_with("[heap") || path.starts_with("/dev/zero");
-}
-
 // Nothing for what cannot be executed.
 std::optional<CodeMapping> parse_mapping(std::string_view line) {
   const auto m = parse_maps_line(line);
@@ -76,6 +71,11 @@ struct CodeMap::File {
     table = LazyTable{std::move(make)};
   }
 };
+
+bool is_jit_mapping(const std::string& path) {
+  return path.empty() || path.starts_with("/memfd:") || path.starts_with("//anon") ||
+         path.starts_with("[anon") || path.starts_with("[heap") || path.starts_with("/dev/zero");
+}
 
 CodeMap::CodeMap() = default;
 CodeMap::~CodeMap() = default;
@@ -145,7 +145,7 @@ const CodeMap::File* CodeMap::file_of(const CodeMapping& mapping, pid_t pid) {
 LocatedCode CodeMap::locate(const CodeMapping& mapping, pid_t pid) {
   LocatedCode code{.range = {.start = mapping.start, .end = mapping.end}};
   auto& range = code.range;
-  if (is_jit(mapping.path)) {
+  if (is_jit_mapping(mapping.path)) {
     range.kind = CodeKind::kJit;
     return code;
   }

@@ -61,6 +61,9 @@ class CodeMap {
 // The kernel's own library, the same in every process: as it lies in ours.
 Bytes own_vdso();
 
+// Whether code mapped under this name is of a JIT's making, or nobody's file.
+bool is_jit_mapping(const std::string& path);
+
 // The executable mappings of a process as they are now.
 Result<std::vector<CodeMapping>> code_mappings(pid_t pid);
 // All of them as an address space; tables are made as needed.
