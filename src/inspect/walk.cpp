@@ -68,11 +68,11 @@ struct Walker::File {
 struct Walker::Code {
   const Mapping* mapping = nullptr;
   bool opened = false;
-  File* file = nullptr;   // null: nothing is known of it but the runtime may know
+  File* file = nullptr;    // null: nothing is known of it but the runtime may know
   std::uint64_t bias = 0;  // address - bias = the file's own address
   bool changed = false;    // `wanted` has more than the table
   std::vector<std::uint64_t> wanted{};
-  unwind::UnwindTable table{};
+  unwind::LazyTable table{};
 };
 
 Walker::Walker(Target& target, RuntimeReader* reader, std::vector<Mapping> mappings)
@@ -101,8 +101,8 @@ const Mapping* Walker::mapping_at(std::uint64_t address) const {
 }
 
 Walker::Code* Walker::code_at(std::uint64_t address) {
-  const auto after = std::ranges::upper_bound(codes_, address, {},
-                                              [](const Code& c) { return c.mapping->start; });
+  const auto after =
+      std::ranges::upper_bound(codes_, address, {}, [](const Code& c) { return c.mapping->start; });
   if (after == codes_.begin()) return nullptr;
   auto& code = *std::prev(after);
   return address < code.mapping->end ? &code : nullptr;
@@ -113,7 +113,8 @@ StackImage Walker::read_stack(const unwind::Registers& registers, std::size_t mo
   const auto rsp = registers[unwind::kRsp];
   const auto* mapping = registers.knows(unwind::kRsp) ? mapping_at(rsp) : nullptr;
   if (!mapping || !mapping->writable) return stack;
-  stack.address = std::max(mapping->start, (rsp > kRedZone ? rsp - kRedZone : 0) & ~std::uint64_t{7});
+  stack.address =
+      std::max(mapping->start, (rsp > kRedZone ? rsp - kRedZone : 0) & ~std::uint64_t{7});
   stack.bytes.resize(std::min<std::uint64_t>(mapping->end - stack.address, most));
   stack.bytes.resize(target_.memory().read(stack.address, stack.bytes));
   return stack;
@@ -192,8 +193,8 @@ void Walker::prepare(std::span<const StackImage> stacks) {
     std::ranges::sort(code.wanted);
     code.wanted.erase(std::ranges::unique(code.wanted).begin(), code.wanted.end());
     const bool native = code.file->elf.has_value();
-    code.table = native ? unwind::make_cfi_table(*code.file->elf, code.wanted)
-                        : unwind::make_r2r_table(*code.file->image, code.wanted);
+    code.table = unwind::LazyTable{native ? unwind::make_cfi_table(*code.file->elf, code.wanted)
+                                          : unwind::make_r2r_table(*code.file->image, code.wanted)};
     space_.add({.start = code.mapping->start,
                 .end = code.mapping->end,
                 .bias = code.bias,

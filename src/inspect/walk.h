@@ -2,8 +2,8 @@
 //
 // Makes unwind rules only for the functions that the stacks can name: every word of a stack that
 // points into code is taken as a possible return address first, then the tables for just these are
-// made, then the stack is walked. A walk may begin with rip and rsp alone: the tables find the other
-// registers on the stack where a callee saved them. Belongs to one thread.
+// made, then the stack is walked. A walk may begin with rip and rsp alone: the tables find the
+// other registers on the stack where a callee saved them. Belongs to one thread.
 #pragma once
 
 #include <cstdint>

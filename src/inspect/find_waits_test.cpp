@@ -1,0 +1,155 @@
+#include "inspect/find_waits.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "inspect/fake_target.h"
+#include "inspect/locks/lock_kind.h"
+
+namespace clrscope::inspect {
+namespace {
+
+constexpr std::uint64_t kHeap = 0x10000;
+constexpr std::uint64_t kStack = 0x7f0000;
+constexpr std::uint64_t kObject = kHeap + 0x100;
+constexpr std::uint64_t kTable = kHeap + 0x800;
+constexpr std::uint64_t kFrame = 0x100;  // bytes of each
+
+class FindWaits : public testing::Test {
+ protected:
+  FindWaits() {
+    target_.add_memory(kHeap, 0x1000);
+    target_.add_memory(kStack, 0x1000);
+    target_.put(kObject, kTable);
+    walker_ = *Walker::of(target_, nullptr);
+    view_.os.tid = view_.os.namespace_tid = 7;
+    view_.os.syscall = SYS_futex;
+    view_.runtime = RuntimeThread{.os_id = 7, .managed_id = 1};
+  }
+
+  void add_frame(std::string method, FrameKind kind) {
+    view_.frames.push_back(
+        {.sp = kStack + kFrame * view_.frames.size(), .method = std::move(method), .kind = kind});
+  }
+  // Has the object's address in the given frame.
+  void put_on_stack(std::size_t frame) { target_.put(kStack + kFrame * frame + 0x20, kObject); }
+  void set_type(std::string name, std::vector<FieldInfo> fields) {
+    runtime_.types[kTable] = {
+        .name = std::move(name), .base_size = 64, .fields = std::move(fields)};
+  }
+
+  std::optional<Wait> find() {
+    unwind::Registers registers;
+    registers.set(unwind::kRsp, kStack);
+    const auto stack = walker_->read_stack(registers, 0x1000);
+    Snapshot seen;
+    seen.threads.push_back(view_);
+    ThreadView other;
+    other.os.namespace_tid = 9;
+    other.runtime = RuntimeThread{.os_id = 9, .managed_id = 5};
+    seen.threads.push_back(other);
+    Objects objects{target_, runtime_, *walker_};
+    return find_waits(seen, {stack, stack}, objects, runtime_.monitors)[0];
+  }
+
+  FakeTarget target_;
+  FakeRuntime runtime_;
+  std::unique_ptr<Walker> walker_;
+  ThreadView view_;
+};
+
+TEST_F(FindWaits, KnowsTheOwnerOfALockByItsOsId) {
+  add_frame("", FrameKind::kNative);
+  add_frame("System.Threading.Lock.TryEnterSlow(int, ThreadId)", FrameKind::kFramework);
+  add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+  set_type("System.Threading.Lock", {{.name = "_owningThreadId", .offset = 16}});
+  target_.put(kObject + 16, std::uint32_t{9});
+  put_on_stack(1);
+  const auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->kind, WaitKind::kLock);
+  EXPECT_EQ(wait->object, kObject);
+  EXPECT_EQ(wait->owner_os_id, 9u);
+}
+
+TEST_F(FindWaits, KnowsTheWriterByItsManagedId) {
+  add_frame("", FrameKind::kNative);
+  add_frame("System.Threading.ReaderWriterLockSlim.WaitOnEvent()", FrameKind::kFramework);
+  set_type("System.Threading.ReaderWriterLockSlim", {{.name = "_writeLockOwnerId", .offset = 24}});
+  target_.put(kObject + 24, std::int32_t{5});
+  put_on_stack(0);
+  const auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->kind, WaitKind::kReaderWriter);
+  EXPECT_EQ(wait->owner_os_id, 9u);
+}
+
+TEST_F(FindWaits, SeesAMonitorThatIsEnteredInNativeCode) {
+  add_frame("", FrameKind::kNative);
+  add_frame("", FrameKind::kRuntime);
+  add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+  set_type("Shop.Stock", {});
+  runtime_.monitors = {{.object = kObject, .held = true, .owner_os_id = 9, .waiters = 1}};
+  put_on_stack(1);
+  const auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->kind, WaitKind::kMonitor);
+  EXPECT_EQ(wait->type, "Shop.Stock");
+  EXPECT_EQ(wait->owner_os_id, 9u);
+}
+
+TEST_F(FindWaits, TakesNoMonitorThatTheThreadHoldsItself) {
+  add_frame("", FrameKind::kRuntime);
+  add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+  set_type("Shop.Stock", {});
+  runtime_.monitors = {{.object = kObject, .held = true, .owner_os_id = 7, .waiters = 1}};
+  put_on_stack(0);
+  EXPECT_FALSE(find());
+}
+
+TEST_F(FindWaits, PrefersTheSemaphoreToTheMonitorThatItWaitsBy) {
+  add_frame("System.Threading.Monitor.Wait(object, int)", FrameKind::kFramework);
+  add_frame("System.Threading.SemaphoreSlim.WaitCore(long)", FrameKind::kFramework);
+  add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+  const auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->kind, WaitKind::kSemaphore);
+}
+
+TEST_F(FindWaits, TakesNoWaitBeyondTheProgramsOwnCode) {
+  add_frame("System.IO.Stream.Read()", FrameKind::kFramework);
+  add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+  add_frame("System.Threading.Tasks.Task.InternalWait()", FrameKind::kFramework);
+  view_.os.syscall = SYS_read;
+  const auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->kind, WaitKind::kIo);
+  EXPECT_EQ(wait->detail, "read");
+}
+
+TEST_F(FindWaits, SaysNothingOfAThreadThatRuns) {
+  add_frame("System.Threading.Thread.Sleep(int)", FrameKind::kFramework);
+  view_.running = true;
+  EXPECT_FALSE(find());
+}
+
+TEST(Timed, IsAFutexWithATimeout) {
+  OsThread thread{.syscall = SYS_futex};
+  thread.registers.set(unwind::kR10, 0);
+  EXPECT_FALSE(is_timed(thread));
+  thread.registers.set(unwind::kR10, 0x7f00);
+  EXPECT_TRUE(is_timed(thread));
+}
+
+TEST(Timed, IsNoPollThatWaitsForEver) {
+  OsThread thread{.syscall = SYS_poll};
+  thread.registers.set(unwind::kRdx, 0xffffffff);
+  EXPECT_FALSE(is_timed(thread));
+}
+
+TEST(LockKinds, HaveMethodsToBeKnownBy) {
+  for (const auto* kind : lock_kinds()) EXPECT_FALSE(kind->methods.empty());
+}
+
+}  // namespace
+}  // namespace clrscope::inspect

@@ -1,0 +1,82 @@
+#include "inspect/frame_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "symbols/method_name.h"
+#include "unwind/code_map.h"
+
+namespace clrscope::inspect {
+
+FrameKind kind_of_native_file(std::string_view path) {
+  constexpr std::array<std::string_view, 8> kRuntimeFiles{
+      "libcoreclr",    "libclrjit",       "libclrgc",    "libhostfxr",
+      "libhostpolicy", "libmscordaccore", "libmscordbi", "libSystem.",
+  };
+  const auto file = path.substr(path.find_last_of('/') + 1);
+  const bool runtime = file == "dotnet" || std::ranges::any_of(kRuntimeFiles, [&](auto name) {
+                         return file.starts_with(name) && file.find(".so") != file.npos;
+                       });
+  return runtime ? FrameKind::kRuntime : FrameKind::kNative;
+}
+
+const NativeNames& FrameNames::names_of(const std::string& path) {
+  const auto [slot, is_new] = native_.try_emplace(path);
+  if (!is_new) return slot->second;
+  const auto file = target_.open_file(path);
+  if (!file) return slot->second;
+  if (auto names = load_native_names(fmt::format("/proc/self/fd/{}", file->get())))
+    slot->second = *std::move(names);
+  return slot->second;
+}
+
+Frame FrameNames::native_frame(std::uint64_t pc) {
+  Frame frame;
+  const auto* mapping = walker_.mapping_at(pc);
+  if (!mapping) return frame;
+  if (unwind::is_jit_mapping(mapping->path)) {
+    frame.kind = FrameKind::kStub;  // code made at run time that is no method's
+    return frame;
+  }
+  frame.kind = kind_of_native_file(mapping->path);
+  frame.module = module_name(mapping->path);
+  if (naming_ == NativeNaming::kModuleOnly) return frame;
+  if (const auto place = walker_.native_place(pc); place && place->path->starts_with('/'))
+    frame.method = names_of(*place->path).name_at(place->vaddr);
+  return frame;
+}
+
+const FrameNames::Known& FrameNames::known_at(std::uint64_t pc) {
+  const auto [slot, is_new] = known_.try_emplace(pc);
+  auto& known = slot->second;
+  if (!is_new) return known;
+  // Native code is in files that hold no managed code: the runtime need not be asked.
+  if (reader_ && !walker_.native_place(pc))
+    if (auto method = reader_->method_at(pc)) {
+      known.method = *std::move(method);
+      known.frame.method = known.method.name;
+      known.frame.module = module_name(known.method.module);
+      known.frame.kind =
+          is_framework_module(known.method.module) ? FrameKind::kFramework : FrameKind::kManaged;
+      return known;
+    }
+  known.frame = native_frame(pc);
+  return known;
+}
+
+Frame FrameNames::name(const unwind::Frame& walked) {
+  auto frame = known_at(walked.lookup_pc()).frame;
+  frame.pc = walked.pc;
+  frame.sp = walked.sp;
+  return frame;
+}
+
+const MethodInfo* FrameNames::method(std::uint64_t lookup_pc) const {
+  const auto known = known_.find(lookup_pc);
+  return known == known_.end() || known->second.method.name.empty() ? nullptr
+                                                                    : &known->second.method;
+}
+
+}  // namespace clrscope::inspect

@@ -1,0 +1,42 @@
+// ReaderWriterLockSlim: a writer and an upgradeable reader are known by managed id, plain readers
+// only by number.
+#include <fmt/format.h>
+
+#include "inspect/locks/lock_kind.h"
+
+namespace clrscope::inspect {
+namespace {
+
+constexpr std::string_view kMethods[] = {"System.Threading.ReaderWriterLockSlim."};
+constexpr std::uint32_t kWriterHeld = 0x80000000;  // in _owners
+constexpr std::uint32_t kReaders = 0x10000000 - 1;
+
+void examine(const WaitScene& scene, Wait& wait) {
+  wait.object = scene.first_object(
+      [](const TypeInfo& type) { return type.name == "System.Threading.ReaderWriterLockSlim"; });
+  const auto id = [&](std::string_view field) {
+    const auto value = scene.objects.field<std::int32_t>(wait.object, field).value_or(-1);
+    return value > 0 ? static_cast<std::uint32_t>(value) : 0;
+  };
+  const auto owners = scene.objects.field<std::uint32_t>(wait.object, "_owners").value_or(0);
+  const auto own = scene.thread.runtime ? scene.thread.runtime->managed_id : 0;
+  const auto writer = id("_writeLockOwnerId");
+  const auto upgrader = id("_upgradeLockOwnerId");
+  if (writer != 0 && writer != own) {
+    wait.owner_os_id = scene.os_id_of_managed(writer);
+    wait.detail = "held for writing";
+    return;
+  }
+  const auto readers = (owners & kWriterHeld) != 0 ? 0 : owners & kReaders;
+  // Plain readers keep a writer out as well, and nobody knows who they are.
+  if (upgrader != 0 && upgrader != own && readers <= 1)
+    wait.owner_os_id = scene.os_id_of_managed(upgrader);
+  if (readers > 0) wait.detail = fmt::format("held by {} readers", readers);
+}
+
+}  // namespace
+
+extern const LockKind reader_writer_lock{
+    .kind = WaitKind::kReaderWriter, .methods = kMethods, .examine = examine};
+
+}  // namespace clrscope::inspect

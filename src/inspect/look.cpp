@@ -1,0 +1,140 @@
+#include "inspect/look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "inspect/find_waits.h"
+#include "inspect/frame_names.h"
+#include "inspect/objects.h"
+#include "inspect/pool.h"
+#include "inspect/wait_graph.h"
+#include "inspect/walk.h"
+
+namespace clrscope::inspect {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Look {
+ public:
+  Look(Target& target, RuntimeReader* reader, const LookWish& wish)
+      : target_(target), reader_(reader), wish_(wish) {}
+
+  Result<Snapshot> run() {
+    const auto began = Clock::now();
+    out_.pid = target_.pid();
+    out_.target = target_.kind();
+    out_.taken = std::chrono::system_clock::now();
+    // First of all: a reader may forget what it knew before when it is asked for threads.
+    if (reader_) read_runtime_threads();
+    walker_ = TRY(Walker::of(target_, reader_));
+    auto stacks = TRY(take_stacks(target_, *walker_, wish_.stop));
+    out_.pause = stacks.pause;
+    std::ranges::move(stacks.notes, std::back_inserter(out_.notes));
+    name_frames(stacks);
+    if (reader_) {
+      add_runtime_threads();
+      find_locks();
+    }
+    out_.took = Clock::now() - began;
+    return std::move(out_);
+  }
+
+ private:
+  void name_frames(ThreadStacks& stacks) {
+    FrameNames names{target_, *walker_, reader_,
+                     wish_.native ? NativeNaming::kFunctions : NativeNaming::kModuleOnly};
+    std::ranges::sort(stacks.threads, {},
+                      [](const ThreadStack& one) { return one.os.namespace_tid; });
+    for (auto& stack : stacks.threads) {
+      images_.push_back(std::move(stack.stack));
+      ThreadView view{.os = std::move(stack.os),
+                      .whole = stack.walked.whole() && !stack.walked.frames.empty(),
+                      .broken = std::move(stack.broken),
+                      .running = stack.running};
+      view.frames.reserve(stack.walked.frames.size());
+      for (const auto& frame : stack.walked.frames) view.frames.push_back(names.name(frame));
+      out_.threads.push_back(std::move(view));
+    }
+  }
+
+  void read_runtime_threads() {
+    out_.runtime = reader_->version();
+    out_.source = reader_->source();
+    if (auto threads = reader_->threads())
+      runtime_threads_ = *std::move(threads);
+    else
+      out_.notes.push_back("the runtime's threads are unknown: " + threads.error().what);
+  }
+
+  void add_runtime_threads() {
+    std::unordered_map<std::uint32_t, ThreadView*> by_id;
+    for (auto& view : out_.threads) by_id.emplace(view.os_id(), &view);
+    for (auto& thread : runtime_threads_) {
+      const auto view = by_id.find(thread.os_id);
+      if (thread.os_id == 0 || view == by_id.end() || view->second->runtime)
+        out_.without_os_thread.push_back(std::move(thread));
+      else
+        view->second->runtime = std::move(thread);
+    }
+  }
+
+  void find_locks() {
+    Objects objects{target_, *reader_, *walker_};
+    auto monitors = reader_->sync_blocks();
+    if (!monitors)
+      out_.notes.push_back("the runtime's locks are unknown: " + monitors.error().what);
+    const auto known = monitors ? *std::move(monitors) : std::vector<SyncBlock>{};
+    auto waits = find_waits(out_, images_, objects, known);
+    if (target_.kind() == TargetKind::kLive) {
+      // What is not the same twice was on its way: it counts for nothing.
+      objects.forget();
+      const auto again = reader_->sync_blocks();
+      const auto second =
+          find_waits(out_, images_, objects, again ? *again : std::vector<SyncBlock>{});
+      for (std::size_t i = 0; i < waits.size(); ++i)
+        if (!same(waits[i], second[i])) waits[i].reset();
+    }
+    for (std::size_t i = 0; i < waits.size(); ++i)
+      out_.threads[i].waiting_for = std::move(waits[i]);
+    add_locks(out_, known);
+    for (auto& lock : out_.locks)
+      if (lock.type.empty()) lock.type = objects.type_name(lock.object);
+    out_.cycles = find_cycles(out_);
+    out_.pool = find_pool(out_, images_, objects);
+  }
+
+  static bool same(const std::optional<Wait>& a, const std::optional<Wait>& b) {
+    return a && b && a->kind == b->kind && a->object == b->object &&
+           a->owner_os_id == b->owner_os_id;
+  }
+
+  Target& target_;
+  RuntimeReader* reader_;
+  const LookWish& wish_;
+  std::unique_ptr<Walker> walker_;
+  std::vector<RuntimeThread> runtime_threads_;
+  std::vector<StackImage> images_;  // in the order of out_.threads
+  Snapshot out_;
+};
+
+}  // namespace
+
+Result<Snapshot> look(Target& target, RuntimeReader* reader, const LookWish& wish) {
+  return Look{target, reader, wish}.run();
+}
+
+std::string title_of(const ThreadView& thread) {
+  const auto& name =
+      thread.runtime && !thread.runtime->name.empty() ? thread.runtime->name : thread.os.name;
+  return fmt::format("thread {} \"{}\"", thread.os_id(), name);
+}
+
+const ThreadView* find_thread(const Snapshot& snapshot, std::uint32_t os_id) {
+  const auto found = std::ranges::lower_bound(snapshot.threads, os_id, {}, &ThreadView::os_id);
+  return found == snapshot.threads.end() || found->os_id() != os_id ? nullptr : &*found;
+}
+
+}  // namespace clrscope::inspect
