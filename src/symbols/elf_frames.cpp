@@ -88,7 +88,8 @@ class RecordReader {
   // False at the end.
   bool read_record(ByteReader& in) {
     std::uint64_t length = in.read<std::uint32_t>();
-    if (length == 0) return in.remaining() >= 4;  // the end, but linkers may leave one between parts
+    if (length == 0)
+      return in.remaining() >= 4;  // the end, but linkers may leave one between parts
     const bool wide = length == 0xffffffff;
     if (wide) length = in.read<std::uint64_t>();
     const auto id_at = in.offset();

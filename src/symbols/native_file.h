@@ -20,6 +20,9 @@ class NativeFile {
   // For a look at a few pages of it: mapped whatever its size, unless somebody else than root and
   // us owns it and could cut it short under our hands.
   static Result<NativeFile> open_few_pages(const std::string& path);
+  // Of an ELF file only what names and unwind tables are made of: headers, symbols, notes and call
+  // frame information. The rest reads as zeros. Other files whole.
+  static Result<NativeFile> open_tables(const std::string& path);
 
   NativeFile(NativeFile&& other) noexcept
       : copy_(std::move(other.copy_)), mapped_(std::exchange(other.mapped_, {})) {}
@@ -38,6 +41,7 @@ class NativeFile {
   NativeFile() = default;
   enum class Manner : std::uint8_t { kCopy, kMap };
   static Result<NativeFile> open(const std::string& path, Manner small_ones);
+  Result<bool> read_tables(int fd, std::size_t size);
   std::vector<std::uint8_t> copy_;
   Bytes mapped_{};
 };

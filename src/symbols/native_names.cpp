@@ -189,7 +189,7 @@ std::optional<std::string> find_debug_file(const ElfFile& file, const std::strin
   }
   for (const auto& place : places) {
     if (place == path) continue;
-    const auto candidate = NativeFile::open(place);
+    const auto candidate = NativeFile::open_tables(place);
     if (!candidate) continue;
     const auto debug = ElfFile::parse(candidate->bytes());
     // The same build: a name alone proves nothing.
@@ -200,12 +200,12 @@ std::optional<std::string> find_debug_file(const ElfFile& file, const std::strin
 
 Result<NativeNames> load_native_names(const std::string& path, const DebugFolders& folders) {
   const auto place = folders.known_as.empty() ? path : folders.root + folders.known_as;
-  const auto opened = TRY(NativeFile::open(path));
+  const auto opened = TRY(NativeFile::open_tables(path));
   const auto file = TRY(ElfFile::parse(opened.bytes()));
   if (file.section(".symtab")) return NativeNames::of(file);
   const auto debug_path = find_debug_file(file, place, folders);
   if (!debug_path) return NativeNames::of(file);
-  const auto debug_opened = NativeFile::open(*debug_path);
+  const auto debug_opened = NativeFile::open_tables(*debug_path);
   if (!debug_opened) return NativeNames::of(file);
   const auto debug = ElfFile::parse(debug_opened->bytes());
   return NativeNames::of(file, debug ? &*debug : nullptr);

@@ -91,7 +91,7 @@ UnwindTable table_of(Bytes bytes) {
 }
 
 UnwindTable table_of_open(int fd) {
-  const auto file = NativeFile::open(fmt::format("/proc/self/fd/{}", fd));
+  const auto file = NativeFile::open_tables(fmt::format("/proc/self/fd/{}", fd));
   return file ? table_of(file->bytes()) : UnwindTable{};
 }
 

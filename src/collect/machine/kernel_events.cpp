@@ -9,6 +9,7 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::size_t kMostEnded = 10'000;
+constexpr std::size_t kMostUnnamed = 500;  // processes that have ended and wait for their names
 constexpr std::string_view kKernelPath = "[kernel.kallsyms]";
 
 unwind::Registers registers_of(const perf::UserRegisters& from) {
@@ -90,7 +91,7 @@ void KernelEvents::on(const perf::Mapping& mapping) {
 void KernelEvents::on(const perf::ThreadName& name) {
   writer_.name_thread(name.process, name.thread, std::string{name.name});
   if (!name.exec) return;
-  processes_.of(name.process).forget_mappings();
+  retire(name.process, time_of(name.origin));
   check(universal_.process_created(time_of(name.origin), name.process, name.name));
 }
 
@@ -102,10 +103,38 @@ void KernelEvents::on(const perf::Task& task) {
   } else {
     ended_.erase(task.thread);
   }
-  if (!task.is_process() || task.kind != perf::Task::Kind::kExit) return;
-  check(write_symbols(processes_.of(task.process), task.time));
+  if (!task.is_process()) return;
+  if (task.kind == perf::Task::Kind::kFork) {
+    retire(task.process, task.time);  // the number was another's, whose end was not told
+    if (const auto* parent = processes_.find(task.parent_process))
+      processes_.of(task.process).inherit(*parent);
+    return;
+  }
   check(universal_.process_exited(task.time, task.process));
-  processes_.forget(task.process);  // short-lived ones come by the thousand
+  retire(task.process, task.time);
+}
+
+// Names are not looked for at once: reading files takes time, and the rings fill meanwhile.
+void KernelEvents::retire(ProcessId process, TraceTime time) {
+  auto gone = processes_.take(process);
+  auto kernel = take_kernel_seen(process);
+  if (!gone && !kernel.empty()) gone = std::make_unique<TracedProcess>(process);
+  if (gone) to_name_.push_back({std::move(gone), std::move(kernel), time});
+}
+
+std::unordered_set<std::uint64_t> KernelEvents::take_kernel_seen(ProcessId process) {
+  auto seen = kernel_seen_.extract(process);
+  return seen.empty() ? std::unordered_set<std::uint64_t>{} : std::move(seen.mapped());
+}
+
+Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
+  const auto end = TraceClock::now() + at_most;
+  while (!to_name_.empty() && (to_name_.size() > kMostUnnamed || TraceClock::now() < end)) {
+    const auto& ended = to_name_.front();
+    TRY(write_symbols(*ended.process, ended.kernel, ended.time));
+    to_name_.pop_front();
+  }
+  return {};
 }
 
 std::span<const std::uint64_t> KernelEvents::unwound(const perf::Sample& sample) {
@@ -120,10 +149,10 @@ std::span<const std::uint64_t> KernelEvents::unwound(const perf::Sample& sample)
         process.unwinder().unwind(registers, {registers[unwind::kRsp], sample.stack}, frames_);
     for (std::size_t i = 0; i < result.frames; ++i) {
       stack_.push_back(frames_[i].pc);
-      process.saw(frames_[i].lookup_pc());
+      check(process.saw(frames_[i].lookup_pc(), time_of(sample.origin), universal_));
     }
     if (result.stop == unwind::Stop::kNoMemory &&
-        append_kernels_walk(sample.callchain.user, result.frames, process))
+        append_kernels_walk(sample, result.frames, process))
       ++mended_;
   }
   return stack_;
@@ -131,15 +160,16 @@ std::span<const std::uint64_t> KernelEvents::unwound(const perf::Sample& sample)
 
 // The copy of the stack ended too soon. The kernel has followed the frame pointers through all of
 // it: where its walk passes one of our last frames, the rest is taken from there.
-bool KernelEvents::append_kernels_walk(const StackView& walk, std::size_t frames,
+bool KernelEvents::append_kernels_walk(const perf::Sample& sample, std::size_t frames,
                                        TracedProcess& process) {
+  const auto& walk = sample.callchain.user;
   for (std::size_t back = 1; back <= std::min<std::size_t>(frames, 8); ++back) {
     for (std::size_t i = 0; i < walk.size(); ++i) {
       if (walk[i] != frames_[frames - back].pc) continue;
       stack_.resize(stack_.size() - back + 1);
       for (++i; i < walk.size(); ++i) {
         stack_.push_back(walk[i]);
-        process.saw(walk[i] - 1);
+        check(process.saw(walk[i] - 1, time_of(sample.origin), universal_));
       }
       return true;
     }
@@ -148,21 +178,24 @@ bool KernelEvents::append_kernels_walk(const StackView& walk, std::size_t frames
 }
 
 Result<> KernelEvents::write_names(TraceTime now) {
+  TRY(catch_up(std::chrono::nanoseconds::max() / 2));
   for (const auto& [process, seen] : kernel_seen_)
     (void)processes_.of(process);  // kernel threads have nothing else
-  return processes_.for_each(
-      [&](const TracedProcess& process) { return write_symbols(process, now); });
+  return processes_.for_each([&](const TracedProcess& process) {
+    return write_symbols(process, take_kernel_seen(process.id()), now);
+  });
 }
 
 // The names of what was seen of a process, in native code and in the kernel.
-Result<> KernelEvents::write_symbols(const TracedProcess& process, TraceTime time) {
+Result<> KernelEvents::write_symbols(const TracedProcess& process,
+                                     const std::unordered_set<std::uint64_t>& kernel,
+                                     TraceTime time) {
   TRY(process.write_symbols(time, names_, universal_));
-  const auto seen = kernel_seen_.extract(process.id());
-  if (seen.empty()) return {};
+  if (kernel.empty()) return {};
   const auto mapping =
       TRY(universal_.mapping(time, process.id(), {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
   std::unordered_set<const KernelNames::Function*> written;
-  for (const auto address : seen.mapped()) {
+  for (const auto address : kernel) {
     const auto* function = kernel_names().find(address);
     if (function && written.insert(function).second)
       TRY(universal_.symbol(time, process.id(), mapping, function->start, function->last,

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,7 +45,9 @@ class KernelEvents {
   void start(TraceTime time) { started_ = time; }
   void process_exists(const perf::ProcessFacts& facts);
   void take(const perf::Record& record);
-  // The names of what was seen of processes that still live.
+  // Work that may wait while the rings fill: names of what was seen of processes that have ended.
+  Result<> catch_up(std::chrono::nanoseconds at_most);
+  // All names that are left.
   Result<> write_names(TraceTime now);
   void add_lost(std::uint64_t count) { universal_.add_lost(count); }
 
@@ -60,6 +65,13 @@ class KernelEvents {
     std::vector<std::uint64_t> stack;
   };
 
+  // A program that has ended, or became another, with what was seen of it.
+  struct Ended {
+    std::unique_ptr<TracedProcess> process;
+    std::unordered_set<std::uint64_t> kernel;
+    TraceTime time;
+  };
+
   void on(const perf::Sample& sample);
   void on(const perf::Switch& change);
   void stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack);
@@ -69,8 +81,11 @@ class KernelEvents {
   void on(const auto&) {}  // losses are in the set's own count
 
   std::span<const std::uint64_t> unwound(const perf::Sample& sample);
-  bool append_kernels_walk(const StackView& walk, std::size_t frames, TracedProcess& process);
-  Result<> write_symbols(const TracedProcess& process, TraceTime time);
+  bool append_kernels_walk(const perf::Sample& sample, std::size_t frames, TracedProcess& process);
+  void retire(ProcessId process, TraceTime time);
+  std::unordered_set<std::uint64_t> take_kernel_seen(ProcessId process);
+  Result<> write_symbols(const TracedProcess& process,
+                         const std::unordered_set<std::uint64_t>& kernel, TraceTime time);
   const KernelNames& kernel_names();
   TraceTime time_of(const perf::Origin& origin) const { return std::max(origin.time, started_); }
   void check(Result<> done);
@@ -85,6 +100,7 @@ class KernelEvents {
   ProcessTable processes_;
   std::unordered_map<ThreadId, Waiting> waiting_;
   std::unordered_set<ThreadId> ended_;  // whose last switch has not been read yet
+  std::deque<Ended> to_name_;
   std::map<ProcessId, std::unordered_set<std::uint64_t>> kernel_seen_;
   std::optional<KernelNames> kernel_names_;  // read when first needed
   std::array<unwind::Frame, kMaxFrames> frames_{};

@@ -113,6 +113,7 @@ class MachineRecorder {
   Result<> turn() {
     TRY(wait());
     drain();
+    check(kernel_.catch_up(kLook / 4));
     read_runtimes();
     const auto now = TraceClock::now();
     if (wish_.later_runtimes && now - last_scan_ >= kRescan) start_runtimes();

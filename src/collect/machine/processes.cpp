@@ -34,31 +34,48 @@ Result<> TracedProcess::map(const perf::Mapping& mapping, TraceTime time, unwind
   const auto id =
       TRY(out.mapping(time, id_, {start, end, mapping.file_offset, mapping.path}, build_id));
   std::erase_if(ranges_, [&](const Range& old) { return old.start < end && start < old.end; });
-  const bool native = range.kind == unwind::CodeKind::kElf;
   ranges_.insert(std::ranges::upper_bound(ranges_, start, {}, &Range::start),
-                 {start, end, range.bias, native ? path : "", fd, id});
+                 {start, end, range.bias, mapping.file_offset, std::string{mapping.path}, build_id,
+                  range.kind == unwind::CodeKind::kElf, fd, id});
   return {};
 }
 
-void TracedProcess::forget_mappings() {
-  space_.set({});
-  ranges_.clear();
+void TracedProcess::inherit(const TracedProcess& parent) {
+  space_ = parent.space_;
+  ranges_ = parent.ranges_;
+  for (auto& range : ranges_) range.mapping = MappingId::kNone;
+  inherited_ = true;
 }
 
-const TracedProcess::Range* TracedProcess::find(std::uint64_t address) const {
-  auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::start);
-  if (after == ranges_.begin()) return nullptr;
-  --after;
-  return address < after->end ? &*after : nullptr;
+Result<> TracedProcess::saw(std::uint64_t address, TraceTime time, UniversalWriter& out) {
+  if (!seen_.insert(address).second || !inherited_) return {};
+  return tell_inherited(address, time, out);
+}
+
+Result<> TracedProcess::tell_inherited(std::uint64_t address, TraceTime time,
+                                       UniversalWriter& out) {
+  const auto index = index_of(address);
+  if (index == ranges_.size() || ranges_[index].mapping != MappingId::kNone) return {};
+  auto& range = ranges_[index];
+  range.mapping = TRY(out.mapping(
+      time, id_, {range.start, range.end, range.file_offset, range.name}, range.build_id));
+  return {};
+}
+
+std::size_t TracedProcess::index_of(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::start);
+  if (after == ranges_.begin() || address >= std::prev(after)->end) return ranges_.size();
+  return static_cast<std::size_t>(std::prev(after) - ranges_.begin());
 }
 
 Result<> TracedProcess::write_symbols(TraceTime time, NameStore& store,
                                       UniversalWriter& out) const {
   std::unordered_set<std::uint64_t> written;  // function starts
   for (const auto address : seen_) {
-    const auto* range = find(address);
-    if (!range || range->path.empty()) continue;
-    const auto& names = store.of(static_cast<pid_t>(id_), range->path, range->fd);
+    const auto index = index_of(address);
+    if (index == ranges_.size() || !ranges_[index].native) continue;
+    const auto* range = &ranges_[index];
+    const auto& names = store.of(static_cast<pid_t>(id_), range->name, range->fd);
     const auto function = names.find(address - range->bias);
     if (!function || !written.insert(function->start + range->bias).second) continue;
     const auto end = std::max(function->end, function->start + 1);
@@ -82,11 +99,18 @@ void add(std::array<std::uint64_t, unwind::kStopCount>& sum, const TracedProcess
 
 }  // namespace
 
-void ProcessTable::forget(ProcessId id) {
+const TracedProcess* ProcessTable::find(ProcessId id) const {
+  const auto found = processes_.find(id);
+  return found == processes_.end() ? nullptr : found->second.get();
+}
+
+std::unique_ptr<TracedProcess> ProcessTable::take(ProcessId id) {
   const auto gone = processes_.find(id);
-  if (gone == processes_.end()) return;
-  add(stops_of_gone_, *gone->second);
+  if (gone == processes_.end()) return nullptr;
+  auto process = std::move(gone->second);
+  add(stops_of_gone_, *process);
   processes_.erase(gone);
+  return process;
 }
 
 std::array<std::uint64_t, unwind::kStopCount> ProcessTable::stops() const {

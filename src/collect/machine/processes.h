@@ -32,8 +32,10 @@ class TracedProcess {
 
   Result<> map(const perf::Mapping& mapping, TraceTime time, unwind::CodeMap& code,
                UniversalWriter& out);
-  void forget_mappings();  // it became another program
-  void saw(std::uint64_t address) { seen_.insert(address); }
+  // A fork begins with all that its parent has mapped; the kernel does not say so again. Told when
+  // it is first seen there: most forks become another program at once.
+  void inherit(const TracedProcess& parent);
+  Result<> saw(std::uint64_t address, TraceTime time, UniversalWriter& out);
   // The names of the native functions that were seen.
   Result<> write_symbols(TraceTime time, NameStore& names, UniversalWriter& out) const;
 
@@ -42,15 +44,20 @@ class TracedProcess {
     std::uint64_t start;
     std::uint64_t end;
     std::uint64_t bias;
-    std::string path;  // empty: not a native file
-    int fd;            // of that file
-    MappingId mapping;
+    std::uint64_t file_offset;
+    std::string name;  // as the kernel tells it
+    std::string build_id;
+    bool native;        // an ELF file
+    int fd;             // of that file
+    MappingId mapping;  // kNone: inherited, not told yet
   };
-  const Range* find(std::uint64_t address) const;
+  std::size_t index_of(std::uint64_t address) const;  // into ranges_; their number: none
+  Result<> tell_inherited(std::uint64_t address, TraceTime time, UniversalWriter& out);
 
   ProcessId id_;
   unwind::AddressSpace space_;
   std::vector<Range> ranges_;  // by start
+  bool inherited_ = false;     // some of them
   std::unordered_set<std::uint64_t> seen_;
   unwind::ProcessCode code_;
   unwind::Unwinder unwinder_;
@@ -59,7 +66,9 @@ class TracedProcess {
 class ProcessTable {
  public:
   TracedProcess& of(ProcessId id);
-  void forget(ProcessId id);
+  const TracedProcess* find(ProcessId id) const;
+  // It has ended: the number may be another's from now on.
+  std::unique_ptr<TracedProcess> take(ProcessId id);
   // Stacks that ended before their root, by unwind::Stop; those of processes that have gone
   // included.
   std::array<std::uint64_t, unwind::kStopCount> stops() const;
