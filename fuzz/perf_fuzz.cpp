@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "collect/machine/tracepoint_type.h"
 #include "collect/perf/record.h"
 #include "collect/perf/ring.h"
 #include "collect/perf/snapshot.h"
 #include "collect/perf/tracepoint_format.h"
+#include "nettrace/payload.h"
 
 namespace {
 
@@ -101,6 +103,11 @@ void read_format(Bytes bytes) {
     (void)format->integer(field.name, raw);
   }
   (void)describe(*format, raw);
+  ByteWriter payload;
+  put_tracepoint(*format, raw, payload);
+  const auto plan = nettrace::make_plan(type_of_tracepoint(*format), 8);
+  CHECK(nettrace::for_each_field(plan, payload.bytes(), [](auto&&...) {}) ==
+        nettrace::Decoded::kComplete);
 }
 
 }  // namespace

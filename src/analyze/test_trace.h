@@ -77,6 +77,19 @@ class TestTrace {
     const Bytes bytes{reinterpret_cast<const std::uint8_t*>(stack.data()), stack.size() * 8};
     CHECK(writer_.write(source_, event, StackView{bytes, 8}));
   }
+  // Of a type that says its own fields. `index` must differ from type to type, from 1000 on.
+  void typed(const EventType& type, At at, const Payload& payload,
+             const std::vector<std::uint64_t>& stack = {}) {
+    const Event event{.type = &type,
+                      .time = TraceTime{std::chrono::nanoseconds{at.time}},
+                      .ticks = at.time,
+                      .thread = ThreadId{at.thread},
+                      .capture_thread = at.thread,
+                      .payload = payload.bytes(),
+                      .process = ProcessId{at.process}};
+    const Bytes bytes{reinterpret_cast<const std::uint8_t*>(stack.data()), stack.size() * 8};
+    CHECK(writer_.write(source_, event, StackView{bytes, 8}));
+  }
   void sample(At at, const std::vector<std::uint64_t>& stack, std::uint32_t type = 2) {
     event(kSamplerName, 0, 0, at, Payload{}.add(type), stack);
   }

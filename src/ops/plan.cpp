@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "collect/perf/event_names.h"
+#include "collect/perf/rights.h"
 #include "ipc/discover.h"
 
 namespace clrscope::ops {
@@ -29,7 +31,18 @@ Rung rung_of(const PerfGrant& grant, KernelWish wish) {
           .waits = wish == KernelWish::kThreadTime ? WaitRung::kStacks : WaitRung::kNone};
 }
 
+Result<std::vector<collect::perf::EventWish>> perf_events_of(const ProviderWords& words) {
+  if (words.perf_events.empty()) return std::vector<collect::perf::EventWish>{};
+  return collect::perf::parse_event_names(fmt::format("{}", fmt::join(words.perf_events, ",")));
+}
+
 }  // namespace
+
+Result<> check_words(const ProviderWords& words) {
+  (void)TRY(parse_wish(words));
+  (void)TRY(perf_events_of(words));
+  return {};
+}
 
 PerfGrant perf_grant(pid_t process) {
   using Works = collect::perf::Right::Works;
@@ -64,7 +77,10 @@ Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) 
         grant.works ? "perf may be used" : fmt::format("perf may not be used: {}", grant.detail));
   }
   plan.wish = TRY(parse_wish(wanted));
-  plan.kernel = plan.wish.kernel != KernelWish::kNothing;
+  plan.perf_events = TRY(perf_events_of(words));
+  plan.kernel = plan.wish.kernel != KernelWish::kNothing || !plan.perf_events.empty();
+  if (!plan.perf_events.empty() && !grant.works)
+    return fail(Errc::kDenied, "--perf-events needs perf: {}", grant.detail).hint("{}", grant.hint);
   if (plan.kernel && !grant.works) {
     wanted.profiles = TRY(without_kernel(*wanted.profiles));
     plan.wish = TRY(parse_wish(wanted));

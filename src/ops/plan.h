@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "collect/perf/perf_attr.h"
 #include "collect/perf/rights.h"
 #include "ops/ladder.h"
 #include "ops/wish.h"
@@ -26,11 +27,15 @@ PerfGrant perf_grant(pid_t process);
 
 struct Plan {
   Wish wish;
+  std::vector<collect::perf::EventWish> perf_events{};
   bool kernel = false;  // perf rings beside the runtime's events
   Rung rung{};
   std::string note{};  // what was chosen and why, when it was not what the words say
   std::string hint{};
 };
+
+// Whether the words mean anything, before a target is looked for.
+Result<> check_words(const ProviderWords& words);
 
 // Nothing asked for: dotnet-common with cpu-sampling where perf may be used, else with the
 // runtime's sampler. Kernel profiles asked for but not granted: the runtime's sampler in their

@@ -175,7 +175,7 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
 }  // namespace
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher) {
-  (void)TRY(plan_recording(wish.providers, {}));  // wrong words are told before anything is started
+  TRY(check_words(wish.providers));
   if (wish.last && wish.max_size)
     return fail(Errc::kUsage, "--last and --max-size together")
         .hint("--last bounds the file already");

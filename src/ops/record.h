@@ -49,6 +49,7 @@ struct RecordSummary {
   std::uint64_t lost = 0;
   std::uint64_t samples = 0;
   std::uint64_t switches = 0;       // waits that ended
+  std::uint64_t perf_events = 0;    // of --perf-events
   std::uint64_t broken_stacks = 0;  // that do not reach their root
   std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};
   std::vector<std::string> notes{};  // what is missing, a line each

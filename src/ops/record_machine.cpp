@@ -97,6 +97,7 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
       .samples = providers.kernel != KernelWish::kNothing,
       .rate = wish.rate,
       .waits = waits_wish(plan.rung.waits),
+      .perf_events = plan.perf_events,
       .symbol_folder = wish.symbol_folder,
       .runtime = runtime_config(wish, plan),
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
@@ -128,6 +129,7 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
   summary.lost = outcome.lost;
   summary.samples = outcome.samples;
   summary.switches = outcome.switches;
+  summary.perf_events = outcome.perf_events;
   summary.broken_stacks = outcome.broken_stacks;
   summary.broken_by_reason = std::move(outcome.broken_by_reason);
   summary.notes = std::move(outcome.notes);

@@ -164,6 +164,7 @@ Result<Wish> parse_wish(const ProviderWords& words) {
         {TRY(parse_clr_events(*words.clr_events, words.clr_level)), "--clrevents"});
   if (!wish.providers.empty()) wish.rundown_keyword = ipc::kDefaultRundown;
   if (words.profiles) TRY(add_profiles(*words.profiles, wish));
+  wish.perf_events = words.perf_events;
   return wish;
 }
 

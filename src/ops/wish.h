@@ -21,8 +21,11 @@ struct ProviderWords {
   std::vector<std::string> providers{};   // each "Name[:keywords[:level[:k=v;k2="v"]]],…"
   std::optional<std::string> clr_events{};
   std::optional<std::string> clr_level{};
+  std::vector<std::string> perf_events{};  // each "sched:sched_switch,syscalls,page-faults,…"
 
-  bool empty() const { return !profiles && providers.empty() && !clr_events && !clr_level; }
+  bool empty() const {
+    return !profiles && providers.empty() && !clr_events && !clr_level && perf_events.empty();
+  }
 };
 
 struct WishedProvider {
@@ -34,6 +37,7 @@ struct Wish {
   std::vector<WishedProvider> providers;
   std::uint64_t rundown_keyword = 0;
   KernelWish kernel = KernelWish::kNothing;
+  std::vector<std::string> perf_events{};  // as they were asked for
 };
 
 // A provider named by --providers wins over the same one

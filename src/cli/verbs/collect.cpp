@@ -52,6 +52,10 @@ constexpr Option kCollect[] = {
     {.name = "--all",
      .help = "every process of the machine, with cpu-sampling unless told otherwise",
      .letter = 'a'},
+    {.name = "--perf-events",
+     .value = "LIST",
+     .help = "events of the kernel: syscalls, syscalls:openat, sched:sched_process_exec, "
+             "page-faults"},
     {.name = "--rate", .value = "HZ", .help = "CPU samples per second, 999 unless told"},
     {.name = "--symbol-dir",
      .value = "FOLDER",
@@ -82,7 +86,7 @@ Result<std::optional<collect::StoppingEventWish>> stopping_event(const Args& arg
 Result<ops::RecordWish> record_wish(const Args& args) {
   ops::RecordWish wish{.target = TRY(target_wish(args))};
   wish.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
-                    args.text("--clreventlevel")};
+                    args.text("--clreventlevel"), args.all("--perf-events")};
   wish.output = args.text("--output").value_or("");
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));
@@ -102,6 +106,7 @@ std::string providers_line(const ops::Wish& wish) {
   std::vector<std::string> parts;
   if (wish.kernel != ops::KernelWish::kNothing) parts.push_back("CPU samples");
   if (wish.kernel == ops::KernelWish::kThreadTime) parts.push_back("waits");
+  for (const auto& names : wish.perf_events) parts.push_back(names);
   for (const auto& one : wish.providers)
     parts.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords,
                                 static_cast<unsigned>(one.provider.level)));
@@ -178,6 +183,7 @@ std::string as_json(const ops::RecordSummary& s) {
   json.member("bytes", s.bytes)
       .member("brokenStacks", s.broken_stacks)
       .member("ending", ending_text(s));
+  if (s.perf_events > 0) json.member("perfEvents", s.perf_events);
   if (s.broken_stacks > 0) {
     json.key("brokenByReason").begin_object();
     for (const auto& [reason, count] : s.broken_by_reason) json.member(reason, count);
@@ -230,7 +236,8 @@ int explain(const ops::RecordSummary& s, Console& console) {
 
 // "stacks 98.7 % whole; cut short: 12 no rule, 3 the copy was too short"
 std::string stacks_line(const ops::RecordSummary& s) {
-  const auto all = static_cast<double>(std::max(s.samples + s.switches, s.broken_stacks));
+  const auto all =
+      static_cast<double>(std::max(s.samples + s.switches + s.perf_events, s.broken_stacks));
   std::vector<std::string> reasons;
   for (const auto& [reason, count] : s.broken_by_reason)
     reasons.push_back(fmt::format("{} {}", format_count(count), reason));

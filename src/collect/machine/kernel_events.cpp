@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collect/machine/tracepoint_type.h"
 #include "collect/perf/registers_x64.h"
 #include "symbols/universal_map.h"
 
@@ -39,6 +40,17 @@ KernelEvents::KernelEvents(nettrace::Writer& writer, Settings settings)
       settings_(std::move(settings)),
       names_(settings_.symbol_folder) {}
 
+void KernelEvents::describe(std::span<const perf::ResolvedEvent> events) {
+  opened_ = events;
+  for (const auto& event : events) {
+    types_.push_back(nullptr);
+    if (!event.format) continue;
+    auto type = type_of_tracepoint(*event.format);
+    type.id = static_cast<std::uint32_t>(types_.size());
+    types_.back() = &universal_.add_type(std::move(type));
+  }
+}
+
 void KernelEvents::process_exists(const perf::ProcessFacts& facts) {
   check(universal_.process_exists(started_, facts.process, facts.name, facts.container));
 }
@@ -52,6 +64,7 @@ void KernelEvents::on(const perf::Sample& sample) {
   const auto index = static_cast<std::size_t>(sample.origin.event);
   if (index >= settings_.roles.size()) return;
   const auto role = settings_.roles[index];
+  if (role == Role::kAsked) return on_asked(sample, index);
   const auto stack = unwound(sample);
   if (role == Role::kCpu) {
     ++samples_;
@@ -59,6 +72,19 @@ void KernelEvents::on(const perf::Sample& sample) {
   } else {
     stops_running(sample.origin, stack);
   }
+}
+
+void KernelEvents::on_asked(const perf::Sample& sample, std::size_t index) {
+  if (index >= opened_.size()) return;
+  ++asked_;
+  const auto stack = unwound(sample);
+  if (!types_[index])
+    return check(universal_.sample(opened_[index].name, sample.origin.time, who(sample.origin),
+                                   sample.period, stack));
+  payload_.clear();
+  put_tracepoint(*opened_[index].format, sample.raw, payload_);
+  check(universal_.event(*types_[index], sample.origin.time, who(sample.origin), payload_.bytes(),
+                         stack));
 }
 
 // A thread that has ended stops once more; nothing will follow.

@@ -23,6 +23,7 @@
 #include "collect/machine/name_store.h"
 #include "collect/machine/processes.h"
 #include "collect/machine/universal.h"
+#include "collect/perf/perf_attr.h"
 #include "collect/perf/record.h"
 #include "collect/perf/snapshot.h"
 #include "unwind/code_map.h"
@@ -32,7 +33,7 @@ namespace clrscope::collect {
 class KernelEvents {
  public:
   // What the samples of an event mean, by their index in the session's wish.
-  enum class Role { kCpu, kSwitchOut };
+  enum class Role { kCpu, kSwitchOut, kAsked };
 
   struct Settings {
     std::string symbol_folder{};
@@ -41,6 +42,8 @@ class KernelEvents {
   };
   KernelEvents(nettrace::Writer& writer, Settings settings);
 
+  // The session as it was opened, in the order of the roles; lives as long as this.
+  void describe(std::span<const perf::ResolvedEvent> events);
   // Nothing is dated before it.
   void start(TraceTime time) { started_ = time; }
   void process_exists(const perf::ProcessFacts& facts);
@@ -53,6 +56,7 @@ class KernelEvents {
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t switches() const { return switches_; }
+  std::uint64_t asked() const { return asked_; }  // events of --perf-events
   // Stacks that ended before their root, by reason.
   std::vector<std::pair<std::string, std::uint64_t>> broken_stacks() const;
   const std::vector<std::string>& notes() const { return notes_; }
@@ -73,6 +77,7 @@ class KernelEvents {
   };
 
   void on(const perf::Sample& sample);
+  void on_asked(const perf::Sample& sample, std::size_t index);
   void on(const perf::Switch& change);
   void stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack);
   void on(const perf::Mapping& mapping);
@@ -95,6 +100,8 @@ class KernelEvents {
   nettrace::Writer& writer_;
   UniversalWriter universal_;
   Settings settings_;
+  std::span<const perf::ResolvedEvent> opened_;
+  std::vector<const EventType*> types_;  // of tracepoints, as opened_; null: others
   unwind::CodeMap code_;
   NameStore names_;
   ProcessTable processes_;
@@ -105,9 +112,11 @@ class KernelEvents {
   std::optional<KernelNames> kernel_names_;  // read when first needed
   std::array<unwind::Frame, kMaxFrames> frames_{};
   std::vector<std::uint64_t> stack_;
+  ByteWriter payload_;
   TraceTime started_{};
   std::uint64_t samples_ = 0;
   std::uint64_t switches_ = 0;
+  std::uint64_t asked_ = 0;
   std::uint64_t mended_ = 0;  // stacks whose copy was too short, continued by the kernel's walk
   std::vector<std::string> notes_;
   std::optional<Error> error_;

@@ -55,6 +55,18 @@ KernelSession kernel_session(const MachineWish& wish) {
     session.wish.events.back().user_callchain = false;
     session.roles.push_back(KernelEvents::Role::kSwitchOut);
   }
+  for (const auto& event : wish.perf_events) {
+    session.wish.events.push_back(event);
+    session.roles.push_back(KernelEvents::Role::kAsked);
+    // Machine-wide our own work would make events, and those more work.
+    if (!wish.processes.empty() || event.tracepoint.empty()) continue;
+    auto& filter = session.wish.events.back().filter;
+    const auto others = fmt::format("common_pid != {}", ::gettid());
+    filter = filter.empty() ? others : fmt::format("({}) && {}", filter, others);
+  }
+  // What happens at every event costs those who cause it: here the target alone.
+  if (!wish.processes.empty() && !wish.perf_events.empty() && !wish.samples)
+    session.wish.scope = perf::Scope::kThreads;
   return session;
 }
 
@@ -96,6 +108,7 @@ class MachineRecorder {
   Result<> begin() {
     started_ = TraceClock::now();
     kernel_.start(started_);
+    if (events_) kernel_.describe(events_->events());
     if (events_) TRY(events_->enable());
     const perf::SnapshotSink sink{
         .on_process = [&](const perf::ProcessFacts& facts) { kernel_.process_exists(facts); },
@@ -231,6 +244,7 @@ class MachineRecorder {
     }
     outcome_.samples += kernel_.samples();
     outcome_.switches = kernel_.switches();
+    outcome_.perf_events = kernel_.asked();
     outcome_.broken_by_reason = kernel_.broken_stacks();
     for (const auto& [reason, count] : outcome_.broken_by_reason) outcome_.broken_stacks += count;
     outcome_.notes.insert(outcome_.notes.end(), kernel_.notes().begin(), kernel_.notes().end());

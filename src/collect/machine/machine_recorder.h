@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "collect/eventpipe/stream_recorder.h"
+#include "collect/perf/perf_attr.h"
 #include "ipc/commands.h"
 #include "nettrace/writer.h"
 
@@ -34,8 +35,9 @@ struct MachineWish {
   bool samples = true;             // what the CPUs execute
   unsigned rate = 999;             // samples per second and CPU
   WaitsWish waits = WaitsWish::kNone;
-  std::string symbol_folder{};   // where else names of native code are looked for
-  ipc::SessionConfig runtime{};  // for each .NET process
+  std::vector<perf::EventWish> perf_events{};  // others, each time they happen
+  std::string symbol_folder{};                 // where else names of native code are looked for
+  ipc::SessionConfig runtime{};                // for each .NET process
   StreamLimits limits{};
   std::span<const int> stop_fds{};
   std::function<void()> on_started{};  // everything runs: a suspended target may go on
@@ -49,6 +51,7 @@ struct MachineOutcome {
   nettrace::WriterSummary written{};
   std::uint64_t samples = 0;
   std::uint64_t switches = 0;
+  std::uint64_t perf_events = 0;
   std::uint64_t lost = 0;           // by the kernel and the runtimes
   std::uint64_t broken_stacks = 0;  // that ended before their root
   std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};

@@ -173,6 +173,12 @@ Result<> UniversalWriter::sample(std::string_view name, TraceTime time, const Wh
   return write(sample_type(name), time, who, payload.bytes(), stack);
 }
 
+const EventType& UniversalWriter::add_type(EventType type) {
+  type.index = static_cast<std::uint32_t>(types_.size());
+  types_.push_back(std::make_unique<EventType>(std::move(type)));
+  return *types_.back();
+}
+
 void UniversalWriter::add_lost(std::uint64_t count) { writer_.add_lost(source_, count); }
 
 }  // namespace clrscope::collect

@@ -54,6 +54,12 @@ class UniversalWriter {
   // Any event of Universal.Events: "cpu" with a weight, "cswitch" with the time switched out, …
   Result<> sample(std::string_view name, TraceTime time, const Who& who, std::uint64_t value,
                   std::span<const std::uint64_t> stack);
+  // Any other kind of event: given once, then written by what this returns.
+  const EventType& add_type(EventType type);
+  Result<> event(const EventType& type, TraceTime time, const Who& who, Bytes payload,
+                 std::span<const std::uint64_t> stack) {
+    return write(type, time, who, payload, stack);
+  }
   // So many events of the kernel did not reach us.
   void add_lost(std::uint64_t count);
 

@@ -94,7 +94,7 @@ class EventOpener {
 
   Result<> resolve_events() {
     for (auto event_wish : wish_.events) {
-      if (event_wish.tracepoint.empty() && event_wish.counter == CpuCounter::kBest)
+      if (!event_wish.each_time() && event_wish.counter == CpuCounter::kBest)
         event_wish.counter = has_cycles(event_wish) ? CpuCounter::kCycles : CpuCounter::kClock;
       set_.events_.push_back(TRY(resolve(event_wish)));
     }

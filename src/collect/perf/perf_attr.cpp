@@ -64,6 +64,12 @@ Result<ResolvedEvent> resolve(const EventWish& wish) {
     event.config = event.format->id;
     return event;
   }
+  if (wish.software) {
+    event.name = wish.counter_name;
+    event.type = PERF_TYPE_SOFTWARE;
+    event.config = *wish.software;
+    return event;
+  }
   if (wish.rate == 0 || wish.rate > kHighestRate)
     return fail(Errc::kUsage, "cannot sample {} times a second", wish.rate)
         .hint("1 to {}; 999 is usual", kHighestRate);
@@ -100,7 +106,7 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
   attr.read_format = features.lost_count ? static_cast<std::uint64_t>(PERF_FORMAT_LOST) : 0;
   if (event.config == PERF_COUNT_SW_DUMMY && event.type == PERF_TYPE_SOFTWARE) {
     attr.exclude_kernel = 1;  // nothing to see there, and fewer rights needed
-  } else if (event.type == PERF_TYPE_TRACEPOINT) {
+  } else if (event.wish.each_time()) {
     attr.sample_period = 1;
   } else {
     attr.freq = 1;
@@ -134,7 +140,7 @@ std::size_t ring_bytes_for(const SessionWish& wish) {
   constexpr std::size_t kTracepointsPerSecond = 8000;  // context switches of a busy CPU
   std::size_t per_second = 0;
   for (const auto& event : wish.events)
-    per_second += (event.tracepoint.empty() ? event.rate : kTracepointsPerSecond) *
+    per_second += (event.each_time() ? kTracepointsPerSecond : event.rate) *
                   (std::size_t{event.stack_bytes} + 512);
   return std::clamp(std::bit_ceil(per_second / 4), kLeast, kMost);
 }

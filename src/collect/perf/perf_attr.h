@@ -32,13 +32,17 @@ enum class CpuCounter : std::uint8_t {
 
 // One kind of sample.
 struct EventWish {
-  std::string tracepoint{};  // "sched:sched_switch"; empty: CPU samples
+  std::string tracepoint{};  // "sched:sched_switch"; empty: CPU samples, or `software`
   std::string filter{};      // tracepoints: the kernel's own filter, such as "prev_pid == 12"
-  unsigned rate = 999;       // CPU samples: per second and CPU
+  std::optional<std::uint64_t> software{};  // a counter of the kernel's, each time it counts
+  std::string counter_name{};               // of that: "page-faults"
+  unsigned rate = 999;                      // CPU samples: per second and CPU
   CpuCounter counter = CpuCounter::kBest;
   bool callchain = true;          // frame pointer walk by the kernel: kernel and user part
   bool user_callchain = true;     // false: kernel part only, for those who unwind the copy
   std::uint32_t stack_bytes = 0;  // user stack and registers copied with each; 0: none
+
+  bool each_time() const { return !tracepoint.empty() || software.has_value(); }  // has no rate
 };
 
 EventWish cpu_samples(unsigned rate, std::uint32_t stack_bytes = kOnCpuStackBytes);
