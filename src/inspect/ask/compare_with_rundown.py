@@ -52,7 +52,26 @@ for i, (m, name) in enumerate(zip(methods, wanted)):
         sizes += answer.get("size") == m["MethodSize"]
         ruled += bool(answer.get("unwinds"))
         with_il += "il" in answer
+
+# Where the events map an instruction to IL, the reader must map it to the same; of methods with one body only.
+bodies, il_asked, il_different = {}, 0, []
+for m in methods:
+    if "Jitted" in m["MethodFlags"] and "Dynamic" not in m["MethodFlags"]:
+        bodies.setdefault(m["MethodID"], []).append(m)
+for one in maps:
+    if len(body := bodies.get(one["MethodID"], [])) != 1:
+        continue
+    start, size = int(body[0]["MethodStartAddress"], 16), body[0]["MethodSize"]
+    points = {}
+    for il, native in zip(one["ILOffsets"], one["NativeOffsets"]):
+        if il < 0xfffffffd and native < size:
+            points[native] = il
+    for (native, il), answer in zip(points.items(), ask([f"method {start + native:#x}" for native in points])):
+        il_asked += 1
+        if answer.get("il") != il:
+            il_different.append({"method": body[0]["MethodName"], "native": native, "wanted": il, "said": answer.get("il")})
 live.stdin.close()
 live.wait()
 print(json.dumps({"methods": len(methods), "kinds": kinds, "asked": len(places), "equalSizes": sizes, "withRule": ruled,
-                  "withIl": with_il, "maps": len(maps), "different": len(different), "examples": different[:40]}, indent=1))
+                  "withIl": with_il, "maps": len(maps), "ilAsked": il_asked, "ilDifferent": len(il_different),
+                  "different": len(different), "examples": different[:20], "ilExamples": il_different[:20]}, indent=1))

@@ -33,6 +33,8 @@ class Code {
 
   // Nothing when the runtime does not know the address.
   std::optional<CodeBlock> find(std::uint64_t pc);
+  // The target went on: ranges may have come and gone.
+  void forget() { recent_.clear(); }
   // How the frame at `pc` in the block is left.
   std::optional<unwind::UnwindRule> rule(const CodeBlock& block, std::uint64_t pc);
 

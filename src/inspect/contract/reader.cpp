@@ -1,8 +1,11 @@
 // Puts the parts of the contract reader together.
 #include <memory>
+#include <unordered_map>
 
 #include "inspect/contract/code.h"
+#include "inspect/contract/debug_info.h"
 #include "inspect/contract/descriptor.h"
+#include "inspect/contract/frames.h"
 #include "inspect/contract/locks.h"
 #include "inspect/contract/methods.h"
 #include "inspect/contract/modules.h"
@@ -15,11 +18,14 @@ namespace clrscope::inspect {
 namespace {
 
 constexpr int kTries = 3;  // of what may change while it is read
+constexpr std::size_t kMostIlMaps = 4096;
 
 class ContractReader final : public RuntimeReader {
  public:
   explicit ContractReader(Target& target)
-      : live_(target.kind() == TargetKind::kLive), memory_(target.memory()) {}
+      : live_(target.kind() == TargetKind::kLive),
+        memory_(target.memory()),
+        stacks_(target.memory()) {}
 
   Result<> open(std::uint64_t descriptor_address) {
     descriptor_ = TRY(Descriptor::read(memory_, descriptor_address));
@@ -28,10 +34,7 @@ class ContractReader final : public RuntimeReader {
     threads_ = TRY(Threads::open(memory_, descriptor_, *types_));
     locks_ = TRY(Locks::open(memory_, descriptor_));
     methods_ = TRY(Methods::open(memory_, descriptor_, *modules_, *types_));
-    if (auto code = Code::open(memory_, descriptor_))
-      code_ = *std::move(code);
-    else
-      no_code_ = std::move(code.error().what);
+    if (auto known = open_code(); !known) no_code_ = std::move(known.error().what);
     read_version();
     return {};
   }
@@ -77,15 +80,56 @@ class ContractReader final : public RuntimeReader {
     return locks_->list(owners);
   }
 
-  std::optional<std::uint32_t> il_offset(const MethodInfo&, std::uint64_t) override { return {}; }
-  Result<std::vector<ManagedFrame>> frames(const RuntimeThread&, const OsThread&) override {
-    return fail(Errc::kUnsupported, "no frames yet");
+  std::optional<std::uint32_t> il_offset(const MethodInfo& method, std::uint64_t pc) override {
+    const auto block = code_ ? code_->find(pc) : std::nullopt;
+    if (!block || block->start != method.code_start) return {};
+    auto known = il_maps_.find(block->start);
+    if (known == il_maps_.end()) {
+      if (il_maps_.size() >= kMostIlMaps) il_maps_.clear();
+      known = il_maps_.emplace(block->start, il_map_of(*block)).first;
+    }
+    return known->second.il_offset(static_cast<std::uint32_t>(pc - block->start));
+  }
+
+  Result<std::vector<ManagedFrame>> frames(const RuntimeThread& thread,
+                                           const OsThread& os) override {
+    if (!frames_) return fail(Errc::kUnsupported, "{}", no_code_);
+    if (live_) stacks_.forget();
+    const auto first = stacks_.pointer(threads_->first_frame_address(thread)).value_or(0);
+    std::vector<ManagedFrame> found;
+    for (const auto& place : frames_->walk(first, os.registers)) {
+      const auto block = code_->find(place.interrupted ? place.pc : place.pc - 1);
+      found.push_back({.pc = place.pc,
+                       .sp = place.sp,
+                       .method = block ? methods_->at(block->method_desc).name : std::string{}});
+    }
+    return found;
   }
 
  private:
   // A process that runs has changed since the last look.
   void refresh() {
-    if (live_) memory_.forget();
+    if (!live_) return;
+    memory_.forget();
+    if (code_) code_->forget();
+  }
+
+  IlMap il_map_of(const CodeBlock& block) {
+    if (block.debug_info == 0) return {};
+    // How long it is stands inside; it lies in one piece with other such things.
+    for (std::size_t size = 512; size <= kMostDebugInfo; size *= 4) {
+      std::vector<std::uint8_t> bytes(size);
+      if (!memory_.read(block.debug_info, bytes)) return {};
+      if (auto map = il_map_of_jitted(bytes); !map.empty()) return map;
+    }
+    return {};
+  }
+
+  // What .NET 9 has not.
+  Result<> open_code() {
+    code_ = TRY(Code::open(memory_, descriptor_));
+    frames_ = TRY(Frames::open(stacks_, descriptor_, *code_));
+    return {};
   }
 
   void read_version() {
@@ -99,6 +143,7 @@ class ContractReader final : public RuntimeReader {
 
   bool live_;
   Memory memory_;
+  Memory stacks_;  // changes all the time, and the rest does not
   Descriptor descriptor_;
   std::string version_;
   std::optional<Modules> modules_;
@@ -107,7 +152,9 @@ class ContractReader final : public RuntimeReader {
   std::optional<Locks> locks_;
   std::optional<Methods> methods_;
   std::optional<Code> code_;  // not before .NET 10
-  std::string no_code_;       // why
+  std::optional<Frames> frames_;
+  std::string no_code_;                               // why
+  std::unordered_map<std::uint64_t, IlMap> il_maps_;  // by the start of the code
 };
 
 }  // namespace

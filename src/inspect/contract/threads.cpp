@@ -101,8 +101,4 @@ std::uint64_t Threads::current_exception(std::uint64_t address) {
   return tracker && *tracker != 0 ? object_of_handle(*tracker + thrown_) : 0;
 }
 
-std::uint64_t Threads::first_frame(const RuntimeThread& thread) {
-  return memory_->pointer(thread.address + in_thread_.frame).value_or(0);
-}
-
 }  // namespace clrscope::inspect

@@ -17,8 +17,10 @@ class Threads {
   // Fails when the list does not have as many as the runtime counts: it changed meanwhile, or is
   // damaged.
   Result<std::vector<RuntimeThread>> list();
-  // The first of a thread's explicit frames; 0 when unknown.
-  std::uint64_t first_frame(const RuntimeThread& thread);
+  // Where a thread keeps the first of its explicit frames.
+  std::uint64_t first_frame_address(const RuntimeThread& thread) const {
+    return thread.address + in_thread_.frame;
+  }
 
  private:
   Threads(Memory& memory, Types& types) : memory_(&memory), types_(&types) {}
