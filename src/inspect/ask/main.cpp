@@ -3,12 +3,19 @@
 //
 //   threads, locks, type 0xTABLE, object 0xADDRESS, method 0xPC, frames OSID, and (between tabs)
 //   named TYPE METHOD SIGNATURE: how the names in the runtime's events are shown
-#include <charconv>
+// ask_runtime PID damage ROUNDS: asks everything while the memory that is read is damaged at
+// random; it must end, and never in a crash.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
+#include <random>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -136,6 +143,83 @@ void answer(JsonWriter& out, RuntimeReader& reader, Target& target, const std::s
   write_error(out, {Errc::kUsage, "unknown question"});
 }
 
+// Memory as it is, but for some bytes of some pages.
+class DamagedTarget final : public Target, public MemorySource {
+ public:
+  DamagedTarget(Target& real, std::uint64_t seed) : real_(real), random_(seed) {}
+  TargetKind kind() const override { return TargetKind::kLive; }
+  pid_t pid() const override { return real_.pid(); }
+  MemorySource& memory() override { return *this; }
+  Result<std::vector<Mapping>> mappings() override { return real_.mappings(); }
+  Result<std::vector<OsThread>> threads() override { return real_.threads(); }
+  Result<UniqueFd> open_file(const std::string& path) override { return real_.open_file(path); }
+
+  std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) override {
+    const auto size = real_.memory().read(address, out);
+    if (size < 8 || random_() % odds_ != 0) return size;
+    for (auto changes = 1 + random_() % 16; changes > 0; --changes) {
+      const auto at = random_() % (size - 7);
+      const auto from = random_() % (size - 7);
+      switch (random_() % 4) {
+        case 0:
+          out[at] ^= static_cast<std::uint8_t>(1U << random_() % 8);
+          break;
+        case 1:
+          out[at] = static_cast<std::uint8_t>(random_());
+          break;
+        case 2:
+          std::memset(&out[at & ~7ULL], random_() % 2 == 0 ? 0 : 0xff, 8);
+          break;
+        default:  // another pointer of the page
+          std::memmove(&out[at & ~7ULL], &out[from & ~7ULL], 8);
+      }
+    }
+    return size;
+  }
+  void set_odds(std::uint64_t odds) { odds_ = odds; }
+
+ private:
+  Target& real_;
+  std::mt19937_64 random_;
+  std::uint64_t odds_ = ~0ULL;  // one page in so many is damaged
+};
+
+int damage(Target& target, int rounds) {
+  auto whole = open_contract_reader(target);
+  if (!whole) return std::fprintf(stderr, "%s\n", whole.error().what.c_str()), 1;
+  const auto threads = (*whole)->threads();
+  const auto kernel = target.threads();
+  if (!threads || !kernel) return 1;
+  std::vector<std::string> questions{"threads", "locks"};
+  std::set<std::uint64_t> places;
+  for (const auto& thread : *threads) {
+    questions.push_back(fmt::format("frames {}", thread.os_id));
+    questions.push_back(fmt::format("object {:#x}", thread.managed_object));
+    if (const auto frames = (*whole)->frames(thread, {}))
+      for (const auto& frame : *frames) places.insert(frame.pc - 1);
+  }
+  for (const auto place : places) questions.push_back(fmt::format("method {:#x}", place));
+  std::size_t answers = 0;
+  std::size_t errors = 0;
+  int opened = 0;
+  for (int round = 0; round < rounds; ++round) {
+    DamagedTarget damaged{target, static_cast<std::uint64_t>(round)};
+    if (round % 4 == 0) damaged.set_odds(8);  // else what is read at first is whole
+    auto reader = open_contract_reader(damaged);
+    if (!reader) continue;
+    ++opened;
+    damaged.set_odds(1 + static_cast<std::uint64_t>(round) % 6);
+    for (const auto& question : questions) {
+      JsonWriter out;
+      answer(out, **reader, damaged, question);
+      ++(out.text().starts_with(R"({"error")") ? errors : answers);
+    }
+  }
+  fmt::print(R"({{"rounds":{},"opened":{},"questions":{},"answers":{},"errors":{}}})", rounds,
+             opened, questions.size(), answers, errors);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,6 +228,7 @@ int main(int argc, char** argv) {
   auto target = open_process(std::atoi(argv[1]));
   if (!target) return std::fprintf(stderr, "%s\n", target.error().what.c_str()), 1;
   const std::string kind = argc > 2 ? argv[2] : "";
+  if (kind == "damage") return damage(**target, argc > 3 ? std::atoi(argv[3]) : 100);
   auto reader = kind == "dac"        ? open_dac_reader(**target)
                 : kind == "contract" ? open_contract_reader(**target)
                                      : open_runtime(**target);
