@@ -141,7 +141,8 @@ std::string Types::name_of_table(const Table& table, std::uint64_t method_table,
   auto& module = modules_->at(table.module);
   if (!module.metadata) return {};
   auto out = module.metadata->type_name(kTypeDef | table.flags2 >> 8);
-  const bool generic = (table.flags & kHasComponents) == 0 && (table.flags & kGenericMask) != 0;
+  const auto kind = (table.flags & kHasComponents) == 0 ? table.flags & kGenericMask : 0;
+  const bool generic = kind != 0 && kind != kGenericMask;  // all bits: a definition, open still
   if (out.empty() || !generic) return out;
   // The dictionary of its own is the last of those that it has; their numbers lie before them.
   const auto arguments = memory_->get<std::uint16_t>(table.inst - 8 + type_arguments_);
