@@ -1,0 +1,260 @@
+#include "ops/counters.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "hub/hub.h"
+#include "nettrace/event_json.h"
+#include "nettrace/payload_text.h"
+
+namespace clrscope::ops {
+namespace {
+
+// EventCounters that .NET and ASP.NET have had since .NET Core 3 and 5.
+constexpr std::string_view kKnownEventCounters[] = {
+    "System.Runtime",
+    "Microsoft.AspNetCore.Hosting",
+    "Microsoft-AspNetCore-Server-Kestrel",
+    "Microsoft.AspNetCore.Http.Connections",
+    "System.Net.Http",
+    "System.Net.NameResolution",
+    "System.Net.Security",
+    "System.Net.Sockets",
+};
+
+class CountersSink final : public hub::Sink {
+ public:
+  explicit CountersSink(const CountersWatcher& watcher) : watcher_(watcher) {}
+  Result<> on_counters(std::span<const hub::CounterValue> values) override {
+    if (watcher_.on_values) watcher_.on_values(values);
+    return {};
+  }
+  Result<> on_tick() override {
+    if (watcher_.on_tick) watcher_.on_tick();
+    return {};
+  }
+
+ private:
+  const CountersWatcher& watcher_;
+};
+
+// Gathers what is published: by name, so that each is there once.
+class PublishedSink final : public hub::Sink {
+ public:
+  using All = std::map<std::pair<std::string, std::string>, PublishedCounter>;
+  explicit PublishedSink(All& all) : all_(all) {}
+
+  Result<> on_batch(const hub::Batch& batch) override {
+    const auto& block = *batch.block;
+    auto& plans = plans_.try_emplace(block.reader(), block.pointer_size()).first->second;
+    for (const auto row : batch.rows) {
+      const auto& event = block.events()[row];
+      if (event.type->name != "InstrumentPublished" &&
+          event.type->name != "BeginInstrumentReporting")
+        continue;
+      const auto& plan = plans.of(*event.type);
+      const auto text = [&](std::string_view name) -> std::string {
+        const auto index = plan.find(name);
+        const auto value = index ? nettrace::read_field(plan, *index, event.payload) : std::nullopt;
+        return value ? nettrace::text_of(*value) : "";
+      };
+      PublishedCounter one{.provider = text("meterName"),
+                           .name = text("instrumentName"),
+                           .kind = text("instrumentType"),
+                           .unit = text("unit"),
+                           .description = text("description")};
+      one.kind = one.kind.substr(0, one.kind.find('`'));
+      all_.try_emplace({one.provider, one.name}, std::move(one));
+    }
+    return {};
+  }
+  Result<> on_counters(std::span<const hub::CounterValue> values) override {
+    for (const auto& value : values)
+      if (!value.meter)
+        all_.try_emplace({value.provider, value.name},
+                         PublishedCounter{.provider = value.provider,
+                                          .name = value.name,
+                                          .kind = "EventCounter",
+                                          .unit = value.unit,
+                                          .description = value.display});
+    return {};
+  }
+
+ private:
+  All& all_;
+  std::map<std::uint64_t, nettrace::PayloadPlans> plans_;  // by reader
+};
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string_view::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string_view type_of(const hub::CounterValue& value) {
+  return value.kind == hub::CounterKind::kRate ? "Rate" : "Metric";
+}
+
+// One row, or one for each quantile.
+template <class Row>
+void for_each_row(const hub::CounterValue& value, Row&& row) {
+  if (value.kind != hub::CounterKind::kHistogram) return row(shown_value(value), "");
+  for (const auto& [share, one] : value.quantiles)
+    row(one, fmt::format("Percentile={:g}", share * 100));
+}
+
+std::string joined(const std::string& tags, const std::string& more) {
+  return tags.empty() || more.empty() ? tags + more : tags + "," + more;
+}
+
+}  // namespace
+
+Result<std::vector<hub::CounterWish>> parse_counters(const std::vector<std::string>& words) {
+  using Kind = hub::CounterWish::Kind;
+  std::vector<hub::CounterWish> wishes;
+  for (const std::string_view word : words) {
+    std::size_t at = 0;
+    while (at < word.size()) {
+      auto end = word.find_first_of("[,", at);
+      hub::CounterWish wish{.provider = std::string{trim(word.substr(at, end - at))}};
+      if (end != std::string_view::npos && word[end] == '[') {
+        const auto close = word.find(']', end);
+        if (close == std::string_view::npos)
+          return fail(Errc::kUsage, "--counters: '{}' has no closing ]", word)
+              .hint("Provider[first,second],Other");
+        for (const auto name : split(word.substr(end + 1, close - end - 1), ','))
+          if (!trim(name).empty()) wish.names.emplace_back(trim(name));
+        end = word.find(',', close);
+      }
+      constexpr std::string_view kEventCounters = "EventCounters\\", kMeter = "Meter\\";
+      if (wish.provider.starts_with(kEventCounters)) {
+        wish.kind = Kind::kEventCounters;
+        wish.provider.erase(0, kEventCounters.size());
+      } else if (wish.provider.starts_with(kMeter)) {
+        wish.kind = Kind::kMeter;
+        wish.provider.erase(0, kMeter.size());
+      }
+      if (wish.provider.empty())
+        return fail(Errc::kUsage, "--counters: '{}' names no provider", word)
+            .hint("Provider[first,second],Other; clrscope counters list -p PID shows them");
+      wishes.push_back(std::move(wish));
+      at = end == std::string_view::npos ? word.size() : end + 1;
+    }
+  }
+  return wishes;
+}
+
+std::vector<hub::CounterWish> default_counters() {
+  return {{.provider = "System.Runtime"}, {.provider = "Microsoft.AspNetCore.Hosting"}};
+}
+
+Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher) {
+  hub::Hub hub;
+  const auto listener = TRY(hub.add({.counters = wish.counters, .interval = wish.interval},
+                                    std::make_unique<CountersSink>(watcher)));
+  const auto watch =
+      TRY(Watch::start(hub, wish.targets, wish.stop_fds.empty() ? -1 : wish.stop_fds.front()));
+  if (watcher.on_start) watcher.on_start(watch->attached());
+  auto ending = watch_until_end(*watch, wish.stop_fds, wish.duration, watcher.on_trouble);
+  const auto summary = hub.remove(listener);
+  return CountersSummary{.values = summary.counters,
+                         .lost = summary.lost + summary.dropped,
+                         .ending = std::move(ending)};
+}
+
+Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target) {
+  PublishedSink::All all;
+  hub::Hub hub;
+  hub::SessionWish wish;
+  // Keyword 4: every instrument is told once, none is measured.
+  wish.providers.push_back(
+      {.name = "System.Diagnostics.Metrics",
+       .keywords = 0x4,
+       .level = 5,
+       .arguments = "SessionId=SHARED;RefreshInterval=1;MaxTimeSeries=1000;MaxHistograms=10"});
+  for (const auto name : kKnownEventCounters)
+    wish.counters.push_back(
+        {.provider = std::string{name}, .kind = hub::CounterWish::Kind::kEventCounters});
+  const auto listener = TRY(hub.add(std::move(wish), std::make_unique<PublishedSink>(all)));
+  WatchWish targets{.target = target};
+  if (target.pid) targets.pids = {*target.pid};
+  if (target.name)
+    targets.pids = {TRY(find_target(target, std::chrono::seconds{2}, -1)).process.pid};
+  const auto watch = TRY(Watch::start(hub, targets, -1));
+  watch_until_end(*watch, {}, std::chrono::milliseconds{2200});
+  hub.remove(listener);
+  std::vector<PublishedCounter> list;
+  for (auto& [key, one] : all) list.push_back(std::move(one));
+  return list;
+}
+
+double shown_value(const hub::CounterValue& value) {
+  const auto seconds = std::chrono::duration<double>(value.interval).count();
+  if (value.kind != hub::CounterKind::kRate || seconds <= 0) return value.value;
+  return value.value / seconds;
+}
+
+std::string counter_title(const hub::CounterValue& value) {
+  const auto& name = value.display.empty() ? value.name : value.display;
+  if (value.kind == hub::CounterKind::kRate)
+    return fmt::format("{} ({} / 1 sec)", name, value.unit.empty() ? "Count" : value.unit);
+  return value.unit.empty() ? name : fmt::format("{} ({})", name, value.unit);
+}
+
+CountersFile::CountersFile(Format format, std::string process, WallTime start)
+    : format_(format), process_(std::move(process)), start_(start) {}
+
+std::string CountersFile::begin() const {
+  if (format_ == Format::kCsv)
+    return "Timestamp,Provider,Counter Name,Counter Type,Mean/Increment\n";
+  std::string out = "{\n  \"TargetProcess\": ";
+  append_json_string(out, process_);
+  out += ",\n  \"StartTime\": ";
+  append_json_string(out, iso8601(start_));
+  return out + ",\n  \"Events\": [\n";
+}
+
+std::string CountersFile::rows(std::span<const hub::CounterValue> values) {
+  std::string out;
+  for (const auto& value : values)
+    for_each_row(value, [&](double number, const std::string& more) {
+      const auto tags = joined(value.tags_text(), more);
+      const auto title = counter_title(value);
+      const auto second = std::chrono::floor<std::chrono::seconds>(value.time);
+      const std::chrono::sys_time<std::chrono::seconds> time{second};
+      const auto calendar = fmt::gmtime(std::chrono::system_clock::to_time_t(time));
+      if (format_ == Format::kCsv) {
+        fmt::format_to(std::back_inserter(out), "{:%m/%d/%Y %H:%M:%S},{},{},{},{}\n", calendar,
+                       csv_field(value.provider),
+                       csv_field(tags.empty() ? title : fmt::format("{}[{}]", title, tags)),
+                       type_of(value), number);
+        return;
+      }
+      JsonWriter json;
+      json.begin_object()
+          .member("timestamp", fmt::format("{:%Y-%m-%d %H:%M:%S}Z", calendar))
+          .member("provider", value.provider)
+          .member("name", title)
+          .member("tags", tags)
+          .member("counterType", type_of(value))
+          .member("value", number)
+          .end_object();
+      out += first_ ? "    " : ",\n    ";
+      first_ = false;
+      out += json.text();
+    });
+  return out;
+}
+
+std::string CountersFile::end() const { return format_ == Format::kCsv ? "" : "\n  ]\n}\n"; }
+
+}  // namespace clrscope::ops

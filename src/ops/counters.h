@@ -1,0 +1,79 @@
+// Counters and meters of live processes: parsed wishes, values as they come, what a process has.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hub/counter.h"
+#include "ops/watch.h"
+
+namespace clrscope::ops {
+
+// "System.Runtime[cpu-usage,gc-heap-size],Shop.Orders", "EventCounters\Shop"; several words add up.
+Result<std::vector<hub::CounterWish>> parse_counters(const std::vector<std::string>& words);
+// What is shown when nobody says: System.Runtime and, where there is one, ASP.NET's hosting.
+std::vector<hub::CounterWish> default_counters();
+
+struct CountersWish {
+  WatchWish targets{};
+  std::vector<hub::CounterWish> counters{};
+  std::chrono::nanoseconds interval{std::chrono::seconds{1}};
+  std::optional<std::chrono::nanoseconds> duration{};
+  std::span<const int> stop_fds{};
+};
+
+struct CountersWatcher {
+  // From a thread of its own, one call after the other.
+  std::function<void(std::span<const hub::CounterValue>)> on_values{};
+  std::function<void()> on_tick{};  // about once a second
+  std::function<void(const std::string&)> on_trouble{};
+  std::function<void(std::size_t processes)> on_start{};
+};
+
+struct CountersSummary {
+  std::uint64_t values = 0;
+  std::uint64_t lost = 0;
+  std::string ending{};
+};
+
+Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher);
+
+// What a process publishes: every instrument of its meters, and the EventCounters of the providers
+// that .NET itself has, as far as they tell something within two seconds.
+struct PublishedCounter {
+  std::string provider{};
+  std::string name{};
+  std::string kind{};  // "Counter", "Histogram", "EventCounter" …
+  std::string unit{};
+  std::string description{};
+};
+Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target);
+
+// Values as dotnet-counters writes them to a file.
+class CountersFile {
+ public:
+  enum class Format { kCsv, kJson };
+  CountersFile(Format format, std::string process, WallTime start);
+  std::string begin() const;
+  std::string rows(std::span<const hub::CounterValue> values);
+  std::string end() const;
+
+ private:
+  Format format_;
+  std::string process_;
+  WallTime start_;
+  bool first_ = true;
+};
+
+// "Request Duration (ms)", "requests ({request} / 1 sec)": as dotnet-counters titles it.
+std::string counter_title(const hub::CounterValue& value);
+// What is shown of it: a rate per second, else the value.
+double shown_value(const hub::CounterValue& value);
+
+}  // namespace clrscope::ops
