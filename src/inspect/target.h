@@ -60,6 +60,8 @@ class Target {
   // A file that the process has mapped, by the name that mappings() gives it: the process's own,
   // also in another root or deleted; for a core the one of the same build here.
   virtual Result<UniqueFd> open_file(const std::string& path) = 0;
+  // What is missing of it, a line each.
+  virtual std::vector<std::string> remarks() { return {}; }
 };
 
 Result<std::unique_ptr<Target>> open_process(pid_t pid);
