@@ -1,0 +1,69 @@
+// Waits for locks in a trace: by the place that waited, with their owners.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analyze/sites.h"
+#include "analyze/trace_span.h"
+
+namespace clrscope::analyze {
+
+struct LockWaits {
+  std::uint64_t count = 0;
+  std::uint64_t unfinished = 0;  // still waiting when the trace ended
+  std::chrono::nanoseconds total{};
+  std::chrono::nanoseconds longest{};
+  std::map<std::uint64_t, std::uint64_t> owners{};  // thread that held the lock: how often
+
+  void add(std::chrono::nanoseconds time);
+  void add(const LockWaits& more);
+};
+
+class Contention {
+ public:
+  using Site = std::pair<const FrameId, LockWaits>;
+
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
+  void end_of_trace(const nettrace::Reader& reader);
+
+  const LockWaits& all() const { return all_; }
+  std::vector<const Site*> sites() const;  // most time waited first
+  std::size_t locks() const { return locks_; }
+  const Frame& frame(FrameId id) const { return frames_.frame(id); }
+  const TraceSpan& span() const { return span_; }
+
+ private:
+  using ThreadKey = std::pair<ProcessId, ThreadId>;
+  struct Open {
+    TraceTime begin;
+    StackId stack;
+    std::uint64_t lock;
+    std::uint64_t owner;
+  };
+  struct Trace {
+    explicit Trace(FrameTable& frames) : sites(frames) {}
+    KnownEvents known;
+    Providers providers;
+    Sites sites;
+    std::map<ThreadKey, Open> open;
+    std::map<StackId, LockWaits> by_stack;
+    std::map<std::uint64_t, LockWaits> by_lock;
+    TraceTime last = TraceTime::min();
+  };
+  void begin(const nettrace::Reader& reader, const Event& event);
+  void end(const nettrace::Reader& reader, const Event& event);
+  void add(const Open& open, std::chrono::nanoseconds time, std::uint64_t unfinished);
+
+  FrameTable frames_;
+  std::optional<Trace> trace_;
+  std::map<FrameId, LockWaits> sites_;
+  std::size_t locks_ = 0;
+  LockWaits all_;
+  TraceSpan span_;
+};
+
+}  // namespace clrscope::analyze
