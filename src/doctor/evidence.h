@@ -1,0 +1,130 @@
+// What a diagnosis is concluded from: facts of the process, looks at its threads and locks, events
+// of its runtime, samples of its CPU time.
+//
+// Data only; ops/examine.h gathers it. What could not be had is empty, and said in `missing`. A
+// finding reads it and nothing else, so that a test can make evidence by hand.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/snapshot.h"
+
+namespace clrscope::doctor {
+
+// How and where the process runs.
+struct ProcessFacts {
+  pid_t pid = 0;
+  std::string name{};
+  std::string runtime{};  // "10.0.12"; empty: unknown
+  std::chrono::nanoseconds up{};
+  std::optional<double> processors{};           // it may use, by affinity and quota
+  std::optional<std::uint64_t> memory_limit{};  // bytes; of its cgroup, or the machine's memory
+  bool limited_by_cgroup = false;
+  std::optional<std::uint64_t> rss_bytes{};
+  std::optional<std::uint32_t> server_gc_threads{};     // 0: workstation GC
+  std::map<std::string, std::string> environment{};     // DOTNET_… and COMPlus_… only
+  std::map<std::string, std::string> runtime_config{};  // properties of *.runtimeconfig.json
+  std::vector<std::string> debug_assemblies{};          // its own, compiled without optimization
+  std::optional<std::uint32_t> assemblies_looked_at{};  // of its own
+};
+
+struct Place {  // in the code
+  std::string method{};
+  std::string module{};
+  std::uint64_t count = 0;
+};
+
+struct ThrownType {
+  std::string type{};
+  std::uint64_t count = 0;
+  std::string message{};        // of the first
+  std::vector<Place> places{};  // most first
+};
+
+struct GcFact {
+  std::uint32_t number = 0;
+  std::uint32_t generation = 0;
+  std::string reason{};
+  bool induced = false;
+  bool background = false;
+  std::chrono::nanoseconds pause{};
+  std::uint64_t heap_bytes = 0;  // after it; 0: unknown
+};
+
+struct LockPlace {  // where threads waited for locks
+  std::string method{};
+  std::string module{};
+  std::uint64_t waits = 0;
+  std::uint64_t unfinished = 0;
+  std::chrono::nanoseconds waited{};
+  std::chrono::nanoseconds longest{};
+  std::vector<std::uint64_t> owners{};  // OS ids of threads that held the lock meanwhile
+};
+
+struct PoolEvents {
+  std::uint32_t most_workers = 0;
+  std::uint32_t first_workers = 0, last_workers = 0;
+  std::uint64_t starvations = 0;  // a worker was added because queued work did not move
+  std::uint64_t blockings = 0;    // … because pool threads block on tasks
+};
+
+// What the runtime told during one session.
+struct EventFacts {
+  std::chrono::nanoseconds length{};
+  std::uint64_t lost = 0;
+  std::uint64_t exceptions = 0;
+  std::vector<ThrownType> thrown{};  // most first
+  std::vector<GcFact> collections{};
+  std::chrono::nanoseconds gc_paused{};
+  std::uint64_t lock_waits = 0;
+  std::vector<LockPlace> locks{};  // longest time waited first
+  PoolEvents pool{};
+
+  double seconds() const { return std::chrono::duration<double>(length).count(); }
+};
+
+struct CpuMethod {
+  std::string method{};
+  std::string module{};
+  double self = 0;  // share of all samples, 0 to 1
+  double total = 0;
+};
+struct CpuThread {
+  std::uint64_t os_id = 0;
+  std::string name{};
+  double share = 0;  // of all samples
+  CpuMethod top{};   // the innermost of its application's methods seen most; shares of its samples
+};
+// Samples of running threads.
+struct CpuFacts {
+  bool by_kernel = false;  // else by the runtime's sampler, which sees managed threads only
+  std::uint64_t samples = 0;
+  std::chrono::nanoseconds length{};
+  double busy = 0;                    // processors, on average; 0: unknown
+  std::vector<CpuMethod> methods{};   // the application's and the framework's, most self first
+  std::vector<CpuMethod> hot_path{};  // from the root down, while one branch has the most
+  std::vector<CpuThread> threads{};   // most first
+};
+
+struct Evidence {
+  ProcessFacts process{};
+  bool live = true;                    // else a core
+  std::chrono::nanoseconds watched{};  // from the first look to the last
+  std::vector<inspect::Snapshot> looks{};
+  std::vector<std::chrono::nanoseconds> look_times{};  // since the first; as looks
+  std::optional<EventFacts> events{};
+  std::optional<CpuFacts> cpu{};
+  // Why a source is not there, with the remedy; empty: it was not asked for.
+  std::string no_looks{}, no_events{}, no_cpu{};
+  std::vector<std::string> notes{};
+
+  const inspect::Snapshot* last_look() const { return looks.empty() ? nullptr : &looks.back(); }
+  double watched_seconds() const { return std::chrono::duration<double>(watched).count(); }
+};
+
+}  // namespace clrscope::doctor

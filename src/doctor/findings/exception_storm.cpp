@@ -1,0 +1,63 @@
+// Exceptions thrown all the time: each costs tens of microseconds and hides the one that matters.
+#include <fmt/format.h>
+
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {"perSecond", 25, "so many exceptions a second are a storm"},
+};
+constexpr std::size_t kShown = 3;
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
+  const auto& events = *evidence.events;
+  if (events.seconds() <= 0 || events.thrown.empty()) return {};
+  const auto rate = static_cast<double>(events.exceptions) / events.seconds();
+  // A burst of a few within a short look is none.
+  if (rate < parameters["perSecond"] || events.exceptions < 10) return {};
+  const auto& first = events.thrown.front();
+  Report report{.severity = Severity::kWarning,
+                .title = fmt::format("Exception storm: {:.0f} exceptions a second, most of them {}",
+                                     rate, first.type)};
+  report.numbers = {{"exceptionsPerSecond", rate, "1/s", fmt::format("{:.1f} a second", rate)},
+                    {"exceptions", static_cast<double>(events.exceptions), "",
+                     fmt::format("{} in {}", counted(events.exceptions, "exception"),
+                                 seconds_text(events.length))}};
+  for (std::size_t i = 0; i < std::min(kShown, events.thrown.size()); ++i) {
+    const auto& type = events.thrown[i];
+    auto line =
+        fmt::format("{:.1f}/s {}", static_cast<double>(type.count) / events.seconds(), type.type);
+    if (!type.places.empty()) line += fmt::format("  thrown in {}", type.places.front().method);
+    report.details.push_back(std::move(line));
+    if (!type.message.empty()) report.details.push_back(fmt::format("    \"{}\"", type.message));
+  }
+  report.summary = fmt::format(
+      "{} of {} types were thrown while it was looked at; whether caught "
+      "or not, each unwinds the stack.",
+      counted(events.exceptions, "exception"), events.thrown.size());
+  report.advice = first.places.empty()
+                      ? "ask before you act (TryParse, TryGetValue, Exists), or return a result "
+                        "instead of throwing where the case is usual"
+                      : fmt::format(
+                            "let {} answer without throwing where the case is usual "
+                            "(TryParse, TryGetValue, a result type)",
+                            first.places.front().method);
+  return {report};
+}
+
+}  // namespace
+
+extern const Finding exception_storm_finding{
+    .id = "CS1501",
+    .title = "exception storm",
+    .description = "Exceptions thrown at a rate that costs time and drowns the one that matters.",
+    .needs = {.events = true, .live = true, .least = std::chrono::seconds{1}},
+    .price = "an event with a stack for each exception",
+    .rights = "the diagnostic port",
+    .parameters = kParameters,
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,82 @@
+// The program stands still for the garbage collector: too much of the time, or too long at once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {"percent", 10, "so much of the time in pauses is damage"},
+    {"longestMs", 500, "so long a pause is damage, however rare"},
+};
+
+double ms(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
+  const auto& events = *evidence.events;
+  if (events.collections.empty() || events.length.count() <= 0) return {};
+  const auto percent = 100 * ms(events.gc_paused) / ms(events.length);
+  const auto worst = std::ranges::max_element(events.collections, {}, &GcFact::pause);
+  const bool often = percent >= parameters["percent"] && events.collections.size() > 1;
+  const bool long_one = ms(worst->pause) >= parameters["longestMs"];
+  if (!often && !long_one) return {};
+
+  const auto induced =
+      static_cast<std::size_t>(std::ranges::count_if(events.collections, &GcFact::induced));
+  const bool by_program = induced * 2 > events.collections.size();
+  Report report{.severity = Severity::kWarning};
+  report.title =
+      often ? fmt::format("GC pauses: the program stands still {:.0f} % of the time", percent)
+            : fmt::format("GC pauses: the program stood still for {:.0f} ms at once",
+                          ms(worst->pause));
+  report.summary = fmt::format(
+      "{} paused it for {:.0f} ms of {}; the longest, #{} of generation {} ({}), for {:.1f} ms.",
+      counted(events.collections.size(), "collection"), ms(events.gc_paused),
+      seconds_text(events.length), worst->number, worst->generation, worst->reason,
+      ms(worst->pause));
+  std::map<std::pair<std::uint32_t, std::string>, std::pair<std::size_t, double>> groups;
+  for (const auto& gc : events.collections) {
+    auto& [count, paused] = groups[{gc.generation, gc.reason}];
+    ++count;
+    paused += ms(gc.pause);
+  }
+  for (const auto& [key, sum] : groups)
+    report.details.push_back(fmt::format("{} × generation {}, {}: {:.1f} ms", sum.first, key.first,
+                                         key.second, sum.second));
+  report.numbers = {
+      {"percentTimeInGc", percent, "%", fmt::format("{:.1f} % of the time", percent)},
+      {"longestPauseMs", ms(worst->pause), "ms",
+       fmt::format("longest pause {:.1f} ms", ms(worst->pause))},
+      {"collections", static_cast<double>(events.collections.size()), "",
+       counted(events.collections.size(), "collection")},
+      {"induced", static_cast<double>(induced), "", fmt::format("{} of them asked for", induced)}};
+  report.advice =
+      by_program
+          ? "the program asks for most of them itself: take its calls of GC.Collect out"
+          : "allocate less on hot paths (clrscope collect --profile gc-verbose, then report … "
+            "allocations), keep short-lived data short-lived; server GC or a larger limit if "
+            "memory allows";
+  return {report};
+}
+
+}  // namespace
+
+extern const Finding gc_pauses_finding{
+    .id = "CS1601",
+    .title = "GC pauses",
+    .description = "Time in which the whole program stands still for garbage collection.",
+    .needs = {.events = true, .live = true, .least = std::chrono::seconds{1}},
+    .price = "a few events for each collection",
+    .rights = "the diagnostic port",
+    .parameters = kParameters,
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,68 @@
+// Where the processor time goes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {"processors", 0.1, "less CPU than this is not worth a word"},
+    {"percent", 20, "a method with less of it is no hot path"},
+};
+constexpr std::size_t kShown = 5;
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
+  const auto& cpu = *evidence.cpu;
+  if (cpu.methods.empty() || cpu.samples < 20) return {};
+  if (cpu.busy > 0 && cpu.busy < parameters["processors"]) return {};
+  const auto& hottest = cpu.methods.front();
+  if (100 * hottest.self < parameters["percent"]) return {};
+  Report report{.severity = Severity::kInfo,
+                .confidence = cpu.by_kernel ? Confidence::kCertain : Confidence::kLikely,
+                .title = fmt::format("CPU hot path: {:.0f} % of the processor time in {}",
+                                     100 * hottest.self, hottest.method)};
+  report.summary = cpu.busy > 0 ? fmt::format("It keeps {:.2f} processors busy; {} samples in {}.",
+                                              cpu.busy, cpu.samples, seconds_text(cpu.length))
+                                : fmt::format("{} samples of running threads in {}.", cpu.samples,
+                                              seconds_text(cpu.length));
+  for (std::size_t i = 0; i < std::min(kShown, cpu.methods.size()); ++i)
+    report.details.push_back(
+        fmt::format("{:5.1f} %  {}", 100 * cpu.methods[i].self, cpu.methods[i].method));
+  if (cpu.hot_path.size() > 1) {
+    ShownThread path{.does = "the hot path"};
+    if (!cpu.threads.empty()) {
+      path.os_id = static_cast<std::uint32_t>(cpu.threads.front().os_id);
+      path.name = cpu.threads.front().name;
+    }
+    for (auto frame = cpu.hot_path.rbegin(); frame != cpu.hot_path.rend(); ++frame) {
+      if (path.frames.size() == kShown) break;
+      path.frames.push_back({frame->method, frame->module});
+    }
+    report.threads.push_back(std::move(path));
+  }
+  report.numbers = {{"selfPercent", 100 * hottest.self, "%",
+                     fmt::format("{:.1f} % in {} itself", 100 * hottest.self, hottest.method)},
+                    {"processorsBusy", cpu.busy, "", fmt::format("{:.2f} processors", cpu.busy)}};
+  report.advice =
+      "clrscope collect --profile cpu-sampling, then report … cpu: all methods, "
+      "threads and kinds of code";
+  return {report};
+}
+
+}  // namespace
+
+extern const Finding hot_path_finding{
+    .id = "CS1401",
+    .title = "CPU hot path",
+    .description = "The methods that the processors execute most.",
+    .needs = {.cpu = true, .live = true, .least = std::chrono::seconds{1}},
+    .price = "about 1 % of the process's CPU while it is watched",
+    .rights = "perf events of the process; without them the diagnostic port (runtime's sampler)",
+    .parameters = kParameters,
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,115 @@
+// Threads that queue for a lock all the time: it moves, but only one of them works.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {"waiters", 1, "so many threads in the queue of one lock, on average"},
+};
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+Report report_of(const Evidence& evidence, std::string_view method, double waiters) {
+  Report report{.severity = Severity::kWarning};
+  report.title =
+      fmt::format("Lock convoy: {:.1f} threads on average queue for a lock in {}", waiters, method);
+  report.numbers = {{"waiters", waiters, "", fmt::format("{:.1f} waiting on average", waiters)}};
+  report.advice = fmt::format(
+      "hold the lock in {} for less time, divide it, or use a structure that needs none "
+      "(ConcurrentDictionary, Interlocked, a copy for each thread)",
+      method);
+  constexpr std::size_t kShown = 3;
+  if (const auto* look = evidence.last_look())
+    for (const auto& thread : look->threads) {
+      const auto* site = thread.waiting_for ? site_of(thread) : nullptr;
+      if (!site || site->method != method || report.threads.size() == kShown) continue;
+      report.threads.push_back(shown(
+          thread, fmt::format("wants {} {}", words_for(thread.waiting_for->kind),
+                              object_text(thread.waiting_for->type, thread.waiting_for->object))));
+    }
+  return report;
+}
+
+std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence, double least) {
+  std::vector<Report> reports;
+  for (const auto& place : events.locks) {
+    // What never ended is no convoy, but something worse: a cycle or a long holder.
+    const auto finished = place.waits - std::min(place.waits, place.unfinished);
+    const auto waiters = seconds(place.waited) / std::max(events.seconds(), 0.001);
+    if (finished < 10 || waiters < least) continue;
+    auto report = report_of(evidence, place.method, waiters);
+    report.summary =
+        fmt::format("{} for it in {}: {:.1f} ms each on average, {:.1f} ms the longest.",
+                    counted(place.waits, "wait"), seconds_text(events.length),
+                    1000 * seconds(place.waited) / static_cast<double>(place.waits),
+                    1000 * seconds(place.longest));
+    report.numbers.push_back(
+        {"waits", static_cast<double>(place.waits), "", counted(place.waits, "wait")});
+    report.numbers.push_back(
+        {"waitedMs", 1000 * seconds(place.waited), "ms",
+         fmt::format("{:.0f} ms waited in all", 1000 * seconds(place.waited))});
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+// Without events: the same type of lock with waiters in nearly every look, and owners that change.
+std::vector<Report> by_looks(const Evidence& evidence, double least) {
+  struct Seen {
+    std::size_t looks = 0, waiters = 0;
+    std::vector<std::uint32_t> owners{};
+    std::string method{};
+  };
+  std::map<std::string, Seen> locks;
+  for (const auto& look : evidence.looks)
+    for (const auto& lock : look.locks) {
+      if (lock.waiters.empty()) continue;
+      auto& seen = locks[lock.type];
+      ++seen.looks;
+      seen.waiters += lock.waiters.size();
+      if (std::ranges::find(seen.owners, lock.owner_os_id) == seen.owners.end())
+        seen.owners.push_back(lock.owner_os_id);
+      if (const auto* waiter = thread_of(look, lock.waiters.front()))
+        if (const auto* site = site_of(*waiter)) seen.method = site->method;
+    }
+  std::vector<Report> reports;
+  for (const auto& [type, seen] : locks) {
+    const auto all = evidence.looks.size();
+    const auto waiters = static_cast<double>(seen.waiters) / static_cast<double>(all);
+    if (all < 5 || seen.looks * 10 < all * 8 || seen.owners.size() < 2 || waiters < least) continue;
+    auto report = report_of(evidence, seen.method, waiters);
+    report.confidence = Confidence::kLikely;
+    report.summary = fmt::format("{} had a queue in {} of {} looks, with {} different holders.",
+                                 type, seen.looks, all, seen.owners.size());
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
+  const auto least = parameters["waiters"];
+  return evidence.events ? by_events(*evidence.events, evidence, least) : by_looks(evidence, least);
+}
+
+}  // namespace
+
+extern const Finding lock_convoy_finding{
+    .id = "CS1003",
+    .title = "lock convoy",
+    .description = "Threads that queue for one lock nearly all the time.",
+    .needs = {.events_or_looks = true, .live = true, .least = std::chrono::seconds{1}},
+    .price = "two events for each wait for a lock",
+    .rights = "the diagnostic port, or to read the process's memory",
+    .parameters = kParameters,
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,106 @@
+// A lock that one thread keeps while others wait for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+using inspect::Lock;
+using inspect::Snapshot;
+
+constexpr Parameter kParameters[] = {
+    {"seconds", 2, "held so long with somebody waiting; at most half of what was watched"},
+};
+
+// The address changes when the collector moves the object.
+bool same(const Lock& a, const Lock& b) {
+  return a.owner_os_id == b.owner_os_id && a.kind == b.kind && a.type == b.type &&
+         a.recursion == b.recursion;
+}
+
+const Lock* same_lock(const Snapshot& look, const Lock& lock) {
+  const auto at =
+      std::ranges::find_if(look.locks, [&](const auto& one) { return same(one, lock); });
+  return at == look.locks.end() ? nullptr : &*at;
+}
+
+// How long, counted back from the last look, this thread has held this lock with the same thread
+// waiting for it.
+std::chrono::nanoseconds held_for(const Evidence& evidence, const Lock& lock) {
+  auto since = evidence.look_times.back();
+  for (auto i = evidence.looks.size(); i-- > 0;) {
+    const auto* then = same_lock(evidence.looks[i], lock);
+    if (!then || std::ranges::none_of(then->waiters, [&](std::uint32_t id) {
+          return std::ranges::find(lock.waiters, id) != lock.waiters.end();
+        }))
+      break;
+    since = evidence.look_times[i];
+  }
+  return evidence.look_times.back() - since;
+}
+
+Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanoseconds held) {
+  const auto& look = *evidence.last_look();
+  const auto* holder = thread_of(look, lock.owner_os_id);
+  Report report{.severity = Severity::kWarning, .confidence = Confidence::kCertain};
+  report.title = fmt::format("Lock held for {} and longer: {} wait for {}", seconds_text(held),
+                             counted(lock.waiters.size(), "thread"), lock.type);
+  report.summary = fmt::format("{} keeps {} {}", label(look, lock.owner_os_id),
+                               words_for(lock.kind), object_text(lock.type, lock.object));
+  if (holder && holder->waiting_for)
+    report.summary +=
+        fmt::format(" while it waits itself ({})", words_for(holder->waiting_for->kind));
+  else if (holder && holder->running)
+    report.summary += " while it computes";
+  report.summary += ".";
+  if (holder) report.threads.push_back(shown(*holder, "holds " + lock.type));
+  constexpr std::size_t kShown = 2;
+  for (const auto id : lock.waiters)
+    if (const auto* waiter = thread_of(look, id); waiter && report.threads.size() <= kShown)
+      report.threads.push_back(shown(*waiter, "wants " + lock.type));
+  report.objects = {{lock.object, lock.type, std::string{words_for(lock.kind)}}};
+  report.numbers = {{"heldSeconds", std::chrono::duration<double>(held).count(), "s",
+                     fmt::format("held for at least {}", seconds_text(held))},
+                    {"waiters", static_cast<double>(lock.waiters.size()), "",
+                     counted(lock.waiters.size(), "waiter")}};
+  report.advice = holder
+                      ? fmt::format("do the slow part of {} outside the lock", site_text(*holder))
+                      : "do the slow part outside the lock";
+  report.sufferers = lock.waiters;
+  report.culprits = {lock.owner_os_id};
+  return report;
+}
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
+  if (evidence.looks.size() < 2) return {};
+  const auto least = std::min(parameters["seconds"], evidence.watched_seconds() / 2);
+  std::vector<Report> reports;
+  for (const auto& lock : evidence.last_look()->locks) {
+    if (lock.owner_os_id == 0 || lock.waiters.empty()) continue;
+    // Somebody who waits for it has not moved: it was not given back and taken again in between.
+    if (std::ranges::none_of(lock.waiters, [&](std::uint32_t id) { return unmoved(evidence, id); }))
+      continue;
+    const auto held = held_for(evidence, lock);
+    if (std::chrono::duration<double>(held).count() >= least)
+      reports.push_back(report_of(evidence, lock, held));
+  }
+  return reports;
+}
+
+}  // namespace
+
+extern const Finding long_holder_finding{
+    .id = "CS1002",
+    .title = "long lock holder",
+    .description = "A thread that keeps a lock for long while others wait for it.",
+    .needs = {.looks = true, .live = true, .least = std::chrono::seconds{1}},
+    .price = ".NET 10: no pause; 8 and 9: a few milliseconds a look",
+    .rights = "to read the process's memory (its user, or CAP_SYS_PTRACE)",
+    .parameters = kParameters,
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,59 @@
+// Server GC where memory or processors are scarce: a heap for each processor, collected late.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "doctor/settings.h"
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {"heapMb", 768, "a heap that may grow to less than this is small for server GC"},
+    {"processors", 2, "so few processors gain little from it"},
+};
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
+  const auto& process = evidence.process;
+  if (process.server_gc_threads.value_or(0) == 0) return {};
+  const auto limit = heap_limit(process);
+  const bool little_memory =
+      limit && static_cast<double>(*limit) < parameters["heapMb"] * 1'048'576;
+  const bool few_processors = process.limited_by_cgroup && process.processors &&
+                              *process.processors <= parameters["processors"];
+  if (!little_memory && !few_processors) return {};
+  Report report{.severity = Severity::kWarning,
+                .confidence = Confidence::kCertain,
+                .title = "Server GC in a small container"};
+  report.summary = fmt::format("Server GC runs with {}",
+                               counted(*process.server_gc_threads, "collector thread"));
+  if (little_memory)
+    report.summary += fmt::format("; its heap may grow to {}", format_bytes(*limit));
+  if (process.processors)
+    report.summary += fmt::format("; it may use {:.1f} processors", *process.processors);
+  report.summary += ". It collects later and keeps more, which such a limit does not forgive.";
+  report.numbers = {{"serverGcThreads", static_cast<double>(*process.server_gc_threads), "",
+                     counted(*process.server_gc_threads, "collector thread")}};
+  if (limit)
+    report.numbers.push_back({"limitBytes", static_cast<double>(*limit), "B",
+                              fmt::format("limit {}", format_bytes(*limit))});
+  report.advice =
+      "DOTNET_gcServer=0 (ServerGarbageCollection false in the project), or "
+      "DOTNET_GCHeapCount with a small number";
+  return {report};
+}
+
+}  // namespace
+
+extern const Finding server_gc_finding{
+    .id = "CS1901",
+    .title = "server GC in a small container",
+    .description = "Server GC where memory or processors are limited to little.",
+    .needs = {.live = true},
+    .price = "none: reads /proc",
+    .rights = "to see the process in /proc",
+    .parameters = kParameters,
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,131 @@
+// Threads that are of no use any more: ended but kept, waiting for what nobody will signal, more
+// and more of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+using inspect::Snapshot;
+using inspect::ThreadView;
+using inspect::WaitKind;
+
+constexpr Parameter kParameters[] = {
+    {"dead", 50, "so many ended threads that are still referenced"},
+    {"idle", 50, "so many threads in one wait that nobody owns and no time ends"},
+    {"grown", 3, "so many more threads in one wait since the first look"},
+};
+
+std::size_t dead_in(const Snapshot& look) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(look.without_os_thread, &inspect::RuntimeThread::dead));
+}
+
+// Waits that nobody is bound to end. Pool threads are the pool's business.
+bool waits_for_nobody(const ThreadView& thread) {
+  if (!thread.runtime || thread.runtime->pool || !thread.waiting_for) return false;
+  const auto& wait = *thread.waiting_for;
+  if (wait.timed || wait.owner_os_id != 0) return false;
+  return wait.kind == WaitKind::kEvent || wait.kind == WaitKind::kWaitHandle ||
+         wait.kind == WaitKind::kMonitorWait || wait.kind == WaitKind::kSemaphore ||
+         wait.kind == WaitKind::kSleep;
+}
+
+using BySite = std::map<std::string, std::vector<const ThreadView*>>;
+BySite idle_in(const Snapshot& look) {
+  BySite sites;
+  for (const auto& thread : look.threads)
+    if (waits_for_nobody(thread)) sites[site_text(thread)].push_back(&thread);
+  return sites;
+}
+
+std::optional<Report> dead_kept(const Evidence& evidence, double least) {
+  const auto& look = *evidence.last_look();
+  const auto dead = dead_in(look);
+  if (static_cast<double>(dead) < least) return {};
+  // The collector has been there in between and they stayed, or more came.
+  if (dead < dead_in(evidence.looks.front())) return {};
+  Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
+  report.title = fmt::format("Zombie threads: {} have ended but are still kept", dead);
+  report.summary =
+      "Something refers to their Thread objects, so that the runtime cannot let go of "
+      "what belongs to them.";
+  report.numbers = {{"dead", static_cast<double>(dead), "", fmt::format("{} ended threads", dead)}};
+  report.advice =
+      "do not keep Thread objects in lists after they have ended; use tasks or the pool "
+      "for short work";
+  return report;
+}
+
+bool stayed(const Evidence& evidence, const std::vector<const ThreadView*>& group) {
+  const auto still = std::ranges::count_if(
+      group, [&](const auto* thread) { return unmoved(evidence, thread->os_id()); });
+  return static_cast<std::size_t>(still) * 10 >= group.size() * 9;
+}
+
+// Those of the first look are all still there, and each look has at least as many as the one
+// before.
+std::size_t grown(const Evidence& evidence, const std::string& site) {
+  std::vector<std::size_t> counts;
+  for (const auto& look : evidence.looks) {
+    const auto sites = idle_in(look);
+    const auto at = sites.find(site);
+    counts.push_back(at == sites.end() ? 0 : at->second.size());
+  }
+  if (counts.size() < 3 || !std::ranges::is_sorted(counts)) return 0;
+  return counts.back() - counts.front();
+}
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
+  std::vector<Report> reports;
+  if (auto dead = dead_kept(evidence, parameters["dead"])) reports.push_back(std::move(*dead));
+  for (const auto& [site, group] : idle_in(*evidence.last_look())) {
+    const auto more = evidence.live ? grown(evidence, site) : 0;
+    const bool grows = static_cast<double>(more) >= parameters["grown"];
+    const bool many = static_cast<double>(group.size()) >= parameters["idle"] &&
+                      (!evidence.live || stayed(evidence, group));
+    if (!grows && !many) continue;
+    Report report{.severity = grows ? Severity::kWarning : Severity::kInfo,
+                  .confidence = grows ? Confidence::kLikely : Confidence::kPossible};
+    report.title =
+        grows
+            ? fmt::format("Zombie threads: more and more wait in {}, {} now", site, group.size())
+            : fmt::format("Zombie threads: {} wait in {} for what nobody owns", group.size(), site);
+    report.summary = grows
+                         ? fmt::format("{} came in {} and none of them went on.", more,
+                                       seconds_text(evidence.watched))
+                         : fmt::format("None of them moved in {}.", seconds_text(evidence.watched));
+    report.threads.push_back(
+        shown(*group.front(), fmt::format("one of {}, waits for {}", group.size(),
+                                          words_for(group.front()->waiting_for->kind))));
+    report.numbers = {
+        {"threads", static_cast<double>(group.size()), "", counted(group.size(), "thread")},
+        {"grown", static_cast<double>(more), "", fmt::format("{} more than at first", more)}};
+    report.advice = fmt::format(
+        "see who should signal what {} waits for; give the wait a timeout "
+        "or a CancellationToken",
+        site);
+    for (const auto* thread : group) report.sufferers.push_back(thread->os_id());
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace
+
+extern const Finding zombie_threads_finding{
+    .id = "CS1302",
+    .title = "zombie threads",
+    .description = "Threads that have ended but are kept, or wait for what nobody will signal.",
+    .needs = {.looks = true},
+    .price = ".NET 10: no pause; 8 and 9: a few milliseconds a look",
+    .rights = "to read the process's memory (its user, or CAP_SYS_PTRACE)",
+    .parameters = kParameters,
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor

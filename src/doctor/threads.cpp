@@ -1,0 +1,162 @@
+#include "doctor/threads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/words.h"
+
+namespace clrscope::doctor {
+
+using inspect::FrameKind;
+using inspect::Snapshot;
+using inspect::ThreadView;
+using inspect::WaitKind;
+
+const ThreadView* thread_of(const Snapshot& look, std::uint32_t os_id) {
+  const auto at = std::ranges::find_if(look.threads,
+                                       [&](const auto& thread) { return thread.os_id() == os_id; });
+  return at == look.threads.end() ? nullptr : &*at;
+}
+
+std::string label(const ThreadView& thread) {
+  const auto& name =
+      thread.runtime && !thread.runtime->name.empty() ? thread.runtime->name : thread.os.name;
+  if (name.empty()) return fmt::format("thread {}", thread.os_id());
+  return fmt::format("thread {} \"{}\"", thread.os_id(), name);
+}
+
+std::string label(const Snapshot& look, std::uint32_t os_id) {
+  const auto* thread = thread_of(look, os_id);
+  return thread ? label(*thread) : fmt::format("thread {}", os_id);
+}
+
+const inspect::Frame* site_of(const ThreadView& thread) {
+  const auto first = [&](auto&& fits) -> const inspect::Frame* {
+    const auto at = std::ranges::find_if(thread.frames, fits);
+    return at == thread.frames.end() ? nullptr : &*at;
+  };
+  const auto named = [](const auto& frame) { return !frame.method.empty(); };
+  if (const auto* own = first(
+          [&](const auto& frame) { return named(frame) && frame.kind == FrameKind::kManaged; }))
+    return own;
+  if (const auto* framework = first(
+          [&](const auto& frame) { return named(frame) && frame.kind == FrameKind::kFramework; }))
+    return framework;
+  return first(named);
+}
+
+namespace {
+
+std::string without_arguments(std::string_view method) {
+  return std::string{method.substr(0, method.find('('))};
+}
+
+std::string place_text(const inspect::Frame& frame) {
+  auto text = without_arguments(frame.method);
+  if (!frame.file.empty())
+    text += fmt::format(" ({}:{})", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
+  return text;
+}
+
+}  // namespace
+
+std::string site_text(const ThreadView& thread) {
+  const auto* frame = site_of(thread);
+  return frame ? place_text(*frame) : "?";
+}
+
+ShownThread shown(const ThreadView& thread, std::string does, std::size_t most) {
+  ShownThread out{.os_id = thread.os_id(), .does = std::move(does)};
+  if (thread.runtime) {
+    out.managed_id = thread.runtime->managed_id;
+    out.name = thread.runtime->name;
+  }
+  if (out.name.empty()) out.name = thread.os.name;
+  const auto* site = site_of(thread);
+  if (!site) return out;
+  for (const auto* frame = site; frame != thread.frames.data() + thread.frames.size(); ++frame) {
+    if (out.frames.size() == most) break;
+    if (frame->method.empty() || frame->kind != site->kind) continue;
+    out.frames.push_back({frame->method, frame->module, frame->file, frame->line});
+  }
+  return out;
+}
+
+std::string object_text(std::string_view type, std::uint64_t address) {
+  if (address == 0) return std::string{type.empty() ? "?" : type};
+  return fmt::format("{} 0x{:x}", type.empty() ? "object" : type, address);
+}
+
+std::string_view words_for(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::kMonitor:
+      return "lock";
+    case WaitKind::kMonitorWait:
+      return "Monitor.Wait";
+    case WaitKind::kLock:
+      return "Lock";
+    case WaitKind::kReaderWriter:
+      return "reader-writer lock";
+    case WaitKind::kSemaphore:
+      return "semaphore";
+    case WaitKind::kEvent:
+    case WaitKind::kWaitHandle:
+      return "event";
+    case WaitKind::kTask:
+      return "task";
+    case WaitKind::kJoin:
+      return "another thread's end";
+    case WaitKind::kSleep:
+      return "sleep";
+    case WaitKind::kPoolIdle:
+      return "pool work";
+    case WaitKind::kIo:
+      return "input or output";
+  }
+  return "?";
+}
+
+bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
+  // A thread that a look had to stop for a moment ran for a moment too.
+  constexpr std::chrono::microseconds kStopCosts{1500};
+  if (evidence.looks.size() < 2) return false;
+  const ThreadView* before = nullptr;
+  for (const auto& look : evidence.looks) {
+    const auto* now = thread_of(look, os_id);
+    if (!now || now->running || !now->waiting_for) return false;
+    if (before) {
+      if (now->waiting_for->kind != before->waiting_for->kind) return false;
+      if (now->waiting_for->type != before->waiting_for->type) return false;
+      const auto tolerated = look.pause.count() > 0 ? std::chrono::nanoseconds{kStopCosts}
+                                                    : std::chrono::nanoseconds{};
+      if (now->os.cpu - before->os.cpu > tolerated) return false;
+    }
+    before = now;
+  }
+  return true;
+}
+
+std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id) {
+  if (evidence.looks.size() < 2) return {};
+  const auto* first = thread_of(evidence.looks.front(), os_id);
+  const auto* last = thread_of(evidence.looks.back(), os_id);
+  if (!first || !last) return {};
+  return last->os.cpu - first->os.cpu;
+}
+
+bool is_main(const Snapshot& look, const ThreadView& thread) {
+  if (thread.os.tid == look.pid) return true;
+  return !look.threads.empty() && thread.runtime && thread.runtime->managed_id == 1;
+}
+
+std::string seconds_text(std::chrono::nanoseconds time) {
+  const auto seconds = std::chrono::duration<double>(time).count();
+  return seconds < 9.95 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return analyze::counted(count, noun);
+}
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,47 @@
+// Threads of a look, as findings compare and show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doctor/finding.h"
+
+namespace clrscope::doctor {
+
+const inspect::ThreadView* thread_of(const inspect::Snapshot& look, std::uint32_t os_id);
+
+// `thread 4312 "orders"`
+std::string label(const inspect::ThreadView& thread);
+std::string label(const inspect::Snapshot& look, std::uint32_t os_id);
+
+// The first method of the application from the top of the stack; where there is none the first
+// managed one, else the first with a name; null: no frame has one.
+const inspect::Frame* site_of(const inspect::ThreadView& thread);
+// That method's name and place: "Shop.Orders.Place (Orders.cs:88)"; "?" when unknown.
+std::string site_text(const inspect::ThreadView& thread);
+
+// With the frames that say what it does: from its site on, at most `most`.
+ShownThread shown(const inspect::ThreadView& thread, std::string does, std::size_t most = 3);
+
+// "Shop.Cart 0x7f0000001010"
+std::string object_text(std::string_view type, std::uint64_t address);
+
+// "Monitor", "Task" …
+std::string_view words_for(inspect::WaitKind kind);
+
+// Blocked in the same wait in every look, and used (next to) no CPU between them. False when there
+// are fewer than two looks.
+bool unmoved(const Evidence& evidence, std::uint32_t os_id);
+
+// CPU time between the first look and the last; nothing when it is not in both.
+std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id);
+
+// The program's first thread.
+bool is_main(const inspect::Snapshot& look, const inspect::ThreadView& thread);
+
+// "10 s", "1.5 s"
+std::string seconds_text(std::chrono::nanoseconds time);
+// "1 thread", "3 threads"
+std::string counted(std::size_t count, std::string_view noun);
+
+}  // namespace clrscope::doctor

@@ -1,0 +1,232 @@
+#include "doctor/trace_evidence.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "analyze/samples.h"
+
+namespace clrscope::doctor {
+namespace {
+
+using analyze::FrameId;
+using analyze::FrameKind;
+using analyze::Profile;
+using analyze::StackNodeId;
+
+constexpr std::size_t kMostPlaces = 5;
+constexpr std::size_t kMostMethods = 20;
+constexpr std::uint32_t kInduced[] = {1, 7, 9, 10};  // "GCReason": asked for by the program
+
+bool is_own(FrameKind kind) { return kind == FrameKind::kManaged || kind == FrameKind::kDynamic; }
+bool is_managed(FrameKind kind) { return is_own(kind) || kind == FrameKind::kFramework; }
+
+// The stacks of running threads: how many samples end in a node, and how many in it or below.
+struct Weights {
+  std::vector<std::uint64_t> self, total;
+  std::uint64_t samples = 0;
+};
+
+Weights weigh(const Profile& profile) {
+  Weights weights;
+  weights.self.resize(profile.stacks.size());
+  for (const auto& sample : profile.samples) {
+    if (sample.state != analyze::ThreadState::kRunning) continue;
+    ++weights.samples;
+    ++weights.self[static_cast<std::size_t>(sample.stack)];
+  }
+  weights.total = weights.self;
+  for (auto i = profile.stacks.size(); i-- > 1;)  // a parent stands before its children
+    weights.total[static_cast<std::size_t>(profile.stacks[i].parent)] += weights.total[i];
+  return weights;
+}
+
+// Time in native code under a method counts as the method's own: what the program's author can
+// change is the method that called it.
+FrameId managed_leaf(const Profile& profile, StackNodeId stack, bool (*fits)(FrameKind),
+                     bool& found) {
+  for (auto at = stack; at != analyze::kNoStack; at = profile.node(at).parent)
+    if (fits(profile.frame(profile.node(at).frame).kind)) {
+      found = true;
+      return profile.node(at).frame;
+    }
+  found = false;
+  return {};
+}
+
+std::vector<CpuMethod> methods_of(const Profile& profile, const Weights& weights) {
+  std::unordered_map<FrameId, std::pair<std::uint64_t, std::uint64_t>> times;
+  std::vector<FrameId> counted;
+  for (std::size_t i = 1; i < profile.stacks.size(); ++i) {
+    const auto self = weights.self[i];
+    if (self == 0) continue;
+    bool found = false;
+    const auto leaf =
+        managed_leaf(profile, StackNodeId{static_cast<std::uint32_t>(i)}, is_managed, found);
+    if (found) times[leaf].first += self;
+    counted.clear();
+    for (StackNodeId at{static_cast<std::uint32_t>(i)}; at != analyze::kNoStack;
+         at = profile.node(at).parent) {
+      const auto frame = profile.node(at).frame;
+      if (!is_managed(profile.frame(frame).kind) ||
+          std::ranges::find(counted, frame) != counted.end())
+        continue;
+      counted.push_back(frame);
+      times[frame].second += self;
+    }
+  }
+  std::vector<CpuMethod> methods;
+  const auto share = [&](std::uint64_t part) {
+    return static_cast<double>(part) / static_cast<double>(weights.samples);
+  };
+  for (const auto& [frame, time] : times)
+    methods.push_back({profile.frame(frame).method, profile.frame(frame).module, share(time.first),
+                       share(time.second)});
+  std::ranges::sort(methods, [](const auto& a, const auto& b) {
+    return a.self != b.self ? a.self > b.self : a.method < b.method;
+  });
+  if (methods.size() > kMostMethods) methods.resize(kMostMethods);
+  return methods;
+}
+
+// From the root down, as long as one child has most of what its parent has.
+std::vector<CpuMethod> hot_path(const Profile& profile, const Weights& weights) {
+  std::vector<std::vector<std::uint32_t>> children(profile.stacks.size());
+  for (std::uint32_t i = 1; i < profile.stacks.size(); ++i)
+    children[static_cast<std::size_t>(profile.stacks[i].parent)].push_back(i);
+  std::vector<CpuMethod> path;
+  for (std::uint32_t at = 0;;) {
+    const auto& below = children[at];
+    const auto heaviest = std::ranges::max_element(
+        below, {}, [&](std::uint32_t child) { return weights.total[child]; });
+    if (heaviest == below.end() || weights.total[*heaviest] * 2 < weights.total[at]) break;
+    at = *heaviest;
+    const auto& frame = profile.frame(profile.stacks[at].frame);
+    if (is_managed(frame.kind))
+      path.push_back(
+          {frame.method, frame.module,
+           static_cast<double>(weights.self[at]) / static_cast<double>(weights.samples),
+           static_cast<double>(weights.total[at]) / static_cast<double>(weights.samples)});
+  }
+  return path;
+}
+
+std::vector<CpuThread> threads_of(const Profile& profile, const Weights& weights) {
+  std::vector<CpuThread> threads;
+  for (const auto& thread : profile.threads) {
+    std::map<FrameId, std::uint64_t> own;
+    std::uint64_t running = 0;
+    for (const auto i : thread.samples) {
+      const auto& sample = profile.samples[i];
+      if (sample.state != analyze::ThreadState::kRunning) continue;
+      ++running;
+      bool found = false;
+      const auto leaf = managed_leaf(profile, sample.stack, is_own, found);
+      if (found) ++own[leaf];
+    }
+    if (running == 0) continue;
+    CpuThread one{.os_id = static_cast<std::uint64_t>(thread.thread),
+                  .name = thread.name,
+                  .share = static_cast<double>(running) / static_cast<double>(weights.samples)};
+    if (!own.empty()) {
+      const auto top = std::ranges::max_element(own, {}, [](const auto& it) { return it.second; });
+      const auto& frame = profile.frame(top->first);
+      const auto part = static_cast<double>(top->second) / static_cast<double>(running);
+      one.top = {frame.method, frame.module, part, part};
+    }
+    threads.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(threads, std::greater{}, &CpuThread::share);
+  return threads;
+}
+
+}  // namespace
+
+void TraceEvidence::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
+  exceptions_.on_batch(reader, batch);
+  contention_.on_batch(reader, batch);
+  pool_.on_batch(reader, batch);
+  profile_.on_batch(reader, batch);
+  const auto pointer_size = reader.info() ? reader.info()->pointer_size : 8;
+  for (const Event& event : batch.events) {
+    collections_.on_event(event, known_.of(*event.type), pointer_size);
+    if (!by_kernel_ && event.type->provider == "Universal.Events") by_kernel_ = true;
+  }
+}
+
+void TraceEvidence::end_of_trace(const nettrace::Reader& reader) {
+  exceptions_.end_of_trace(reader);
+  contention_.end_of_trace(reader);
+  pool_.end_of_trace(reader);
+  collections_.end_of_trace(reader);
+  profile_.end_of_trace(reader);
+  lost_ += reader.summary().lost;
+}
+
+EventFacts TraceEvidence::events() const {
+  EventFacts facts{.length = exceptions_.span().length(),
+                   .lost = lost_,
+                   .exceptions = exceptions_.total(),
+                   .gc_paused = collections_.paused(),
+                   .lock_waits = contention_.all().count};
+  for (const auto* one : exceptions_.ranked()) {
+    ThrownType type{.type = one->first, .count = one->second.count, .message = one->second.message};
+    for (const auto& [site, count] : one->second.ranked_sites())
+      if (type.places.size() < kMostPlaces)
+        type.places.push_back(
+            {exceptions_.frame(site).method, exceptions_.frame(site).module, count});
+    facts.thrown.push_back(std::move(type));
+  }
+  for (const auto& gc : collections_.all())
+    facts.collections.push_back(
+        {.number = gc.number,
+         .generation = gc.generation,
+         .reason = analyze::value_name("GCReason", gc.reason),
+         .induced = std::ranges::find(kInduced, gc.reason) != std::end(kInduced),
+         .background = gc.background(),
+         .pause = gc.pause.value_or(std::chrono::nanoseconds{0}),
+         .heap_bytes = gc.heap_after ? gc.heap_after->total_size() : 0});
+  for (const auto* site : contention_.sites()) {
+    const auto& [frame, waits] = *site;
+    LockPlace place{.method = contention_.frame(frame).method,
+                    .module = contention_.frame(frame).module,
+                    .waits = waits.count,
+                    .unfinished = waits.unfinished,
+                    .waited = waits.total,
+                    .longest = waits.longest};
+    for (const auto& [owner, times] : waits.owners) place.owners.push_back(owner);
+    facts.locks.push_back(std::move(place));
+  }
+  facts.pool = {.most_workers = pool_.most_workers(),
+                .starvations = pool_.adjusted(analyze::PoolChanges::kStarvation),
+                .blockings = pool_.adjusted(analyze::PoolChanges::kBlocking)};
+  if (!pool_.counts().empty()) {
+    facts.pool.first_workers = pool_.counts().front().workers;
+    facts.pool.last_workers = pool_.counts().back().workers;
+  }
+  return facts;
+}
+
+std::optional<CpuFacts> TraceEvidence::cpu() && {
+  return cpu_facts(std::move(profile_).finish(), by_kernel_);
+}
+
+std::optional<CpuFacts> cpu_facts(const Profile& profile, bool by_kernel) {
+  const auto weights = weigh(profile);
+  if (weights.samples == 0) return {};
+  CpuFacts facts{.by_kernel = by_kernel,
+                 .samples = weights.samples,
+                 .length = analyze::between(profile.from, profile.to)};
+  std::chrono::nanoseconds running{};
+  for (const auto& sample : profile.samples)
+    if (sample.state == analyze::ThreadState::kRunning) analyze::grow(running, sample.weight);
+  if (by_kernel && facts.length.count() > 0)
+    facts.busy =
+        std::chrono::duration<double>(running) / std::chrono::duration<double>(facts.length);
+  facts.methods = methods_of(profile, weights);
+  facts.hot_path = hot_path(profile, weights);
+  facts.threads = threads_of(profile, weights);
+  return facts;
+}
+
+}  // namespace clrscope::doctor
