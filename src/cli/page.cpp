@@ -11,31 +11,6 @@ namespace {
 constexpr std::size_t kLeastColumn = 12;
 constexpr std::size_t kGap = 2;
 
-// Names come from the trace: nothing in them may move the cursor.
-std::string printable(std::string_view text) {
-  std::string out{text};
-  for (auto& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return out;
-}
-
-// Lines of at most `width` columns, broken between words.
-std::string wrapped(std::string_view text, std::size_t width) {
-  std::string out;
-  std::size_t column = 0;
-  for (const auto word : split(text, ' ')) {
-    const auto wide = display_width(word);
-    if (column > 0 && column + 1 + wide > width) {
-      out += '\n';
-      column = 0;
-    }
-    if (column > 0) out += ' ', ++column;
-    out += word;
-    column += wide;
-  }
-  return out + '\n';
-}
-
 // The last `width` columns, "…" first.
 std::string cut_beginning(std::string_view text, std::size_t width) {
   const auto has = display_width(text);
@@ -90,6 +65,30 @@ std::string table_text(const analyze::PageTable& page_table, std::size_t width) 
 }
 
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out{text};
+  for (auto& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return out;
+}
+
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  const std::string margin(indent, ' ');
+  std::string out = margin;
+  std::size_t column = 0;
+  for (const auto word : split(text, ' ')) {
+    const auto wide = display_width(word);
+    if (column > 0 && column + 1 + wide + indent > width) {
+      out += '\n' + margin;
+      column = 0;
+    }
+    if (column > 0) out += ' ', ++column;
+    out += word;
+    column += wide;
+  }
+  return out + '\n';
+}
 
 std::string shorten_name(std::string_view name, std::size_t width) {
   if (display_width(name) <= width) return std::string{name};

@@ -23,8 +23,8 @@ struct ProcessFacts {
   std::string runtime{};  // "10.0.12"; empty: unknown
   std::chrono::nanoseconds up{};
   std::optional<double> processors{};           // it may use, by affinity and quota
-  std::optional<std::uint64_t> memory_limit{};  // bytes; of its cgroup, or the machine's memory
-  bool limited_by_cgroup = false;
+  std::optional<std::uint64_t> memory_limit{};  // bytes, of its cgroup; nothing: the machine's
+  bool few_by_cgroup = false;                   // processors: fewer than the machine's by a quota
   std::optional<std::uint64_t> rss_bytes{};
   std::optional<std::uint32_t> server_gc_threads{};     // 0: workstation GC
   std::map<std::string, std::string> environment{};     // DOTNET_… and COMPlus_… only

@@ -164,7 +164,9 @@ std::string headline(const Examination& examination) {
     text += fmt::format(
         ", {} up", format_uptime(std::chrono::duration_cast<std::chrono::seconds>(process.up)));
   if (!examination.core.empty()) return text + fmt::format(" · from {}", examination.core);
-  text += fmt::format(" · looked for {}", format_duration(examination.took));
+  text += fmt::format(
+      " · looked for {}",
+      format_duration(examination.watched.count() > 0 ? examination.watched : examination.took));
   if (examination.looks > 0)
     text += fmt::format(", paused it {:.{}f} ms", ms(examination.paused),
                         examination.paused.count() == 0 ? 0 : 1);

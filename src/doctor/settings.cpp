@@ -35,7 +35,7 @@ std::optional<Setting> setting(const ProcessFacts& process, std::string_view var
 std::optional<std::uint64_t> heap_limit(const ProcessFacts& process) {
   if (const auto told = setting(process, "GCHeapHardLimit", "System.GC.HeapHardLimit"))
     if (const auto bytes = told->number(); bytes && *bytes > 0) return bytes;
-  if (process.limited_by_cgroup && process.memory_limit) return *process.memory_limit / 4 * 3;
+  if (process.memory_limit) return *process.memory_limit / 4 * 3;
   return {};
 }
 

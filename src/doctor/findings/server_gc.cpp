@@ -19,7 +19,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   const auto limit = heap_limit(process);
   const bool little_memory =
       limit && static_cast<double>(*limit) < parameters["heapMb"] * 1'048'576;
-  const bool few_processors = process.limited_by_cgroup && process.processors &&
+  const bool few_processors = process.few_by_cgroup && process.processors &&
                               *process.processors <= parameters["processors"];
   if (!little_memory && !few_processors) return {};
   Report report{.severity = Severity::kWarning,

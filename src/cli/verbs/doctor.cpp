@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/args.h"
+#include "cli/console.h"
+#include "cli/doctor_text.h"
+#include "cli/stop_request.h"
+#include "cli/target_args.h"
+#include "cli/verb.h"
+#include "ops/examine.h"
+
+namespace clrscope::cli {
+namespace {
+
+constexpr int kFailOnMatched = 10;
+
+constexpr Option kDoctor[] = {
+    {.name = "--process-id", .value = "PID", .help = "the process", .letter = 'p'},
+    {.name = "--name", .value = "NAME", .help = "the one process of that name", .letter = 'n'},
+    {.name = "--duration", .value = "TIME", .help = "how long to watch it: 10s unless told"},
+    {.name = "--only", .value = "ID,…", .help = "only these examinations"},
+    {.name = "--set", .value = "ID.NAME=N", .help = "a parameter of an examination"},
+    {.name = "--fail-on",
+     .value = "error|warning",
+     .help = "exit code 10 when something so harmful was found"},
+    {.name = "--format", .value = "text|json|html", .help = "text unless told"},
+    {.name = "--explain", .value = "ID", .help = "what a finding means and how it is cured"},
+    {.name = "--list", .help = "all examinations: price, rights, parameters"},
+};
+
+enum class Form { kText, kJson, kHtml };
+
+Result<Form> form_of(const Args& args) {
+  const auto word = args.text("--format");
+  if (args.has("--json") || word == "json") return Form::kJson;
+  if (!word || *word == "text") return Form::kText;
+  if (*word == "html") return Form::kHtml;
+  return fail(Errc::kUsage, "there is no format '{}'", *word).hint("text, json or html");
+}
+
+Result<std::optional<doctor::Severity>> fail_on(const Args& args) {
+  const auto word = args.text("--fail-on");
+  if (!word) return std::optional<doctor::Severity>{};
+  if (*word == "error") return std::optional{doctor::Severity::kError};
+  if (*word == "warning") return std::optional{doctor::Severity::kWarning};
+  return fail(Errc::kUsage, "--fail-on '{}' has no meaning", *word).hint("error or warning");
+}
+
+Result<int> explain(const std::string& id, Console& console) {
+  const auto text = doctor::explanation(id);
+  if (text.empty()) {
+    TRY(doctor::select({id}, {}));
+    return fail(Errc::kNotFound, "{} has no explanation", id);
+  }
+  console.data(text);
+  return kDone;
+}
+
+Result<ops::ExamineWish> examine_wish(const Args& args) {
+  ops::ExamineWish wish{.target = TRY(target_wish(args))};
+  if (!args.positionals().empty()) wish.core = args.positionals()[0];
+  if (!wish.core.empty() && (wish.target.pid || wish.target.name))
+    return fail(Errc::kUsage, "a process and a core at once")
+        .hint("exactly one of -p, -n and the path of a core");
+  for (const auto& word : args.all("--only"))
+    for (const auto id : split(word, ',')) wish.only.emplace_back(trim(id));
+  wish.settings = args.all("--set");
+  wish.duration = TRY(args.duration("--duration"));
+  return wish;
+}
+
+void show(const ops::ExamineStatus& status, Console& console) {
+  if (!console.shows_progress()) return;
+  const auto seconds = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  if (status.concluding) return console.progress("Collecting method names, weighing evidence …");
+  const auto whole = seconds(status.whole);
+  const auto filled =
+      static_cast<std::size_t>(16 * std::min(1.0, whole > 0 ? seconds(status.elapsed) / whole : 1));
+  std::string bar;
+  for (std::size_t i = 0; i < 16; ++i) bar += i < filled ? "▇" : "░";
+  console.progress(fmt::format("Looking  {}  {:.0f} s of {:.0f}   {} looks   {} events", bar,
+                               seconds(status.elapsed), whole, status.looks,
+                               format_count(status.events)));
+}
+
+Result<int> run(const Args& args, Console& console) {
+  const auto form = TRY(form_of(args));
+  if (args.has("--list")) {
+    console.data(form == Form::kJson ? doctor::registry_json() : registry_text(console.width()));
+    return kDone;
+  }
+  if (const auto id = args.text("--explain")) return explain(*id, console);
+  const auto limit = TRY(fail_on(args));
+  auto wish = TRY(examine_wish(args));
+  const StopRequest stop{EnterKey::kStops};
+  wish.stop_fds = stop.fds();
+  const auto examination = TRY(ops::examine(
+      wish, {.on_status = [&](const ops::ExamineStatus& status) { show(status, console); }}));
+  switch (form) {
+    case Form::kText:
+      console.data(doctor_text(examination, console));
+      break;
+    case Form::kJson:
+      console.data(doctor::to_json(examination));
+      break;
+    case Form::kHtml:
+      console.data(doctor::to_html(examination));
+      break;
+  }
+  return limit && examination.diagnosis.has(*limit) ? kFailOnMatched : kDone;
+}
+
+const Options kOptions[] = {Options{kDoctor}, kCommonOptions};
+
+}  // namespace
+
+extern const Verb doctor_verb{
+    .name = "doctor",
+    .summary = "Says what is wrong with a process, how sure that is, and what to do",
+    .usage = "(-p PID | -n NAME | CORE) [options]",
+    .options = kOptions,
+    .examples =
+        "  clrscope doctor -p 4312\n"
+        "  clrscope doctor -n Shop.Api --only CS1001,CS1204 --fail-on error",
+    .run = run,
+    .positionals = 1,
+};
+
+}  // namespace clrscope::cli

@@ -1,0 +1,13 @@
+// How and where a process runs: limits, environment, configuration. Inside ops only: see examine.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include "doctor/evidence.h"
+
+namespace clrscope::ops {
+
+// What can be had of it; what cannot stays empty.
+doctor::ProcessFacts process_facts(pid_t pid);
+
+}  // namespace clrscope::ops

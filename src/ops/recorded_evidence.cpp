@@ -1,0 +1,109 @@
+#include "ops/recorded_evidence.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "doctor/trace_evidence.h"
+#include "ops/output.h"
+#include "ops/record.h"
+#include "ops/trace_file.h"
+
+namespace clrscope::ops {
+namespace {
+
+// Collections, exceptions, lock waits, the pool, and the names of methods.
+constexpr std::string_view kEvents = "Microsoft-Windows-DotNETRuntime:0x1c019:4";
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 29;
+
+// A folder for the recording, gone with the object.
+class TempFolder {
+ public:
+  static Result<TempFolder> make() {
+    auto path = folder_of("-") + "/clrscope-doctor-XXXXXX";
+    if (!::mkdtemp(path.data()))
+      return fail(errc_of(errno), "cannot make a folder in {}: {}", folder_of("-"), errno_text())
+          .hint("set TMPDIR to a folder that can be written");
+    return TempFolder{std::move(path)};
+  }
+  TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TempFolder& operator=(TempFolder&&) = delete;
+  ~TempFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TempFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+std::string reason_of(const Error& error) {
+  return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
+}
+
+}  // namespace
+
+RecordedEvidence::RecordedEvidence(pid_t pid, std::chrono::nanoseconds duration)
+    : pid_(pid),
+      duration_(duration),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this] { run(); }) {}
+
+RecordedEvidence::~RecordedEvidence() { stop(); }
+
+void RecordedEvidence::stop() {
+  const std::uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof one);
+}
+
+Recorded RecordedEvidence::take() {
+  if (thread_.joinable()) thread_.join();
+  return std::move(recorded_);
+}
+
+void RecordedEvidence::run() {
+  auto folder = TempFolder::make();
+  auto recorded = folder ? record(folder->path() + "/look.nettrace") : fail(folder.error());
+  if (!recorded) recorded_.no_events = recorded_.no_cpu = reason_of(recorded.error());
+  done_ = true;
+}
+
+Result<> RecordedEvidence::record(const std::string& file) {
+  const int stop_fds[] = {stop_.get()};
+  const RecordWish wish{
+      .target = {.pid = pid_},
+      .providers = {.profiles = "cpu-sampling", .providers = {std::string{kEvents}}},
+      .output = file,
+      .duration = duration_,
+      .max_size = kMostBytes,
+      .stop_fds = stop_fds,
+  };
+  const RecordWatcher watcher{
+      .on_plan =
+          [&](const Plan& plan) {
+            if (!plan.note.empty()) recorded_.notes.push_back(plan.note);
+          },
+      .on_status = [&](const collect::StreamStatus& status) { seen_ = status.events; },
+  };
+  const auto summary = TRY(ops::record(wish, watcher));
+  doctor::TraceEvidence evidence;
+  TRY(read_trace(file, {
+                           .on_batch = [&](const auto& reader,
+                                           const auto& batch) { evidence.on_batch(reader, batch); },
+                           .on_end = [&](const auto& reader) { evidence.end_of_trace(reader); },
+                       }));
+  recorded_.events = evidence.events();
+  recorded_.cpu = std::move(evidence).cpu();
+  if (!recorded_.cpu) recorded_.no_cpu = "no thread ran while it was watched";
+  if (summary.outcome.ending == collect::Ending::kNoAnswer)
+    recorded_.notes.push_back("its runtime stopped answering: events end early");
+  return {};
+}
+
+}  // namespace clrscope::ops

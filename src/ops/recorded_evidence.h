@@ -1,0 +1,52 @@
+// The recording beside the looks: runtime events and CPU samples of one process, on a thread of its
+// own, read when it is done. Inside ops only: see examine.h.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "doctor/evidence.h"
+
+namespace clrscope::ops {
+
+struct Recorded {
+  std::optional<doctor::EventFacts> events{};
+  std::optional<doctor::CpuFacts> cpu{};
+  std::string no_events{};  // why not, and the remedy
+  std::string no_cpu{};
+  std::vector<std::string> notes{};
+};
+
+class RecordedEvidence {
+ public:
+  RecordedEvidence(pid_t pid, std::chrono::nanoseconds duration);
+  ~RecordedEvidence();
+  RecordedEvidence(const RecordedEvidence&) = delete;
+  RecordedEvidence& operator=(const RecordedEvidence&) = delete;
+
+  std::uint64_t events() const { return seen_; }  // so far
+  bool done() const { return done_; }
+  void stop();      // ends it early; what there is counts
+  Recorded take();  // waits for the end
+
+ private:
+  void run();
+  Result<> record(const std::string& file);
+
+  pid_t pid_;
+  std::chrono::nanoseconds duration_;
+  UniqueFd stop_;
+  Recorded recorded_;  // the thread's until it is joined
+  std::atomic<std::uint64_t> seen_ = 0;
+  std::atomic<bool> done_ = false;
+  std::jthread thread_;  // last: joins first
+};
+
+}  // namespace clrscope::ops
