@@ -1,0 +1,239 @@
+// Findings from looks at threads and locks: each with the sick and with what looks like it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doctor/test_evidence.h"
+
+namespace clrscope::doctor {
+namespace {
+
+using inspect::Snapshot;
+using inspect::WaitKind;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Snapshot cycle_of(WaitKind first, WaitKind second) {
+  Snapshot look;
+  look.threads = {
+      waiting(make_thread(131, "orders", "Shop.Orders.Place()"), first, 132, "Shop.Stock", 0x98),
+      waiting(make_thread(132, "refunds", "Shop.Refunds.Run()"), second, 131, "Shop.Cart", 0x10)};
+  look.cycles = {{131, 132}};
+  return look;
+}
+
+TEST(LockCycle, NamesThreadsLocksAndPlaces) {
+  const auto found = examined("CS1001", same_look(cycle_of(WaitKind::kMonitor, WaitKind::kLock)));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].severity, Severity::kError);
+  EXPECT_EQ(found[0].confidence, Confidence::kCertain);
+  ASSERT_THAT(found[0].threads, SizeIs(2));
+  EXPECT_EQ(found[0].threads[0].does, "holds Lock Shop.Cart 0x10, wants lock Shop.Stock 0x98");
+  EXPECT_EQ(found[0].threads[0].frames[0].line, 41U);
+  EXPECT_THAT(found[0].advice, HasSubstr("Shop.Stock, then Shop.Cart"));
+}
+
+TEST(LockCycle, GoesThroughTasks) {
+  const auto found = examined("CS1001", same_look(cycle_of(WaitKind::kTask, WaitKind::kMonitor)));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].threads[1].does, "runs task Shop.Stock 0x98, wants lock Shop.Cart 0x10");
+}
+
+TEST(LockCycle, IsNoneWhenItIsNotInEveryLook) {
+  auto moving = cycle_of(WaitKind::kMonitor, WaitKind::kMonitor);
+  moving.cycles.clear();
+  EXPECT_THAT(
+      examined("CS1001", with_looks({moving, cycle_of(WaitKind::kMonitor, WaitKind::kMonitor)})),
+      IsEmpty());
+}
+
+TEST(LockCycle, IsAWarningWhenATimeoutWillEndIt) {
+  auto look = cycle_of(WaitKind::kMonitor, WaitKind::kMonitor);
+  look.threads[0].waiting_for->timed = true;
+  const auto found = examined("CS1001", same_look(look));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].severity, Severity::kWarning);
+}
+
+// One holds, one waits; `cpu` is what the waiter has used by this look.
+Snapshot held(std::uint32_t holder, std::chrono::nanoseconds cpu, std::uint64_t object = 0x10) {
+  Snapshot look;
+  look.threads = {
+      waiting(make_thread(131, "inventory", "Shop.Stock.Count()"), WaitKind::kWaitHandle),
+      waiting(make_thread(132, "picker", "Shop.Stock.Pick()", cpu), WaitKind::kMonitor, holder,
+              "Shop.Stock", object),
+      make_thread(133, "other", "Shop.Stock.Pick()")};
+  look.locks = {{.object = object, .type = "Shop.Stock", .owner_os_id = holder, .waiters = {132}}};
+  return look;
+}
+
+TEST(LongHolder, KeepsALockWhileTheSameThreadWaits) {
+  // The collector moves the lock in between.
+  const auto found = examined(
+      "CS1002", with_looks({held(131, 5ms), held(131, 5ms), held(131, 5ms, 0x20), held(131, 5ms)}));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].title, HasSubstr("3.0 s"));
+  EXPECT_THAT(found[0].summary, HasSubstr("while it waits itself"));
+  EXPECT_THAT(found[0].advice, HasSubstr("Shop.Stock.Count"));
+}
+
+TEST(LongHolder, IsNoneWhenTheLockMoves) {
+  // Another holder; the same one, but the waiter has had its turn in between; nobody waits.
+  EXPECT_THAT(examined("CS1002", with_looks({held(131, 5ms), held(133, 5ms), held(131, 5ms)})),
+              IsEmpty());
+  EXPECT_THAT(examined("CS1002", with_looks({held(131, 5ms), held(131, 6ms), held(131, 7ms)})),
+              IsEmpty());
+  auto alone = held(131, 5ms);
+  alone.locks[0].waiters.clear();
+  EXPECT_THAT(examined("CS1002", same_look(alone)), IsEmpty());
+}
+
+TEST(LongHolder, AsksForLessWhereLessWasWatched) {
+  EXPECT_THAT(examined("CS1002", same_look(held(131, 5ms), 2)), SizeIs(1));
+}
+
+TEST(LockConvoy, IsSeenInLooksWhereThereAreNoEvents) {
+  std::vector<Snapshot> looks;
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    auto look = held(131 + i % 3, std::chrono::milliseconds{i});
+    look.locks[0].waiters = {132, 134};
+    looks.push_back(look);
+  }
+  EXPECT_THAT(examined("CS1003", with_looks(looks)), SizeIs(1));
+  for (std::size_t i = 0; i < 5; ++i) looks[i].locks.clear();
+  EXPECT_THAT(examined("CS1003", with_looks(looks)), IsEmpty());
+  EXPECT_THAT(examined("CS1003", same_look(held(131, 5ms))), IsEmpty());  // a long holder
+}
+
+inspect::ThreadView on_task(std::uint32_t os_id, std::chrono::nanoseconds cpu = 5ms) {
+  return waiting(make_thread(os_id, "", "Shop.Web.Get()", cpu), WaitKind::kTask, 0,
+                 "System.Threading.Tasks.Task");
+}
+
+TEST(SyncOverAsync, IsPoolThreadsThatBlockOnTasks) {
+  Snapshot look;
+  look.threads = {pool_worker(on_task(131)), pool_worker(on_task(132))};
+  const auto found = examined("CS1203", same_look(look));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].title, HasSubstr("2 threads block on a task in Shop.Web.Get"));
+  auto seldom = std::vector<Snapshot>(9);
+  seldom.push_back(look);
+  EXPECT_THAT(examined("CS1203", with_looks(seldom)), IsEmpty());
+}
+
+TEST(SyncOverAsync, IsAThreadThatDoesNotMoveButNotTheMainThread) {
+  Snapshot look;
+  look.threads = {on_task(131)};
+  EXPECT_THAT(examined("CS1203", same_look(look)), SizeIs(1));
+  look.threads = {on_task(100)};  // waits for the host's end
+  EXPECT_THAT(examined("CS1203", same_look(look)), IsEmpty());
+  std::vector<Snapshot> moving(4);
+  for (std::size_t i = 0; i < moving.size(); ++i)
+    moving[i].threads = {on_task(131, std::chrono::microseconds{50 * i})};
+  EXPECT_THAT(examined("CS1203", with_looks(moving)), IsEmpty());
+}
+
+Snapshot pool(std::size_t blocked, std::size_t idle, std::uint32_t queued) {
+  Snapshot look;
+  for (std::size_t i = 0; i < blocked; ++i)
+    look.threads.push_back(pool_worker(on_task(static_cast<std::uint32_t>(200 + i))));
+  for (std::size_t i = 0; i < idle; ++i)
+    look.threads.push_back(pool_worker(
+        waiting(make_thread(static_cast<std::uint32_t>(300 + i), "", ""), WaitKind::kPoolIdle)));
+  look.pool = inspect::Pool{.queued = queued};
+  return look;
+}
+
+TEST(PoolStarvation, IsABlockedPoolWithWorkInItsQueue) {
+  const auto found = examined("CS1204", same_look(pool(36, 0, 200)));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].severity, Severity::kError);
+  EXPECT_THAT(found[0].title, HasSubstr("36 of 36 workers wait for a task (sync over async)"));
+  EXPECT_THAT(found[0].summary, HasSubstr("Shop.Web.Get"));
+}
+
+TEST(PoolStarvation, IsNoneWithIdleWorkersOrAnEmptyQueue) {
+  EXPECT_THAT(examined("CS1204", same_look(pool(10, 10, 200))), IsEmpty());
+  EXPECT_THAT(examined("CS1204", same_look(pool(10, 0, 0))), IsEmpty());
+  EXPECT_THAT(examined("CS1204", with_looks({pool(0, 4, 0), pool(36, 0, 200)})), IsEmpty());
+}
+
+TEST(PoolStarvation, SwallowsTheSyncOverAsyncOfTheSameThreads) {
+  const auto reports =
+      diagnose(same_look(pool(36, 0, 200)), *select({"CS1203", "CS1204"}, {})).reports;
+  ASSERT_THAT(reports, SizeIs(2));
+  EXPECT_EQ(reports[0].id, "CS1204");
+  EXPECT_EQ(reports[1].part_of, "CS1204");
+}
+
+Evidence busy(double share_of_cpu, double in_one_method) {
+  std::vector<Snapshot> looks(11);
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    auto thread = make_thread(131, "spinner", "Shop.Wait()",
+                              std::chrono::nanoseconds{static_cast<std::int64_t>(
+                                  static_cast<double>(i) * 1e9 * share_of_cpu)});
+    thread.running = true;
+    looks[i].threads = {thread};
+  }
+  auto evidence = with_looks(std::move(looks));
+  evidence.cpu = CpuFacts{.by_kernel = true, .samples = 9000};
+  evidence.cpu->threads = {
+      {.os_id = 131, .top = {"Shop.Wait()", "Shop", in_one_method, in_one_method}}};
+  return evidence;
+}
+
+TEST(RunawayThread, KeepsAProcessorBusyInOneMethod) {
+  const auto found = examined("CS1301", busy(0.99, 1.0));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].title, HasSubstr("Shop.Wait()"));
+  EXPECT_THAT(examined("CS1301", busy(0.99, 0.6)), IsEmpty());  // works hard, in many methods
+  EXPECT_THAT(examined("CS1301", busy(0.3, 1.0)), IsEmpty());
+}
+
+TEST(RunawayThread, IsJudgedByLooksWithoutSamplesOfTheKernel) {
+  auto evidence = busy(0.99, 1.0);
+  evidence.cpu.reset();
+  EXPECT_THAT(examined("CS1301", evidence), SizeIs(1));
+  evidence.looks[4].threads[0].frames[1].method = "Shop.Other()";
+  EXPECT_THAT(examined("CS1301", evidence), IsEmpty());
+}
+
+Snapshot idle_threads(std::size_t count, std::size_t dead = 0) {
+  Snapshot look;
+  for (std::size_t i = 0; i < count; ++i)
+    look.threads.push_back(
+        waiting(make_thread(static_cast<std::uint32_t>(200 + i), "reply", "Shop.Client.Await()"),
+                WaitKind::kEvent));
+  look.without_os_thread.assign(dead, {.dead = true});
+  return look;
+}
+
+TEST(ZombieThreads, AreMoreAndMoreThatWaitForEver) {
+  const auto found = examined("CS1302", with_looks({idle_threads(10), idle_threads(12),
+                                                    idle_threads(12), idle_threads(15)}));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].severity, Severity::kWarning);
+  EXPECT_THAT(found[0].title, HasSubstr("Shop.Client.Await"));
+  // Coming and going is no growth.
+  EXPECT_THAT(examined("CS1302", with_looks({idle_threads(10), idle_threads(18), idle_threads(12),
+                                             idle_threads(15)})),
+              IsEmpty());
+}
+
+TEST(ZombieThreads, ThatOnlyIdleAreAFactAndOnlyWhenThereAreMany) {
+  const auto found = examined("CS1302", same_look(idle_threads(60)));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].severity, Severity::kInfo);
+  EXPECT_THAT(examined("CS1302", same_look(idle_threads(16))), IsEmpty());
+}
+
+TEST(ZombieThreads, AreEndedThreadsThatSomethingKeeps) {
+  EXPECT_THAT(examined("CS1302", same_look(idle_threads(0, 100))), SizeIs(1));
+  EXPECT_THAT(examined("CS1302", same_look(idle_threads(0, 5))), IsEmpty());
+  // A collection took some of them: they were not kept.
+  EXPECT_THAT(examined("CS1302", with_looks({idle_threads(0, 200), idle_threads(0, 60)})),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace clrscope::doctor
