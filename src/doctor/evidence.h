@@ -30,7 +30,6 @@ struct ProcessFacts {
   std::map<std::string, std::string> environment{};     // DOTNET_… and COMPlus_… only
   std::map<std::string, std::string> runtime_config{};  // properties of *.runtimeconfig.json
   std::vector<std::string> debug_assemblies{};          // its own, compiled without optimization
-  std::optional<std::uint32_t> assemblies_looked_at{};  // of its own
 };
 
 struct Place {  // in the code

@@ -13,22 +13,9 @@ using inspect::Snapshot;
 using inspect::ThreadView;
 using inspect::WaitKind;
 
-const ThreadView* thread_of(const Snapshot& look, std::uint32_t os_id) {
-  const auto at = std::ranges::find_if(look.threads,
-                                       [&](const auto& thread) { return thread.os_id() == os_id; });
-  return at == look.threads.end() ? nullptr : &*at;
-}
-
-std::string label(const ThreadView& thread) {
-  const auto& name =
-      thread.runtime && !thread.runtime->name.empty() ? thread.runtime->name : thread.os.name;
-  if (name.empty()) return fmt::format("thread {}", thread.os_id());
-  return fmt::format("thread {} \"{}\"", thread.os_id(), name);
-}
-
 std::string label(const Snapshot& look, std::uint32_t os_id) {
-  const auto* thread = thread_of(look, os_id);
-  return thread ? label(*thread) : fmt::format("thread {}", os_id);
+  const auto* thread = find_thread(look, os_id);
+  return thread ? title_of(*thread) : fmt::format("thread {}", os_id);
 }
 
 const inspect::Frame* site_of(const ThreadView& thread) {
@@ -119,11 +106,11 @@ std::string_view words_for(WaitKind kind) {
 
 bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
   // A thread that a look had to stop for a moment ran for a moment too.
-  constexpr std::chrono::microseconds kStopCosts{1500};
+  constexpr std::chrono::microseconds kStopCosts{100};
   if (evidence.looks.size() < 2) return false;
   const ThreadView* before = nullptr;
   for (const auto& look : evidence.looks) {
-    const auto* now = thread_of(look, os_id);
+    const auto* now = find_thread(look, os_id);
     if (!now || now->running || !now->waiting_for) return false;
     if (before) {
       if (now->waiting_for->kind != before->waiting_for->kind) return false;
@@ -139,10 +126,15 @@ bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
 
 std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id) {
   if (evidence.looks.size() < 2) return {};
-  const auto* first = thread_of(evidence.looks.front(), os_id);
-  const auto* last = thread_of(evidence.looks.back(), os_id);
+  const auto* first = find_thread(evidence.looks.front(), os_id);
+  const auto* last = find_thread(evidence.looks.back(), os_id);
   if (!first || !last) return {};
   return last->os.cpu - first->os.cpu;
+}
+
+bool is_worker(const ThreadView& thread) {
+  if (!thread.runtime || !thread.runtime->pool) return false;
+  return thread.runtime->name.empty() || thread.runtime->name == ".NET TP Worker";
 }
 
 bool is_main(const Snapshot& look, const ThreadView& thread) {

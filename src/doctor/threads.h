@@ -5,13 +5,11 @@
 #include <vector>
 
 #include "doctor/finding.h"
+#include "inspect/look.h"
 
 namespace clrscope::doctor {
 
-const inspect::ThreadView* thread_of(const inspect::Snapshot& look, std::uint32_t os_id);
-
 // `thread 4312 "orders"`
-std::string label(const inspect::ThreadView& thread);
 std::string label(const inspect::Snapshot& look, std::uint32_t os_id);
 
 // The first method of the application from the top of the stack; where there is none the first
@@ -35,6 +33,9 @@ bool unmoved(const Evidence& evidence, std::uint32_t os_id);
 
 // CPU time between the first look and the last; nothing when it is not in both.
 std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id);
+
+// A thread of the pool that does its work; the pool's own helpers are not.
+bool is_worker(const inspect::ThreadView& thread);
 
 // The program's first thread.
 bool is_main(const inspect::Snapshot& look, const inspect::ThreadView& thread);

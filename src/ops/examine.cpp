@@ -4,12 +4,13 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/looks.h"
 #include "ops/process_facts.h"
 #include "ops/recorded_evidence.h"
 
@@ -17,27 +18,44 @@ namespace clrscope::ops {
 namespace {
 
 using doctor::Evidence;
+using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kUsualDuration{10};
-constexpr std::chrono::milliseconds kStep{200};
+constexpr milliseconds kMoment{50};  // between two looks, where nothing has to be watched
+constexpr milliseconds kStep{200};
+constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr int kPauseShare = 100;  // a look may cost the process at most one part in so many
 
 // What the findings asked for need together.
 struct Sources {
   bool looks = false;
   bool recording = false;
-  bool time = false;  // something must be watched for a while
 };
 
-Sources sources_for(const std::vector<doctor::Selected>& selected) {
+Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds duration) {
   Sources sources;
   for (const auto& one : selected) {
     const auto& needs = one.finding->needs;
     sources.looks = sources.looks || needs.looks || needs.events_or_looks;
     sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_looks;
-    sources.time = sources.time || needs.least.count() > 0;
   }
+  sources.recording = sources.recording && duration >= std::chrono::seconds{1};
   return sources;
+}
+
+// What is asked for decides how long to watch: a deadlock is told in a moment.
+nanoseconds usual_duration(const std::vector<doctor::Selected>& selected) {
+  const bool watches = std::ranges::any_of(
+      selected, [](const auto& one) { return one.finding->needs.least.count() > 0; });
+  const bool looks = std::ranges::any_of(selected, [](const auto& one) {
+    return one.finding->needs.looks || one.finding->needs.events_or_looks;
+  });
+  return watches ? nanoseconds{kUsualDuration} : looks ? nanoseconds{kMoment} : nanoseconds{0};
+}
+
+std::string reason_of(const Error& error) {
+  return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
 }
 
 // By its number also when its runtime cannot be talked to: its memory may be read all the same.
@@ -55,18 +73,24 @@ Result<doctor::ProcessFacts> facts_of(const TargetWish& target) {
   facts.name = found->name;
   facts.runtime = found->runtime;
   if (facts.runtime.empty() && found->reachable()) {
-    constexpr std::chrono::milliseconds kPatience{500};
+    constexpr milliseconds kPatience{500};
     if (const auto info = ipc::process_info(*ipc::connect_endpoint(found->socket), kPatience))
       facts.runtime = info->runtime_version;
   }
   return facts;
 }
 
+bool has_ended(pid_t pid) {
+  const auto status = proc_status(pid);
+  return !status || status->state == 'Z' || status->state == 'X';
+}
+
 // True when the user wants to stop.
-bool wait_or_stop(std::span<const int> stop_fds, std::chrono::milliseconds time) {
+bool wait_or_stop(std::span<const int> stop_fds, nanoseconds time) {
   std::vector<pollfd> fds;
   for (const int fd : stop_fds) fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
-  return ::poll(fds.data(), fds.size(), static_cast<int>(time.count())) > 0;
+  const auto whole = std::chrono::ceil<milliseconds>(std::max(time, nanoseconds{0}));
+  return ::poll(fds.data(), fds.size(), static_cast<int>(whole.count())) > 0;
 }
 
 class Visit {
@@ -76,68 +100,133 @@ class Visit {
 
   // Watches for the time given, or until the process ends or the user has seen enough.
   void watch(Evidence& evidence, const Sources& sources) {
-    const auto start = TraceClock::now();
-    std::optional<RecordedEvidence> recording;
-    if (sources.recording) recording.emplace(evidence.process.pid, duration_);
-    bool stopped = false;
+    start_ = TraceClock::now();
+    if (sources.recording) recording_.emplace(evidence.process.pid, duration_);
+    if (sources.looks) open_looker(evidence);
+    auto next_look = start_;
     for (;;) {
-      const auto elapsed = TraceClock::now() - start;
-      tell(elapsed, recording ? recording->events() : 0, false);
-      if (stopped || elapsed >= duration_) break;
-      if (!process_exists(evidence.process.pid)) {
-        evidence.notes.push_back(fmt::format("it ended after {}", doctor_seconds(elapsed)));
+      if (looker_ && TraceClock::now() >= next_look) next_look = look_now(evidence);
+      const auto elapsed = TraceClock::now() - start_;
+      tell(evidence, elapsed, false);
+      if (stopped_ || elapsed >= duration_) break;
+      if (has_ended(evidence.process.pid)) {
+        evidence.notes.push_back(fmt::format("it ended after {}", format_duration(elapsed)));
+        looker_.reset();
         break;
       }
-      stopped = wait_or_stop(
-          wish_.stop_fds,
-          std::min(kStep, std::chrono::ceil<std::chrono::milliseconds>(duration_ - elapsed)));
+      const auto left = duration_ - elapsed;
+      const auto until_look = looker_ ? next_look - TraceClock::now() : left;
+      stopped_ = wait_or_stop(wish_.stop_fds, std::min<nanoseconds>({kStep, left, until_look}));
     }
-    evidence.watched = TraceClock::now() - start;
-    tell(evidence.watched, recording ? recording->events() : 0, true);
-    if (!recording) return;
-    if (stopped) recording->stop();
-    auto recorded = recording->take();
+    // The last one is what people are shown.
+    if (looker_) take_look(evidence, Looker::Detail::kLines);
+    evidence.watched = TraceClock::now() - start_;
+    tell(evidence, evidence.watched, true);
+    finish_recording(evidence);
+  }
+
+ private:
+  void open_looker(Evidence& evidence) {
+    auto looker = Looker::at_process(evidence.process.pid);
+    if (looker)
+      looker_.emplace(std::move(*looker));
+    else
+      evidence.no_looks = reason_of(looker.error());
+  }
+
+  // When the next one is due: the dearer this one was for the process, the later.
+  TraceTime look_now(Evidence& evidence) {
+    if (!take_look(evidence, Looker::Detail::kThreads)) return TraceTime::max();
+    const auto pause = evidence.looks.back().pause;
+    const auto rest = std::max<nanoseconds>(
+        duration_ <= kMoment ? nanoseconds{kMoment} : nanoseconds{kBetweenLooks},
+        pause * kPauseShare);
+    return TraceClock::now() + rest;
+  }
+
+  bool take_look(Evidence& evidence, Looker::Detail detail) {
+    const auto at = TraceClock::now() - start_;
+    auto look = looker_->look(detail);
+    if (!look) {
+      if (evidence.looks.empty()) evidence.no_looks = reason_of(look.error());
+      looker_.reset();
+      return false;
+    }
+    evidence.looks.push_back(std::move(*look));
+    evidence.look_times.push_back(at);
+    return true;
+  }
+
+  void finish_recording(Evidence& evidence) {
+    if (!recording_) return;
+    if (stopped_) recording_->stop();
+    auto recorded = recording_->take();
     evidence.events = std::move(recorded.events);
     evidence.cpu = std::move(recorded.cpu);
     evidence.no_events = std::move(recorded.no_events);
     evidence.no_cpu = std::move(recorded.no_cpu);
-    for (auto& note : recorded.notes) evidence.notes.push_back(std::move(note));
+    std::ranges::move(recorded.notes, std::back_inserter(evidence.notes));
   }
 
- private:
-  static std::string doctor_seconds(nanoseconds time) {
-    return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count());
-  }
-  void tell(nanoseconds elapsed, std::uint64_t events, bool concluding) const {
+  void tell(const Evidence& evidence, nanoseconds elapsed, bool concluding) const {
     if (watcher_.on_status)
       watcher_.on_status({.elapsed = elapsed,
                           .whole = duration_,
-                          .looks = 0,
-                          .events = events,
+                          .looks = evidence.looks.size(),
+                          .events = recording_ ? recording_->events() : 0,
                           .concluding = concluding});
   }
 
   const ExamineWish& wish_;
   const ExamineWatcher& watcher_;
   nanoseconds duration_;
+  TraceTime start_{};
+  bool stopped_ = false;
+  std::optional<Looker> looker_;
+  std::optional<RecordedEvidence> recording_;
 };
+
+Result<Evidence> look_at_core(const std::string& path) {
+  Evidence evidence{.live = false};
+  auto looker = TRY(Looker::at_core(path));
+  evidence.looks.push_back(TRY(looker.look(Looker::Detail::kLines)));
+  evidence.look_times.emplace_back();
+  const auto& look = evidence.looks.back();
+  evidence.process = {.pid = look.pid, .name = look.name, .runtime = look.runtime};
+  return evidence;
+}
+
+// What the last look could not see, and the price of all of them.
+void sum_up(const Evidence& evidence, doctor::Examination& examination) {
+  examination.looks = evidence.looks.size();
+  for (const auto& look : evidence.looks) examination.paused += look.pause;
+  if (evidence.events) examination.lost = evidence.events->lost;
+  const auto* last = evidence.last_look();
+  if (!last) return;
+  examination.source = last->source;
+  if (examination.process.runtime.empty()) examination.process.runtime = last->runtime;
+  std::ranges::copy(last->notes, std::back_inserter(examination.notes));
+}
 
 }  // namespace
 
 Result<doctor::Examination> examine(const ExamineWish& wish, const ExamineWatcher& watcher) {
   const auto start = TraceClock::now();
   const auto selected = TRY(doctor::select(wish.only, wish.settings));
-  const auto sources = sources_for(selected);
-  const auto duration =
-      wish.duration.value_or(sources.time ? nanoseconds{kUsualDuration} : nanoseconds{0});
-  Evidence evidence{.process = TRY(facts_of(wish.target))};
-  if (sources.looks || sources.recording || wish.duration)
-    Visit{wish, watcher, duration}.watch(evidence, sources);
+  Evidence evidence;
+  if (!wish.core.empty()) {
+    evidence = TRY(look_at_core(wish.core));
+  } else {
+    const auto duration = wish.duration.value_or(usual_duration(selected));
+    evidence.process = TRY(facts_of(wish.target));
+    Visit{wish, watcher, duration}.watch(evidence, sources_for(selected, duration));
+  }
   doctor::Examination examination{.process = evidence.process,
+                                  .core = wish.core,
                                   .taken = std::chrono::system_clock::now(),
                                   .watched = evidence.watched,
                                   .notes = evidence.notes};
-  if (evidence.events) examination.lost = evidence.events->lost;
+  sum_up(evidence, examination);
   examination.diagnosis = doctor::diagnose(evidence, selected);
   examination.took = TraceClock::now() - start;
   return examination;

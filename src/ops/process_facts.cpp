@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/cgroup.h"
 #include "base/io.h"
+#include "base/json_reader.h"
+#include "base/maps.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "inspect/assembly_file.h"
+#include "symbols/method_name.h"
 
 namespace clrscope::ops {
 namespace {
@@ -36,6 +41,65 @@ std::optional<std::uint32_t> server_gc_threads(pid_t pid) {
   return count;
 }
 
+// The application's dll or executable, as the process names it; empty: unknown.
+std::string entry_file(pid_t pid) {
+  const auto executable = proc_executable(pid);
+  const auto words = proc_command_line(pid);
+  if (!executable) return {};
+  if (!executable->ends_with("/dotnet")) return *executable;
+  if (!words) return {};
+  for (const auto& word : *words) {
+    if (!word.ends_with(".dll")) continue;
+    if (word.starts_with('/')) return word;
+    std::error_code error;
+    const auto folder = fs::read_symlink(fmt::format("/proc/{}/cwd", pid), error);
+    return error ? "" : (folder / word).lexically_normal().string();
+  }
+  return {};
+}
+
+std::string text_of(const JsonValue& value) {
+  if (const auto* text = value.text()) return *text;
+  if (const auto truth = value.boolean()) return *truth ? "true" : "false";
+  if (const auto whole = value.integer()) return fmt::format("{}", *whole);
+  if (const auto number = value.number()) return fmt::format("{}", *number);
+  return {};
+}
+
+// The properties of the application's runtimeconfig.json.
+std::map<std::string, std::string> runtime_config(pid_t pid) {
+  auto path = entry_file(pid);
+  if (path.empty()) return {};
+  if (path.ends_with(".dll")) path.resize(path.size() - 4);
+  constexpr std::size_t kMost = 1 << 20;
+  const auto text = read_file(proc_root(pid) + path + ".runtimeconfig.json", kMost);
+  const auto json = text ? read_json(*text) : fail(text.error());
+  const auto* options = json ? json->find("runtimeOptions") : nullptr;
+  const auto* properties = options ? options->find("configProperties") : nullptr;
+  std::map<std::string, std::string> config;
+  if (properties && properties->object())
+    for (const auto& [name, value] : *properties->object()) config[name] = text_of(value);
+  return config;
+}
+
+// The application's own assemblies that are mapped and were compiled without optimization.
+void add_debug_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
+  const auto maps = read_file(fmt::format("/proc/{}/maps", pid));
+  if (!maps) return;
+  constexpr std::size_t kMost = 64 << 20;
+  std::set<std::string> seen;
+  for (const auto line : split(*maps, '\n')) {
+    const auto mapped = parse_maps_line(line);
+    if (!mapped || !mapped->path.ends_with(".dll")) continue;
+    const auto path = unescaped_maps_path(mapped->path);
+    if (is_framework_module(path) || !seen.insert(path).second) continue;
+    const auto file = read_file(proc_root(pid) + path, kMost);
+    if (!file) continue;
+    const auto debug = inspect::is_debug_build(as_bytes(*file));
+    if (debug && *debug) facts.debug_assemblies.push_back(path.substr(path.rfind('/') + 1));
+  }
+}
+
 bool is_told(std::string_view name) {
   return name.starts_with("DOTNET_") || name.starts_with("COMPlus_") || name.starts_with("LC_") ||
          name == "LANG";
@@ -60,6 +124,8 @@ doctor::ProcessFacts process_facts(pid_t pid) {
   if (auto environment = proc_environment(pid))
     for (auto& [name, value] : *environment)
       if (is_told(name)) facts.environment.emplace(name, std::move(value));
+  facts.runtime_config = runtime_config(pid);
+  add_debug_assemblies(pid, facts);
   return facts;
 }
 

@@ -77,7 +77,7 @@ std::vector<Report> by_looks(const Evidence& evidence, double least) {
       seen.waiters += lock.waiters.size();
       if (std::ranges::find(seen.owners, lock.owner_os_id) == seen.owners.end())
         seen.owners.push_back(lock.owner_os_id);
-      if (const auto* waiter = thread_of(look, lock.waiters.front()))
+      if (const auto* waiter = find_thread(look, lock.waiters.front()))
         if (const auto* site = site_of(*waiter)) seen.method = site->method;
     }
   std::vector<Report> reports;

@@ -54,17 +54,39 @@ ShownThread shown_in_cycle(const Snapshot& look, const inspect::ThreadView& thre
     does = fmt::format("{} {} {}", is_task ? "runs" : "holds", words_for(wait.kind),
                        object_text(lock ? lock->type : wait.type, object));
   }
-  if (thread.waiting_for)
-    does +=
-        fmt::format("{}wants {} {}", does.empty() ? "" : ", ", words_for(thread.waiting_for->kind),
-                    object_text(thread.waiting_for->type, thread.waiting_for->object));
+  if (thread.waiting_for) {
+    const auto& wait = *thread.waiting_for;
+    does += fmt::format("{}wants {} {}", does.empty() ? "" : ", ", words_for(wait.kind),
+                        object_text(wait.type, wait.object));
+    if (!wait.detail.empty()) does += fmt::format(" {}", wait.detail);
+  }
   return shown(thread, std::move(does));
+}
+
+std::string advice(const Snapshot& look, const Cycle& cycle,
+                   const std::vector<std::string>& wanted) {
+  const auto blocks_on_task = std::ranges::find_if(cycle, [&](std::uint32_t id) {
+    const auto* thread = find_thread(look, id);
+    return thread && thread->waiting_for && thread->waiting_for->kind == inspect::WaitKind::kTask;
+  });
+  if (blocks_on_task != cycle.end())
+    return fmt::format(
+        "await the task in {} instead of blocking on it, at least while it holds what the task "
+        "needs; the process must be restarted to go on",
+        site_text(*find_thread(look, *blocks_on_task)));
+  if (wanted.size() > 1)
+    return fmt::format(
+        "take these locks in one order everywhere ({}), or one lock for all; the process must be "
+        "restarted to go on",
+        fmt::join(wanted, ", then "));
+  return "take the locks in one order everywhere, or one lock for all; the process must be "
+         "restarted to go on";
 }
 
 Report report_of(const Evidence& evidence, const Cycle& cycle) {
   const auto& look = *evidence.last_look();
   const bool ends = std::ranges::any_of(cycle, [&](std::uint32_t id) {
-    const auto* thread = thread_of(look, id);
+    const auto* thread = find_thread(look, id);
     return thread && thread->waiting_for && thread->waiting_for->timed;
   });
   Report report{.severity = ends ? Severity::kWarning : Severity::kError,
@@ -75,9 +97,9 @@ Report report_of(const Evidence& evidence, const Cycle& cycle) {
                                    ends ? " until one gives up" : " for ever");
   std::vector<std::string> wanted;
   for (std::size_t i = 0; i < cycle.size(); ++i) {
-    const auto* thread = thread_of(look, cycle[i]);
+    const auto* thread = find_thread(look, cycle[i]);
     if (!thread) continue;
-    const auto* before = thread_of(look, cycle[(i + cycle.size() - 1) % cycle.size()]);
+    const auto* before = find_thread(look, cycle[(i + cycle.size() - 1) % cycle.size()]);
     report.threads.push_back(shown_in_cycle(look, *thread, before));
     if (!thread->waiting_for) continue;
     const auto& wait = *thread->waiting_for;
@@ -90,22 +112,16 @@ Report report_of(const Evidence& evidence, const Cycle& cycle) {
         fmt::format("{} behind them.", behind.size() == 1
                                            ? "1 more thread queues"
                                            : fmt::format("{} more threads queue", behind.size())));
+  const auto* what =
+      cycle.size() == 1 ? "It waits for what only it can do" : "Each holds what the next wants";
   report.summary = evidence.looks.size() > 1
-                       ? fmt::format("Each holds what the next wants; so it was in all {} looks.",
-                                     evidence.looks.size())
-                       : "Each holds what the next wants.";
+                       ? fmt::format("{}; so it was in all {} looks.", what, evidence.looks.size())
+                       : fmt::format("{}.", what);
   report.numbers = {{"threads", static_cast<double>(cycle.size()), "",
                      counted(cycle.size(), "thread") + " in the cycle"},
                     {"queued", static_cast<double>(behind.size()), "",
                      counted(behind.size(), "thread") + " behind"}};
-  report.advice =
-      wanted.size() > 1
-          ? fmt::format(
-                "take these locks in one order everywhere ({}), or one lock for all; the "
-                "process must be restarted to go on",
-                fmt::join(wanted, ", then "))
-          : "take the locks in one order everywhere, or one lock for all; the process must be "
-            "restarted to go on";
+  report.advice = advice(look, cycle, wanted);
   report.sufferers = cycle;
   report.sufferers.insert(report.sufferers.end(), behind.begin(), behind.end());
   return report;

@@ -44,10 +44,13 @@ std::chrono::nanoseconds held_for(const Evidence& evidence, const Lock& lock) {
 
 Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanoseconds held) {
   const auto& look = *evidence.last_look();
-  const auto* holder = thread_of(look, lock.owner_os_id);
+  const auto* holder = find_thread(look, lock.owner_os_id);
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kCertain};
-  report.title = fmt::format("Lock held for {} and longer: {} wait for {}", seconds_text(held),
-                             counted(lock.waiters.size(), "thread"), lock.type);
+  report.title =
+      fmt::format("Lock held for {} and longer: {} for {}", seconds_text(held),
+                  lock.waiters.size() == 1 ? "a thread waits"
+                                           : fmt::format("{} threads wait", lock.waiters.size()),
+                  lock.type);
   report.summary = fmt::format("{} keeps {} {}", label(look, lock.owner_os_id),
                                words_for(lock.kind), object_text(lock.type, lock.object));
   if (holder && holder->waiting_for)
@@ -59,7 +62,7 @@ Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanose
   if (holder) report.threads.push_back(shown(*holder, "holds " + lock.type));
   constexpr std::size_t kShown = 2;
   for (const auto id : lock.waiters)
-    if (const auto* waiter = thread_of(look, id); waiter && report.threads.size() <= kShown)
+    if (const auto* waiter = find_thread(look, id); waiter && report.threads.size() <= kShown)
       report.threads.push_back(shown(*waiter, "wants " + lock.type));
   report.objects = {{lock.object, lock.type, std::string{words_for(lock.kind)}}};
   report.numbers = {{"heldSeconds", std::chrono::duration<double>(held).count(), "s",
@@ -77,9 +80,15 @@ Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanose
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
   if (evidence.looks.size() < 2) return {};
   const auto least = std::min(parameters["seconds"], evidence.watched_seconds() / 2);
+  // Who is in a deadlock holds for ever: that is told there.
+  const auto in_cycle = [&](std::uint32_t id) {
+    return std::ranges::any_of(evidence.last_look()->cycles, [&](const auto& cycle) {
+      return std::ranges::find(cycle, id) != cycle.end();
+    });
+  };
   std::vector<Report> reports;
   for (const auto& lock : evidence.last_look()->locks) {
-    if (lock.owner_os_id == 0 || lock.waiters.empty()) continue;
+    if (lock.owner_os_id == 0 || lock.waiters.empty() || in_cycle(lock.owner_os_id)) continue;
     // Somebody who waits for it has not moved: it was not given back and taken again in between.
     if (std::ranges::none_of(lock.waiters, [&](std::uint32_t id) { return unmoved(evidence, id); }))
       continue;

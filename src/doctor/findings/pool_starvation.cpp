@@ -18,7 +18,6 @@ constexpr Parameter kParameters[] = {
     {"workers", 2, "a pool with fewer workers than this is not judged"},
 };
 
-bool is_worker(const ThreadView& thread) { return thread.runtime && thread.runtime->pool; }
 // In something other than the pool's own wait for work or for input.
 bool is_blocked(const ThreadView& thread) {
   return thread.waiting_for && thread.waiting_for->kind != WaitKind::kPoolIdle &&
@@ -100,9 +99,9 @@ std::vector<Report> by_looks(const Evidence& evidence, const Parameters& paramet
                            [](const auto* one) { return one->second.size(); });
   for (const auto* one : ranked)
     if (report.threads.size() < kShown)
-      report.threads.push_back(shown(*one->second.front(),
-                                     fmt::format("one of {} that wait for a {}", one->second.size(),
-                                                 words_for(one->first.second))));
+      report.threads.push_back(
+          shown(*one->second.front(), fmt::format("one of {} that wait for {}", one->second.size(),
+                                                  words_for(one->first.second))));
   report.numbers = {
       {"workers", static_cast<double>(workers.all), "", counted(workers.all, "worker")},
       {"blocked", static_cast<double>(workers.blocked.size()), "",

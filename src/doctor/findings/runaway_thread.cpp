@@ -18,7 +18,7 @@ constexpr Parameter kParameters[] = {
 std::string only_method(const Evidence& evidence, std::uint32_t os_id) {
   std::string method;
   for (const auto& look : evidence.looks) {
-    const auto* thread = thread_of(look, os_id);
+    const auto* thread = find_thread(look, os_id);
     const auto* site = thread ? site_of(*thread) : nullptr;
     if (!site || (!method.empty() && method != site->method)) return {};
     method = site->method;
@@ -48,7 +48,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                 : only_method(evidence, thread.os_id());
     if (method.empty() || (!sampled && evidence.looks.size() < 8)) continue;
     Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
-    report.title = fmt::format("Runaway thread: {} has been in {} for {}", label(thread), method,
+    report.title = fmt::format("Runaway thread: {} has been in {} for {}", title_of(thread), method,
                                seconds_text(evidence.watched));
     report.summary = fmt::format(
         "It used {:.0f} % of a processor the whole time and was in no "

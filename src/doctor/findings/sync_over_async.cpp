@@ -19,13 +19,12 @@ constexpr Parameter kParameters[] = {
 bool waits_for_task(const ThreadView& thread) {
   return thread.waiting_for && thread.waiting_for->kind == WaitKind::kTask;
 }
-bool is_pool(const ThreadView& thread) { return thread.runtime && thread.runtime->pool; }
 
 double pool_average(const Evidence& evidence) {
   std::size_t count = 0;
   for (const auto& look : evidence.looks)
     for (const auto& thread : look.threads)
-      if (waits_for_task(thread) && is_pool(thread)) ++count;
+      if (waits_for_task(thread) && is_worker(thread)) ++count;
   return static_cast<double>(count) / static_cast<double>(evidence.looks.size());
 }
 
@@ -72,7 +71,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   std::vector<const ThreadView*> pool, stuck;
   for (const auto& thread : look.threads) {
     if (!waits_for_task(thread)) continue;
-    if (is_pool(thread))
+    if (is_worker(thread))
       pool.push_back(&thread);
     else if (!is_main(look, thread) && !thread.waiting_for->timed &&
              unmoved(evidence, thread.os_id()))

@@ -293,7 +293,7 @@ Bytes Metadata::type_spec(std::uint32_t token) {
   return token >> 24 == kTypeSpec ? blob(cell(kTypeSpec, token & 0xffffff, 0)) : Bytes{};
 }
 
-std::string Metadata::informational_version() {
+Bytes Metadata::assembly_attribute(std::string_view wanted) {
   // The assembly's attributes lie together, since the table is sorted by what they are put on.
   static constexpr std::uint32_t kOnAssembly = 1 << 5 | 14;
   std::uint32_t first = 1;
@@ -321,13 +321,26 @@ std::string Metadata::informational_version() {
       }
       type = own_name(std::uint32_t{kTypeDef} << 24 | low);
     }
-    if (type != "System.Reflection.AssemblyInformationalVersionAttribute") continue;
-    ByteReader in{blob(cell(kCustomAttribute, row, 2))};
-    in.skip(2);
-    const auto size = read_compressed(in);
-    return std::string{as_text(in.take(size))};
+    if (type == wanted) return blob(cell(kCustomAttribute, row, 2));
   }
   return {};
+}
+
+std::string Metadata::informational_version() {
+  ByteReader in{assembly_attribute("System.Reflection.AssemblyInformationalVersionAttribute")};
+  in.skip(2);
+  const auto size = read_compressed(in);
+  return std::string{as_text(in.take(size))};
+}
+
+bool Metadata::forbids_optimization() {
+  constexpr std::int32_t kDisableOptimizations = 0x100;  // of DebuggingModes
+  const auto blob = assembly_attribute("System.Diagnostics.DebuggableAttribute");
+  ByteReader in{blob};
+  in.skip(2);
+  if (blob.size() >= 8) return (in.read<std::int32_t>() & kDisableOptimizations) != 0;
+  in.skip(1);  // the old form: is tracking on, is the optimizer off
+  return blob.size() >= 4 && in.read<std::uint8_t>() != 0;
 }
 
 }  // namespace clrscope::inspect

@@ -75,6 +75,8 @@ class Metadata {
   Bytes type_spec(std::uint32_t token);
   // Of the assembly: its text of AssemblyInformationalVersionAttribute; empty when it has none.
   std::string informational_version();
+  // Whether its DebuggableAttribute keeps the JIT from optimizing it.
+  bool forbids_optimization();
 
  private:
   struct TableInfo {
@@ -90,6 +92,8 @@ class Metadata {
   std::uint32_t index_width(std::uint8_t column) const;
   // A column of a row, numbered from 1; 0 when there is none.
   std::uint32_t cell(Table table, std::uint32_t row, std::size_t column);
+  // The value of an attribute that is put on the assembly; empty when it has none of that type.
+  Bytes assembly_attribute(std::string_view type);
   std::string text(std::uint32_t offset);
   Bytes blob(std::uint32_t offset);
   std::string joined(std::uint32_t space, std::uint32_t name);
