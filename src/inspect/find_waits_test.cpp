@@ -72,6 +72,21 @@ TEST_F(FindWaits, KnowsTheOwnerOfALockByItsOsId) {
   EXPECT_EQ(wait->owner_os_id, 9u);
 }
 
+TEST_F(FindWaits, PassesOverTheLockThatTheThreadHolds) {
+  add_frame("System.Threading.Lock.TryEnterSlow(int, ThreadId)", FrameKind::kFramework);
+  set_type("System.Threading.Lock", {{.name = "_owningThreadId", .offset = 16}});
+  constexpr auto kWanted = kObject + 0x100;
+  target_.put(kWanted, kTable);
+  target_.put(kObject + 16, std::uint32_t{7});
+  target_.put(kWanted + 16, std::uint32_t{9});
+  put_on_stack(0);
+  target_.put(kStack + 0x40, kWanted);
+  const auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->object, kWanted);
+  EXPECT_EQ(wait->owner_os_id, 9u);
+}
+
 TEST_F(FindWaits, KnowsTheWriterByItsManagedId) {
   add_frame("", FrameKind::kNative);
   add_frame("System.Threading.ReaderWriterLockSlim.WaitOnEvent()", FrameKind::kFramework);

@@ -48,35 +48,32 @@ Frame FrameNames::native_frame(std::uint64_t pc) {
   return frame;
 }
 
-const FrameNames::Known& FrameNames::known_at(std::uint64_t pc) {
-  const auto [slot, is_new] = known_.try_emplace(pc);
-  auto& known = slot->second;
-  if (!is_new) return known;
-  // Native code is in files that hold no managed code: the runtime need not be asked.
-  if (reader_ && !walker_.native_place(pc))
-    if (auto method = reader_->method_at(pc)) {
-      known.method = *std::move(method);
-      known.frame.method = known.method.name;
-      known.frame.module = module_name(known.method.module);
-      known.frame.kind =
-          is_framework_module(known.method.module) ? FrameKind::kFramework : FrameKind::kManaged;
-      return known;
-    }
-  known.frame = native_frame(pc);
-  return known;
-}
-
-Frame FrameNames::name(const unwind::Frame& walked) {
-  auto frame = known_at(walked.lookup_pc()).frame;
-  frame.pc = walked.pc;
-  frame.sp = walked.sp;
+Frame FrameNames::managed_frame(const MethodInfo& method, std::uint64_t pc) {
+  Frame frame{.method = method.name, .module = module_name(method.module)};
+  frame.kind = is_framework_module(method.module) ? FrameKind::kFramework : FrameKind::kManaged;
+  if (!lines_) return frame;
+  if (auto line = lines_->find(method, pc)) {
+    frame.file = std::move(line->file);
+    frame.line = line->line;
+  }
   return frame;
 }
 
-const MethodInfo* FrameNames::method(std::uint64_t lookup_pc) const {
-  const auto known = known_.find(lookup_pc);
-  return known == known_.end() || known->second.method.name.empty() ? nullptr
-                                                                    : &known->second.method;
+const Frame& FrameNames::known_at(std::uint64_t pc) {
+  const auto [slot, is_new] = known_.try_emplace(pc);
+  if (!is_new) return slot->second;
+  // Native code is in files that hold no managed code: the runtime need not be asked.
+  if (reader_ && !walker_.native_place(pc))
+    if (const auto method = reader_->method_at(pc))
+      return slot->second = managed_frame(*method, pc);
+  return slot->second = native_frame(pc);
+}
+
+Frame FrameNames::name(const unwind::Frame& walked) {
+  auto frame = known_at(walked.lookup_pc());
+  frame.pc = walked.pc;
+  frame.sp = walked.sp;
+  return frame;
 }
 
 }  // namespace clrscope::inspect

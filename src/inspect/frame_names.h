@@ -12,6 +12,7 @@
 
 #include "inspect/runtime_reader.h"
 #include "inspect/snapshot.h"
+#include "inspect/source_lines.h"
 #include "inspect/walk.h"
 #include "symbols/native_names.h"
 
@@ -24,20 +25,16 @@ FrameKind kind_of_native_file(std::string_view path);
 
 class FrameNames {
  public:
-  // `reader` may be null; all outlive the object.
-  FrameNames(Target& target, Walker& walker, RuntimeReader* reader, NativeNaming naming)
-      : target_(target), walker_(walker), reader_(reader), naming_(naming) {}
+  // `reader` may be null, and `lines` when no lines are wanted; all outlive the object.
+  FrameNames(Target& target, Walker& walker, RuntimeReader* reader, NativeNaming naming,
+             SourceLines* lines)
+      : target_(target), walker_(walker), reader_(reader), naming_(naming), lines_(lines) {}
 
   Frame name(const unwind::Frame& frame);
-  // The method behind an address that name() called managed; null for other ones.
-  const MethodInfo* method(std::uint64_t lookup_pc) const;
 
  private:
-  struct Known {
-    Frame frame{};
-    MethodInfo method{};
-  };
-  const Known& known_at(std::uint64_t pc);
+  const Frame& known_at(std::uint64_t pc);
+  Frame managed_frame(const MethodInfo& method, std::uint64_t pc);
   Frame native_frame(std::uint64_t pc);
   const NativeNames& names_of(const std::string& path);
 
@@ -45,7 +42,8 @@ class FrameNames {
   Walker& walker_;
   RuntimeReader* reader_;
   NativeNaming naming_;
-  std::unordered_map<std::uint64_t, Known> known_;  // by lookup address
+  SourceLines* lines_;
+  std::unordered_map<std::uint64_t, Frame> known_;  // by lookup address
   std::map<std::string, NativeNames> native_;
 };
 

@@ -44,8 +44,11 @@ class Look {
 
  private:
   void name_frames(ThreadStacks& stacks) {
+    std::optional<SourceLines> lines;
+    if (reader_ && wish_.lines) lines.emplace(target_, *reader_, wish_.symbol_folder);
     FrameNames names{target_, *walker_, reader_,
-                     wish_.native ? NativeNaming::kFunctions : NativeNaming::kModuleOnly};
+                     wish_.native ? NativeNaming::kFunctions : NativeNaming::kModuleOnly,
+                     lines ? &*lines : nullptr};
     std::ranges::sort(stacks.threads, {},
                       [](const ThreadStack& one) { return one.os.namespace_tid; });
     for (auto& stack : stacks.threads) {
@@ -62,6 +65,9 @@ class Look {
 
   void read_runtime_threads() {
     out_.runtime = reader_->version();
+    // "10.0.12-servicing.26422.108": how a release was built is of no interest.
+    out_.runtime.resize(std::min(out_.runtime.find("-servicing"), out_.runtime.size()));
+    out_.runtime.resize(std::min(out_.runtime.find("-rtm"), out_.runtime.size()));
     out_.source = reader_->source();
     if (auto threads = reader_->threads())
       runtime_threads_ = *std::move(threads);
@@ -99,11 +105,30 @@ class Look {
     }
     for (std::size_t i = 0; i < waits.size(); ++i)
       out_.threads[i].waiting_for = std::move(waits[i]);
+    note_missing_heap();
     add_locks(out_, known);
     for (auto& lock : out_.locks)
       if (lock.type.empty()) lock.type = objects.type_name(lock.object);
     out_.cycles = find_cycles(out_);
     out_.pool = find_pool(out_, images_, objects);
+  }
+
+  // A small core has stacks, and not the objects that they point to.
+  void note_missing_heap() {
+    const auto waits_for_object = [](const ThreadView& thread) {
+      return thread.waiting_for && thread.waiting_for->kind != WaitKind::kSleep &&
+             thread.waiting_for->kind != WaitKind::kPoolIdle &&
+             thread.waiting_for->kind != WaitKind::kIo;
+    };
+    const auto knows_object = [](const ThreadView& thread) {
+      return thread.waiting_for && !thread.waiting_for->type.empty();
+    };
+    if (target_.kind() == TargetKind::kCore &&
+        std::ranges::any_of(out_.threads, waits_for_object) &&
+        std::ranges::none_of(out_.threads, knows_object))
+      out_.notes.emplace_back(
+          "this core has no heap: what threads wait for is not in it (a dump of type heap or full "
+          "has it)");
   }
 
   static bool same(const std::optional<Wait>& a, const std::optional<Wait>& b) {

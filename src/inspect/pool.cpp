@@ -78,7 +78,11 @@ std::optional<Pool> find_pool(const Snapshot& seen, const std::vector<StackImage
   pool.max_workers = short_field(objects, object, "_maxThreads");
   pool.blocked = short_field(objects, object, "_numBlockedThreads");
   pool.added_for_blocking = short_field(objects, object, "_numThreadsAddedDueToBlocking");
-  const auto work = find_object(seen, stacks, objects, "System.Threading.ThreadPoolWorkQueue");
+  auto work = find_object(seen, stacks, objects, "System.Threading.ThreadPoolWorkQueue");
+  if (work == 0)
+    work = objects.reference(
+        find_object(seen, stacks, objects, "System.Threading.ThreadPoolWorkQueueThreadLocals"),
+        "workQueue");
   for (const auto* name : {"workItems", "_workItems", "highPriorityWorkItems",
                            "_highPriorityWorkItems", "lowPriorityWorkItems"})
     if (const auto length = queue_length(objects, objects.reference(work, name)))

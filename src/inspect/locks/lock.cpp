@@ -9,10 +9,15 @@ namespace {
 constexpr std::string_view kMethods[] = {"System.Threading.Lock."};
 
 void examine(const WaitScene& scene, Wait& wait) {
-  wait.object =
-      scene.first_object([](const TypeInfo& type) { return type.name == "System.Threading.Lock"; });
-  const auto owner = scene.objects.field<std::uint32_t>(wait.object, "_owningThreadId").value_or(0);
-  if (owner != scene.thread.os_id()) wait.owner_os_id = owner;
+  const auto owner_of = [&](std::uint64_t lock) {
+    return scene.objects.field<std::uint32_t>(lock, "_owningThreadId").value_or(0);
+  };
+  // Those that the thread holds already lie on its stack too.
+  wait.object = scene.first_word([&](std::uint64_t word) {
+    const auto* type = scene.objects.type_of(word);
+    return type && type->name == "System.Threading.Lock" && owner_of(word) != scene.thread.os_id();
+  });
+  if (wait.object != 0) wait.owner_os_id = owner_of(wait.object);
   // A Lock wakes up now and then by itself, also when it was told to wait for ever.
   wait.timed = std::ranges::any_of(scene.thread.frames, [](const Frame& frame) {
     return frame.method.starts_with("System.Threading.Lock.TryEnter(");

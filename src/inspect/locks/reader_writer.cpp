@@ -12,17 +12,21 @@ constexpr std::uint32_t kWriterHeld = 0x80000000;  // in _owners
 constexpr std::uint32_t kReaders = 0x10000000 - 1;
 
 void examine(const WaitScene& scene, Wait& wait) {
-  wait.object = scene.first_object(
-      [](const TypeInfo& type) { return type.name == "System.Threading.ReaderWriterLockSlim"; });
-  const auto id = [&](std::string_view field) {
-    const auto value = scene.objects.field<std::int32_t>(wait.object, field).value_or(-1);
+  const auto id = [&](std::uint64_t lock, std::string_view field) {
+    const auto value = scene.objects.field<std::int32_t>(lock, field).value_or(-1);
     return value > 0 ? static_cast<std::uint32_t>(value) : 0;
   };
-  const auto owners = scene.objects.field<std::uint32_t>(wait.object, "_owners").value_or(0);
   const auto own = scene.thread.runtime ? scene.thread.runtime->managed_id : 0;
-  const auto writer = id("_writeLockOwnerId");
-  const auto upgrader = id("_upgradeLockOwnerId");
-  if (writer != 0 && writer != own) {
+  // Those that the thread holds already lie on its stack too.
+  wait.object = scene.first_word([&](std::uint64_t word) {
+    const auto* type = scene.objects.type_of(word);
+    return type && type->name == "System.Threading.ReaderWriterLockSlim" &&
+           id(word, "_writeLockOwnerId") != own;
+  });
+  const auto owners = scene.objects.field<std::uint32_t>(wait.object, "_owners").value_or(0);
+  const auto writer = id(wait.object, "_writeLockOwnerId");
+  const auto upgrader = id(wait.object, "_upgradeLockOwnerId");
+  if (writer != 0) {
     wait.owner_os_id = scene.os_id_of_managed(writer);
     wait.detail = "held for writing";
     return;

@@ -1,0 +1,83 @@
+#include "ops/stacks.h"
+
+#include <fmt/format.h>
+
+#include "base/proc.h"
+#include "ipc/discover.h"
+#include "ops/stacks_from_port.h"
+
+namespace clrscope::ops {
+namespace {
+
+struct Found {
+  pid_t pid = 0;
+  std::string name;
+  std::string runtime;
+};
+
+// Also one whose port cannot be reached: its memory may be.
+Result<Found> find(const TargetWish& wish) {
+  if (wish.diagnostic_port || !wish.command.empty())
+    return fail(Errc::kUsage, "stacks are taken of a process that runs already")
+        .hint("-p PID, -n NAME or a core file");
+  if (wish.pid.has_value() == wish.name.has_value())
+    return fail(Errc::kUsage, "{}", wish.pid ? "more than one target" : "which process?")
+        .hint("exactly one of -p PID, -n NAME and a core file; clrscope ps lists processes");
+  if (wish.pid) {
+    auto known = ipc::find_process(*wish.pid);
+    if (known) return Found{known->pid, known->name, known->runtime};
+    const auto status = proc_status(*wish.pid);  // no .NET process, but perhaps one
+    if (!status) return fail(known.error());
+    return Found{*wish.pid, status->comm, ""};
+  }
+  auto named = ipc::find_process_named(*wish.name);
+  if (named) return Found{named->pid, named->name, named->runtime};
+  std::vector<Found> matches;
+  for (auto& one : TRY(ipc::find_processes()))
+    if (one.name == *wish.name) matches.push_back({one.pid, one.name, one.runtime});
+  if (matches.size() != 1) return fail(named.error());
+  return matches[0];
+}
+
+Result<inspect::Snapshot> look_at(inspect::Target& target, const inspect::LookWish& wish) {
+  auto reader = inspect::open_runtime(target);
+  auto seen = TRY(inspect::look(target, reader ? reader->get() : nullptr, wish));
+  if (!reader) seen.notes.push_back("no managed frames: " + reader.error().what);
+  return seen;
+}
+
+// The next rung: who may not read the memory may perhaps ask the runtime.
+Result<inspect::Snapshot> from_port_instead(pid_t pid, const Error& why) {
+  auto seen = stacks_from_port(pid);
+  if (!seen)
+    return fail(why.code, "{}; and its diagnostic port: {}", why.what, seen.error().what)
+        .hint("{}", why.hint);
+  seen->notes.push_back(
+      fmt::format("from the diagnostic port, without locks and native frames: {}", why.what));
+  if (!why.hint.empty()) seen->notes.push_back("hint: " + why.hint);
+  return seen;
+}
+
+}  // namespace
+
+Result<inspect::Snapshot> take_stacks(const StacksWish& wish) {
+  if (!wish.core.empty()) {
+    if (wish.target.pid || wish.target.name)
+      return fail(Errc::kUsage, "more than one target").hint("a core file, or -p, or -n");
+    const auto core = TRY(inspect::open_core(wish.core));
+    auto seen = TRY(look_at(*core, wish.look));
+    seen.name = wish.core;
+    return seen;
+  }
+  const auto found = TRY(find(wish.target));
+  const auto process = inspect::open_process(found.pid);
+  if (!process && process.error().code == Errc::kDenied)
+    return from_port_instead(found.pid, process.error());
+  if (!process) return fail(process.error());
+  auto seen = TRY(look_at(**process, wish.look));
+  seen.name = found.name;
+  if (seen.runtime.empty()) seen.runtime = found.runtime;
+  return seen;
+}
+
+}  // namespace clrscope::ops
