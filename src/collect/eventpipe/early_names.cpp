@@ -14,7 +14,6 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/temp_file.h"
-#include "ipc/commands.h"
 
 namespace clrscope::collect {
 
@@ -65,14 +64,6 @@ namespace {
 constexpr std::chrono::seconds kPatience{30};    // for the whole rundown of a large application
 constexpr std::chrono::milliseconds kLook{100};  // how soon a stop is noticed
 
-// Any provider will do: it is asked for nothing.
-ipc::SessionConfig rundown_only() {
-  return {.buffer_mb = 64,
-          .providers = {{.name = "Microsoft-DotNETCore-EventPipe",
-                         .keywords = 0,
-                         .level = ipc::Level::kCritical}}};
-}
-
 // Loader, JIT and NGEN, verbose: that is where the names are.
 ipc::SessionConfig loads_only(bool stacks) {
   return {.buffer_mb = 16,
@@ -99,6 +90,14 @@ Result<std::unique_ptr<NamesFile>> open_names(ipc::Endpoint& runtime,
 }
 
 }  // namespace
+
+// Any provider will do: it is asked for nothing.
+ipc::SessionConfig rundown_only() {
+  return {.buffer_mb = 64,
+          .providers = {{.name = "Microsoft-DotNETCore-EventPipe",
+                         .keywords = 0,
+                         .level = ipc::Level::kCritical}}};
+}
 
 EarlyNames::EarlyNames(ipc::Endpoint& runtime, std::string folder, std::chrono::nanoseconds delay)
     : runtime_(runtime),

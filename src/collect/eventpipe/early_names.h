@@ -12,11 +12,15 @@
 #include <thread>
 
 #include "base/bytes.h"
+#include "ipc/commands.h"
 #include "ipc/endpoint.h"
 
 namespace clrscope::collect {
 
 class NamesFile;
+
+// A session whose only content is the rundown that comes when it is stopped.
+ipc::SessionConfig rundown_only();
 
 class EarlyNames {
  public:

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <unordered_set>
 
+#include "collect/machine/guardian.h"
 #include "collect/machine/kernel_events.h"
+#include "collect/machine/runtime_finder.h"
 #include "collect/machine/runtime_source.h"
 #include "collect/machine/urgency.h"
 #include "collect/perf/event_set.h"
-#include "ipc/discover.h"
 
 namespace clrscope::collect {
 namespace {
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{100};
 constexpr std::chrono::seconds kFlush{1};
-constexpr std::chrono::seconds kRescan{1};  // for .NET processes that start meanwhile
+constexpr std::chrono::seconds kFirstLook{10};
 
 nettrace::TraceInfo trace_info(const MachineWish& wish) {
   nettrace::TraceInfo info{.version = 6,
@@ -118,8 +118,18 @@ class MachineRecorder {
       outcome_.notes.push_back(
           fmt::format("mappings of {} processes may not be read: their native frames have no names",
                       totals.denied));
-    start_runtimes();
+    finder_.emplace(RuntimeFinder::Wish{
+        .processes = wish_.processes, .all = wish_.later_runtimes, .session = wish_.runtime});
+    if (!wish_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended
     return checked();
+  }
+
+  // Until all that were there at the start have been asked, or do not answer.
+  Result<> await_runtimes() {
+    const auto limit = TraceClock::now() + kFirstLook;
+    while (!finder_->looked_once() && TraceClock::now() < limit) TRY(turn());
+    adopt_runtimes();
+    return {};
   }
 
   // Waits a moment and takes what there is.
@@ -127,9 +137,9 @@ class MachineRecorder {
     TRY(wait());
     drain();
     check(kernel_.catch_up(kLook / 4));
+    adopt_runtimes();
     read_runtimes();
     const auto now = TraceClock::now();
-    if (wish_.later_runtimes && now - last_scan_ >= kRescan) start_runtimes();
     if (now - last_flush_ >= kFlush) {
       last_flush_ = now;
       check(writer_.flush());
@@ -172,12 +182,16 @@ class MachineRecorder {
   Result<> end() {
     if (events_) events_->disable();
     drain();
+    TRY(await_runtimes());
+    finder_->stop();
+    adopt_runtimes();
     for (auto& runtime : runtimes_) runtime->stop();
     while (std::ranges::any_of(runtimes_, [](const auto& runtime) { return !runtime->ended(); })) {
       wait_for_runtimes();
       read_runtimes();
       report(Phase::kStopping);
     }
+    add_early_names();
     TRY(kernel_.write_names(TraceClock::now()));
     add_losses();
     TRY(checked());
@@ -186,38 +200,24 @@ class MachineRecorder {
 
   // --- runtimes ---
 
-  void start_runtimes() {
-    last_scan_ = TraceClock::now();
-    if (wish_.later_runtimes) {
-      if (const auto found = ipc::find_processes())
-        for (const auto& process : *found) start_runtime(process), drain();
-      return;
+  void adopt_runtimes() {
+    auto found = finder_->take();
+    for (auto& note : found.notes) outcome_.notes.push_back(std::move(note));
+    for (auto& opened : found.opened) {
+      runtimes_.push_back(std::make_unique<RuntimeSource>(std::move(opened), writer_));
+      watch(runtimes_.back()->fd());
+      guardian_.watch(runtimes_.back()->socket(), runtimes_.back()->session());
+      ++outcome_.runtimes;
     }
-    for (const auto pid : wish_.processes)
-      if (const auto process = ipc::find_process(pid)) start_runtime(*process);
-  }
-
-  void start_runtime(const ipc::DotnetProcess& process) {
-    if (!process.reachable() || process.status.state == 'T' ||
-        !known_runtimes_.insert(process.pid).second)
-      return;
-    auto started = RuntimeSource::start(
-        ProcessId{process.pid}, ipc::connect_endpoint(process.socket), wish_.runtime, writer_);
-    if (!started) {
-      outcome_.notes.push_back(fmt::format("no .NET events of process {} ({}): {}", process.pid,
-                                           process.name, started.error().what));
-      return;
-    }
-    watch((*started)->fd());
-    runtimes_.push_back(std::move(*started));
-    ++outcome_.runtimes;
   }
 
   void read_runtimes() {
     for (auto& runtime : runtimes_) {
       if (runtime->ended()) continue;
       check(runtime->read());
-      if (runtime->ended()) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, runtime->fd(), nullptr);
+      if (!runtime->ended()) continue;
+      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, runtime->fd(), nullptr);
+      guardian_.forget(runtime->socket(), runtime->session());
     }
   }
 
@@ -228,6 +228,30 @@ class MachineRecorder {
 
   // --- the end ---
 
+  // Names come at the end of a session; of processes that did not live to see it there are those
+  // taken at the start, and those of methods compiled since.
+  void add_early_names() {
+    std::vector<int> partly;
+    std::vector<int> unnamed;
+    for (auto& runtime : runtimes_) {
+      if (runtime->whole()) continue;
+      const auto named = runtime->add_early_names();
+      if (!named) check(fail(named.error()));
+      (named && *named ? partly : unnamed).push_back(static_cast<int>(runtime->process()));
+    }
+    const auto tell = [&](const std::vector<int>& processes, std::string_view what) {
+      constexpr std::size_t kShown = 5;
+      if (processes.empty()) return;
+      const std::span shown{processes.data(), std::min(processes.size(), kShown)};
+      outcome_.notes.push_back(fmt::format(
+          "{} .NET process{} ended or fell silent before telling method names: {} (pid {}{})",
+          processes.size(), processes.size() == 1 ? "" : "es", what, fmt::join(shown, ", "),
+          processes.size() > kShown ? ", …" : ""));
+    };
+    tell(partly, "those it had when it was found, or compiled since, are in the file");
+    tell(unnamed, "only methods compiled since it was found have names");
+  }
+
   void add_losses() {
     const auto stats = events_ ? events_->stats() : perf::SetStats{};
     const auto kernel_lost = stats.lost + stats.hardware_lost;
@@ -236,11 +260,7 @@ class MachineRecorder {
     for (const auto& runtime : runtimes_) {
       outcome_.lost += runtime->lost();
       outcome_.samples += runtime->samples();
-      if (runtime->whole()) continue;
-      outcome_.unfinished.push_back(static_cast<pid_t>(runtime->process()));
-      outcome_.notes.push_back(
-          fmt::format("process {} ended or fell silent before its method names came",
-                      static_cast<int>(runtime->process())));
+      if (!runtime->whole()) outcome_.unfinished.push_back(static_cast<pid_t>(runtime->process()));
     }
     outcome_.samples += kernel_.samples();
     outcome_.switches = kernel_.switches();
@@ -276,15 +296,15 @@ class MachineRecorder {
 
   const MachineWish& wish_;
   const nettrace::WriteBytes& write_;
+  Guardian guardian_;  // before anything has threads
   MachineOutcome outcome_;
   nettrace::Writer writer_;
   std::optional<perf::EventSet> events_;
   KernelEvents kernel_;
   std::vector<std::unique_ptr<RuntimeSource>> runtimes_;
-  std::unordered_set<pid_t> known_runtimes_;
+  std::optional<RuntimeFinder> finder_;
   UniqueFd epoll_;
   TraceTime started_{};
-  TraceTime last_scan_{};
   TraceTime last_status_{};
   TraceTime last_flush_{};
   std::optional<Error> error_;

@@ -10,30 +10,21 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
-constexpr std::chrono::seconds kPatience{1};  // the kernel's rings fill meanwhile
 
 }  // namespace
 
-Result<std::unique_ptr<RuntimeSource>> RuntimeSource::start(ProcessId process,
-                                                            std::unique_ptr<ipc::Endpoint> runtime,
-                                                            const ipc::SessionConfig& config,
-                                                            nettrace::Writer& writer) {
-  auto session = TRY(ipc::start_tracing(*runtime, config, kPatience));
-  return std::unique_ptr<RuntimeSource>{
-      new RuntimeSource{process, std::move(runtime), std::move(session), writer}};
-}
-
-RuntimeSource::RuntimeSource(ProcessId process, std::unique_ptr<ipc::Endpoint> runtime,
-                             ipc::Session session, nettrace::Writer& writer)
-    : process_(process),
-      runtime_(std::move(runtime)),
-      session_(std::move(session)),
+RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
+    : process_(ProcessId{opened.pid}),
+      runtime_(std::move(opened.runtime)),
+      session_(std::move(opened.session)),
       writer_(writer),
       source_(writer.add_source(nettrace::Writer::Numbering::kFromFirstSeen)),
       chunk_(kChunk),
-      end_(*runtime_, session_.id, static_cast<pid_t>(process)) {}
+      early_(std::move(opened.early)),
+      end_(*runtime_, session_.id, opened.pid) {}
 
 Result<> RuntimeSource::read() {
+  if (early_) early_->read();
   const auto got = ::recv(session_.stream.get(), chunk_.data(), chunk_.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   const auto take = [this](const nettrace::Batch& batch) { on_batch(batch); };
@@ -50,14 +41,32 @@ Result<> RuntimeSource::read() {
 
 bool RuntimeSource::ended() { return closed_ || end_.hopeless(); }
 
-void RuntimeSource::on_batch(const nettrace::Batch& batch) {
+Result<bool> RuntimeSource::add_early_names() {
+  if (!early_) return false;
+  early_->read();
+  const auto source = writer_.add_source(nettrace::Writer::Numbering::kNone);
+  nettrace::Reader reader;
+  std::uint64_t names = 0;
+  TRY(early_->replay(reader, [&](const nettrace::Batch& batch) {
+    names += batch.events.size();
+    write(source, reader, batch);
+  }));
+  if (error_) return fail(*error_);
+  return names > 0;
+}
+
+void RuntimeSource::write(nettrace::SourceId source, const nettrace::Reader& reader,
+                          const nettrace::Batch& batch) {
   for (Event event : batch.events) {
     event.process = process_;
     if (is_runtime_sample(event)) ++samples_;
-    if (auto written = writer_.write(source_, event, reader_.stack(event.stack));
-        !written && !error_)
+    if (auto written = writer_.write(source, event, reader.stack(event.stack)); !written && !error_)
       error_ = written.error();
   }
+}
+
+void RuntimeSource::on_batch(const nettrace::Batch& batch) {
+  write(source_, reader_, batch);
   if (!batch.sequence_point) return;
   for (const auto& capture : reader_.loss())
     if (capture.live) writer_.checkpoint(source_, capture.id, capture.sequence);

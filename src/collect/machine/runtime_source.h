@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "collect/eventpipe/session_end.h"
+#include "collect/machine/runtime_finder.h"
 #include "ipc/commands.h"
 #include "nettrace/reader.h"
 #include "nettrace/writer.h"
@@ -17,14 +18,13 @@ namespace clrscope::collect {
 
 class RuntimeSource {
  public:
-  // `process` as we see it: events carry that, whatever the runtime calls itself in its container.
-  static Result<std::unique_ptr<RuntimeSource>> start(ProcessId process,
-                                                      std::unique_ptr<ipc::Endpoint> runtime,
-                                                      const ipc::SessionConfig& config,
-                                                      nettrace::Writer& writer);
+  // Events carry the pid as we see it, whatever the runtime calls itself in its container.
+  RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer);
 
   int fd() const { return session_.stream.get(); }
   Result<> read();  // what is there; fails when the writer does
+  // Its end did not come: the names that it had at the start. False when they did not come either.
+  Result<bool> add_early_names();
   void stop() { end_.ask(); }
   bool ended();  // whole, broken off, or given up
 
@@ -33,11 +33,13 @@ class RuntimeSource {
   std::uint64_t samples() const { return samples_; }  // by its own sampler
   std::uint64_t lost() const { return reader_.summary().lost; }
   bool whole() const { return reader_.summary().ended; }
+  std::uint64_t session() const { return session_.id; }
+  std::string socket() const { return runtime_->name(); }
 
  private:
-  RuntimeSource(ProcessId process, std::unique_ptr<ipc::Endpoint> runtime, ipc::Session session,
-                nettrace::Writer& writer);
   void on_batch(const nettrace::Batch& batch);
+  void write(nettrace::SourceId source, const nettrace::Reader& reader,
+             const nettrace::Batch& batch);
 
   ProcessId process_;
   std::unique_ptr<ipc::Endpoint> runtime_;
@@ -49,7 +51,8 @@ class RuntimeSource {
   std::optional<Error> error_;
   std::uint64_t samples_ = 0;
   bool closed_ = false;
-  SessionEnd end_;  // last: its thread ends before what it uses goes
+  std::unique_ptr<EarlyRundown> early_;  // may be empty
+  SessionEnd end_;                       // last: its thread ends before what it uses goes
 };
 
 }  // namespace clrscope::collect

@@ -1,0 +1,97 @@
+#include "collect/machine/guardian.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "ipc/commands.h"
+
+namespace clrscope::collect {
+namespace {
+
+constexpr std::chrono::seconds kPatience{2};
+
+// What goes through the pipe: less than PIPE_BUF, so whole or not at all.
+struct Word {
+  enum class Kind : std::uint32_t { kWatch, kForget, kDone } kind;
+  std::uint64_t session;
+  char socket[sizeof(sockaddr_un::sun_path) + 64];  // paths below /proc/PID/root are longer
+};
+
+void leave_the_parents_world(int keep) {
+  ::setsid();  // Ctrl+C is for the recorder
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int standard : {0, 1, 2}) ::dup2(null, standard);
+  if (keep > 3) (void)::syscall(SYS_close_range, 3U, static_cast<unsigned>(keep) - 1, 0U);
+  (void)::syscall(SYS_close_range, static_cast<unsigned>(keep) + 1, ~0U, 0U);
+}
+
+[[noreturn]] void guard(int from_parent) {
+  leave_the_parents_world(from_parent);
+  std::set<std::pair<std::string, std::uint64_t>> watched;
+  Word word{};
+  for (;;) {
+    const auto got = ::read(from_parent, &word, sizeof word);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != sizeof word) break;  // our parent has gone
+    if (word.kind == Word::Kind::kDone) ::_exit(0);
+    word.socket[sizeof word.socket - 1] = '\0';
+    if (word.kind == Word::Kind::kWatch)
+      watched.emplace(word.socket, word.session);
+    else
+      watched.erase({word.socket, word.session});
+  }
+  for (const auto& [socket, session] : watched)
+    (void)ipc::stop_tracing(*ipc::connect_endpoint(socket), session, kPatience);
+  ::_exit(0);
+}
+
+void tell(const UniqueFd& to, Word::Kind kind, const std::string& socket, std::uint64_t session) {
+  Word word{.kind = kind, .session = session, .socket = {}};
+  if (!to || socket.size() >= sizeof word.socket) return;
+  std::memcpy(word.socket, socket.data(), socket.size());
+  while (::write(to.get(), &word, sizeof word) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Guardian::Guardian() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return;
+  UniqueFd from_parent{ends[0]};
+  to_child_.reset(ends[1]);
+  child_ = ::fork();
+  if (child_ == 0) {
+    to_child_.reset();
+    guard(from_parent.get());
+  }
+  if (child_ < 0) to_child_.reset();
+}
+
+Guardian::~Guardian() {
+  if (child_ < 0) return;
+  tell(to_child_, Word::Kind::kDone, "", 0);
+  to_child_.reset();
+  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Guardian::watch(const std::string& socket, std::uint64_t session) {
+  tell(to_child_, Word::Kind::kWatch, socket, session);
+}
+
+void Guardian::forget(const std::string& socket, std::uint64_t session) {
+  tell(to_child_, Word::Kind::kForget, socket, session);
+}
+
+}  // namespace clrscope::collect

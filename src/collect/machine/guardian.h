@@ -1,0 +1,33 @@
+// Ends our EventPipe sessions when we are killed.
+//
+// A runtime notices that its listener has gone when it next writes, which may be never in an idle
+// process: it keeps the session and its buffers until then. A child of ours that does nothing but
+// wait for our end asks it to stop. Belongs to one thread; make it before other threads start.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/fd.h"
+
+namespace clrscope::collect {
+
+class Guardian {
+ public:
+  Guardian();
+  ~Guardian();  // all is well: nothing is left to end
+  Guardian(const Guardian&) = delete;
+  Guardian& operator=(const Guardian&) = delete;
+
+  void watch(const std::string& socket, std::uint64_t session);
+  void forget(const std::string& socket, std::uint64_t session);  // it has ended by itself
+  pid_t pid() const { return child_; }                            // -1 when there is none
+
+ private:
+  pid_t child_ = -1;
+  UniqueFd to_child_;
+};
+
+}  // namespace clrscope::collect

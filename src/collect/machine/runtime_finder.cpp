@@ -1,0 +1,83 @@
+#include "collect/machine/runtime_finder.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "base/proc.h"
+
+namespace clrscope::collect {
+namespace {
+
+constexpr std::chrono::seconds kPatience{2};  // with one runtime
+constexpr std::chrono::seconds kAgain{1};     // for processes that start meanwhile
+
+void sleep_unless_stopped(const std::stop_token& stop, std::chrono::nanoseconds time) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock{mutex};
+  never.wait_for(lock, stop, time, [] { return false; });
+}
+
+}  // namespace
+
+RuntimeFinder::RuntimeFinder(Wish wish)
+    : wish_(std::move(wish)), worker_([this](const std::stop_token& stop) { run(stop); }) {}
+
+RuntimeFinder::Found RuntimeFinder::take() {
+  return state_.with([](State& state) { return std::exchange(state.found, {}); });
+}
+
+bool RuntimeFinder::looked_once() const {
+  return state_.with([](const State& state) { return state.looked_once; });
+}
+
+void RuntimeFinder::stop() { worker_ = {}; }
+
+void RuntimeFinder::run(const std::stop_token& stop) {
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);  // not urgent
+  do {
+    look(stop);
+    state_.with([](State& state) { state.looked_once = true; });
+    if (wish_.all) sleep_unless_stopped(stop, kAgain);
+  } while (wish_.all && !stop.stop_requested());
+}
+
+void RuntimeFinder::look(const std::stop_token& stop) {
+  if (!wish_.all) {
+    for (const auto pid : wish_.processes)
+      if (const auto process = ipc::find_process(pid)) open(*process);
+    return;
+  }
+  const auto found = ipc::find_processes();
+  if (!found) return;
+  for (const auto& process : *found) {
+    if (stop.stop_requested()) return;
+    open(process);
+  }
+}
+
+void RuntimeFinder::open(const ipc::DotnetProcess& process) {
+  if (!process.reachable() || process.status.state == 'T' ||
+      !known_.emplace(process.pid, process.status.start_ticks).second)
+    return;
+  OpenedRuntime opened{.pid = process.pid, .runtime = ipc::connect_endpoint(process.socket)};
+  auto session = ipc::start_tracing(*opened.runtime, wish_.session, kPatience);
+  if (!session) {
+    if (!process_exists(process.pid)) return;
+    auto note = fmt::format("no .NET events of process {} ({}): {}", process.pid, process.name,
+                            session.error().what);
+    state_.with([&](State& state) { state.found.notes.push_back(std::move(note)); });
+    return;
+  }
+  opened.session = std::move(*session);
+  if (auto early = EarlyRundown::start(*opened.runtime, process.pid))
+    opened.early = std::move(*early);
+  state_.with([&](State& state) { state.found.opened.push_back(std::move(opened)); });
+}
+
+}  // namespace clrscope::collect

@@ -1,0 +1,62 @@
+// Finds the .NET processes of a recording and opens their sessions, on a thread of its own: looking
+// through /proc and waiting for answers takes long on a busy machine, and rings fill meanwhile.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/result.h"
+#include "collect/machine/early_rundown.h"
+#include "ipc/commands.h"
+#include "ipc/discover.h"
+
+namespace clrscope::collect {
+
+// A session that nobody reads yet.
+struct OpenedRuntime {
+  pid_t pid = 0;  // as we see it
+  std::unique_ptr<ipc::Endpoint> runtime{};
+  ipc::Session session{};
+  std::unique_ptr<EarlyRundown> early{};  // may be empty
+};
+
+class RuntimeFinder {
+ public:
+  struct Wish {
+    std::vector<pid_t> processes{};  // those, or
+    bool all = false;                // all that there are, and all that start later
+    ipc::SessionConfig session{};
+  };
+  explicit RuntimeFinder(Wish wish);
+
+  struct Found {
+    std::vector<OpenedRuntime> opened{};
+    std::vector<std::string> notes{};  // of those that did not let us in
+  };
+  Found take();              // since the last call
+  bool looked_once() const;  // everything that was there at the start has been asked
+  void stop();               // returns when nothing is opened any more
+
+ private:
+  struct State {
+    Found found{};
+    bool looked_once = false;
+  };
+  void run(const std::stop_token& stop);
+  void look(const std::stop_token& stop);
+  void open(const ipc::DotnetProcess& process);
+
+  Wish wish_;
+  std::set<std::pair<pid_t, std::uint64_t>> known_;  // with their start: pids come again
+  Guarded<State> state_;
+  std::jthread worker_;  // last: joins first
+};
+
+}  // namespace clrscope::collect
