@@ -9,6 +9,7 @@
 #include "inspect/frame_names.h"
 #include "inspect/objects.h"
 #include "inspect/pool.h"
+#include "inspect/proc_view.h"
 #include "inspect/wait_graph.h"
 #include "inspect/walk.h"
 
@@ -101,7 +102,8 @@ class Look {
       const auto second =
           find_waits(out_, images_, objects, again ? *again : std::vector<SyncBlock>{});
       for (std::size_t i = 0; i < waits.size(); ++i)
-        if (!same(waits[i], second[i])) waits[i].reset();
+        if (!same(waits[i], second[i]) || !stands_still(out_.threads[i], waits[i]))
+          waits[i].reset();
     }
     for (std::size_t i = 0; i < waits.size(); ++i)
       out_.threads[i].waiting_for = std::move(waits[i]);
@@ -129,6 +131,19 @@ class Look {
       out_.notes.emplace_back(
           "this core has no heap: what threads wait for is not in it (a dump of type heap or full "
           "has it)");
+  }
+
+  // Whether a thread that is said to wait for another is where its stack was read.
+  bool stands_still(const ThreadView& thread, const std::optional<Wait>& wait) {
+    if (!wait || wait->owner_os_id == 0) return true;
+    const auto proc = ProcView::open(target_.pid());
+    const auto text =
+        proc ? proc->read(fmt::format("task/{}/syscall", thread.os.tid)) : std::string{};
+    OsThread now;
+    if (text) parse_syscall_file(*text, now);
+    return now.registers.knows(unwind::kRip) &&
+           now.registers[unwind::kRip] == thread.os.registers[unwind::kRip] &&
+           now.registers[unwind::kRsp] == thread.os.registers[unwind::kRsp];
   }
 
   static bool same(const std::optional<Wait>& a, const std::optional<Wait>& b) {

@@ -30,12 +30,16 @@ class Walker::RuntimeRules final : public unwind::JitUnwindInfo {
     auto known = rules_.find(address);
     if (known == rules_.end()) known = rules_.emplace(address, reader_.unwind_rule(address)).first;
     if (!known->second) return false;
+    answered_ = true;
     rule = *known->second;
     return true;
   }
+  // Whether the reader knows rules at all.
+  bool answered() const { return answered_; }
 
  private:
   RuntimeReader& reader_;
+  mutable bool answered_ = false;
   mutable std::unordered_map<std::uint64_t, std::optional<unwind::UnwindRule>> rules_;
 };
 
@@ -204,7 +208,9 @@ void Walker::prepare(std::span<const StackImage> stacks) {
 }
 
 WalkedStack Walker::walk_from(const unwind::Registers& registers, const StackImage& stack) {
-  unwind::Unwinder unwinder{space_, rules_.get(), bytes_.get()};
+  // Without rules the instructions say more of an innermost frame, once all registers are known.
+  const bool by_rules = rules_ && (rules_->answered() || !registers.knows(unwind::kRbp));
+  unwind::Unwinder unwinder{space_, by_rules ? rules_.get() : nullptr, bytes_.get()};
   while (true) {
     const auto done =
         unwinder.unwind(registers, {.address = stack.address, .bytes = stack.bytes}, buffer_);
