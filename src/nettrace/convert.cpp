@@ -51,7 +51,8 @@ bool Converter::ensure_writer() {
   const auto* info = reader_.info();
   if (!info) return false;
   writer_.emplace(*info, write_);
-  source_ = writer_->add_source(info->version >= 6   ? Writer::Numbering::kFromZero
+  source_ = writer_->add_source(cut_begin_           ? Writer::Numbering::kIndexFromFirstSeen
+                                : info->version >= 6 ? Writer::Numbering::kFromZero
                                 : info->version == 3 ? Writer::Numbering::kNone
                                                      : Writer::Numbering::kFromFirstSeen);
   // Before everything: readers keep them until their time comes.

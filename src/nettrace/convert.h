@@ -25,6 +25,10 @@ class Converter {
   enum class Place { kInTime, kAtEnd };
   void include(Bytes trace, Place place) { included_.emplace_back(trace, place); }
 
+  // Blocks from the beginning of a V6 trace were left out on purpose: what a capture thread had
+  // reached before is not lost.
+  void begin_is_missing() { cut_begin_ = true; }
+
   Result<> feed(Bytes chunk);
   Result<> finish();
 
@@ -47,6 +51,7 @@ class Converter {
   std::function<bool(const Event&)> keep_;
   OnBatch on_batch_;
   std::vector<std::pair<Bytes, Place>> included_{};
+  bool cut_begin_ = false;
   std::int64_t newest_ = 0;     // ticks of the latest event
   std::optional<Error> error_;  // of writing
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "model/intern.h"
@@ -13,8 +14,9 @@ namespace clrscope::nettrace {
 namespace {
 
 constexpr std::size_t kFlushBytes = 1 << 20;
-constexpr std::size_t kMaxEventBytes = 8 << 20;   // so that a block with it stays below 16 MiB
-constexpr std::size_t kMaxStackBytes = 32 << 20;  // then a sequence point lets readers forget them
+constexpr std::size_t kMaxEventBytes = 8 << 20;  // so that a block with it stays below 16 MiB
+constexpr std::size_t kMaxHeldBytes = 16 << 20;  // where sources are waited for
+constexpr std::size_t kMaxStackBytes = 8 << 20;  // then a sequence point lets readers forget them
 
 // Numbered byte strings, each once; the new ones go into the next block of their kind.
 class NumberedBytes {
@@ -53,6 +55,11 @@ class NumberedBytes {
   }
 
   std::size_t bytes() const { return arena_.size(); }
+  Bytes of(std::uint32_t number) const {
+    if (number == 0) return {};
+    const auto [begin, size] = places_[number - 1];
+    return Bytes{arena_}.subspan(begin, size);
+  }
 
  private:
   std::vector<std::uint8_t> arena_;
@@ -126,10 +133,17 @@ class Writer::Impl {
     payloads_.insert(payloads_.end(), event.payload.begin(), event.payload.end());
     last_ticks_ = std::max(last_ticks_, event.ticks);
     ++summary.events;
-    if (held_bytes() >= kFlushBytes) TRY(flush());
-    if (stacks_.bytes() > kMaxStackBytes || labels_.bytes() > kMaxStackBytes)
-      TRY(sequence_point(last_ticks_));
+    if (advanced_ && event.ticks <= *advanced_) ++summary.late;
+    if (advanced_ ? held_bytes() >= kMaxHeldBytes : held_bytes() >= kFlushBytes)
+      TRY(advanced_ ? advance(last_ticks_) : flush());
+    if (stacks_.bytes() > kMaxStackBytes || labels_.bytes() > kMaxStackBytes) TRY(forget_stacks());
     return {};
+  }
+
+  Result<> forget_stacks() {
+    TRY(sequence_point(advanced_.value_or(last_ticks_)));
+    // Those of held events are there still: if they are the most, they must go too.
+    return stacks_.bytes() > kMaxStackBytes / 2 ? sequence_point(last_ticks_) : Result<>{};
   }
 
   void checkpoint(SourceId id, std::uint64_t capture_thread, std::uint32_t sequence) {
@@ -153,8 +167,28 @@ class Writer::Impl {
     names_[{process, thread}] = std::move(name);
   }
 
+  Result<> advance(std::int64_t ticks) {
+    if (!advanced_) advanced_ = info_.sync_ticks;
+    if (ticks <= *advanced_ && held_bytes() < kFlushBytes) return {};
+    advanced_ = std::max(*advanced_, ticks);
+    put_new_ids();
+    const auto later = std::ranges::stable_partition(
+        held_, [&](const Held& held) { return held.ticks <= *advanced_; });
+    std::vector<Held> rest{later.begin(), later.end()};
+    held_.erase(later.begin(), later.end());
+    const auto payloads = payloads_;
+    put_events();
+    for (auto& held : rest) {
+      const auto payload = Bytes{payloads}.subspan(held.payload_begin, held.payload_size);
+      held.payload_begin = payloads_.size();
+      payloads_.insert(payloads_.end(), payload.begin(), payload.end());
+    }
+    held_ = std::move(rest);
+    return emit();
+  }
+
   Result<> sequence_point(std::int64_t ticks) {
-    TRY(flush());
+    TRY(advanced_ ? advance(ticks) : flush());
     ByteWriter content;
     content.write(ticks);
     content.write(std::uint32_t{0});
@@ -169,12 +203,17 @@ class Writer::Impl {
       }
     content.patch(12, count);
     put_block(out_, BlockKind::kSequencePoint, content.bytes());
-    stacks_ = {};
-    labels_ = {};
+    const auto stacks = std::exchange(stacks_, {});
+    const auto labels = std::exchange(labels_, {});
+    for (auto& held : held_) {  // their numbers mean nothing any more
+      held.stack = stacks_.number_of(stacks.of(held.stack));
+      held.labels = labels_.number_of(labels.of(held.labels));
+    }
     return emit();
   }
 
   Result<> finish() {
+    advanced_.reset();  // nothing is waited for any more
     TRY(sequence_point(last_ticks_));
     put_block(out_, BlockKind::kEnd, {});
     return emit();
@@ -221,7 +260,9 @@ class Writer::Impl {
   Capture& capture_of(Source& from, std::uint64_t id, ProcessId process) {
     auto [place, fresh] = from.captures.try_emplace(id);
     // A V6 source has an index there, which names no thread.
-    const auto thread = from.numbering == Numbering::kFromZero ? ThreadId{} : ThreadId{id};
+    const bool index =
+        from.numbering == Numbering::kFromZero || from.numbering == Numbering::kIndexFromFirstSeen;
+    const auto thread = index ? ThreadId{} : ThreadId{id};
     if (fresh) place->second.index = declare_thread(process, thread);
     return place->second;
   }
@@ -337,6 +378,7 @@ class Writer::Impl {
 
   TraceInfo info_;
   WriteBytes write_;
+  std::optional<std::int64_t> advanced_;  // all sources have come so far; nothing: not asked for
   std::deque<Source> sources_;
   std::map<ThreadKey, std::uint64_t> threads_;
   std::map<ThreadKey, std::string> names_;
@@ -375,6 +417,7 @@ void Writer::name_thread(ProcessId process, ThreadId thread, std::string name) {
   impl_->name_thread(process, thread, std::move(name));
 }
 Result<> Writer::flush() { return impl_->flush(); }
+Result<> Writer::advance(std::int64_t ticks) { return impl_->advance(ticks); }
 Result<> Writer::sequence_point(std::int64_t ticks) { return impl_->sequence_point(ticks); }
 Result<> Writer::finish() { return impl_->finish(); }
 const WriterSummary& Writer::summary() const { return impl_->summary; }

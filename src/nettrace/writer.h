@@ -27,6 +27,7 @@ struct WriterSummary {
   std::uint64_t events = 0;
   std::uint64_t lost = 0;  // as a reader of the file will count them
   std::uint64_t bytes = 0;
+  std::uint64_t late = 0;  // came after later ones were written; only where advance() is used
 };
 
 class Writer {
@@ -39,8 +40,9 @@ class Writer {
   Writer& operator=(Writer&&) noexcept;
 
   // Whether the events of a source carry sequence numbers: none, or per capture thread from the
-  // first one seen (V4), or from 1 (V6).
-  enum class Numbering { kNone, kFromFirstSeen, kFromZero };
+  // first one seen (V4), or from 1 (V6), or from the first seen of a V6 trace without its
+  // beginning.
+  enum class Numbering { kNone, kFromFirstSeen, kFromZero, kIndexFromFirstSeen };
   SourceId add_source(Numbering numbering);
 
   // The event's `stack` is not looked at: the addresses are given here, leaf first.
@@ -58,6 +60,11 @@ class Writer {
 
   // Writes what is held, so that a reader of the file so far sees it.
   Result<> flush();
+
+  // For several live sources: from the first call on events are held until all sources have come so
+  // far, or 16 MB are held. What comes for a time that was written already is late: it is written
+  // all the same, and counted.
+  Result<> advance(std::int64_t ticks);
 
   // Every event up to this time has been written: readers may sort and hand over what they have.
   Result<> sequence_point(std::int64_t ticks);

@@ -85,6 +85,45 @@ TEST_F(NettraceWriter, PutsTheEventsOfACaptureThreadInOrderOfTime) {
   EXPECT_EQ(reader_.summary().lost, 0U);
 }
 
+TEST_F(NettraceWriter, WritesUpToWhereAllSourcesHaveCome) {
+  ASSERT_TRUE(writer_->advance(5));
+  const std::uint64_t stacks[] = {0x10, 0x20, 0x30};
+  const auto write = [&](std::int64_t ticks, std::uint32_t sequence, const std::uint64_t& stack) {
+    const Bytes bytes{reinterpret_cast<const std::uint8_t*>(&stack), sizeof stack};
+    ASSERT_TRUE(writer_->write(source_, event(ticks, sequence), StackView{bytes, 8}));
+  };
+  write(10, 1, stacks[0]);
+  write(30, 2, stacks[1]);
+  ASSERT_TRUE(writer_->advance(20));
+  Reader so_far;
+  std::vector<std::int64_t> written;
+  ASSERT_TRUE(so_far.feed(as_bytes(out_), [&](const Batch& batch) {
+    for (const auto& e : batch.events) written.push_back(e.ticks);
+  }));
+  EXPECT_THAT(written, ::testing::ElementsAre(10));
+  ASSERT_TRUE(writer_->sequence_point(20));  // the held one needs its stack after it
+  write(15, 3, stacks[2]);                   // too late, but not lost
+  EXPECT_EQ(writer_->summary().late, 1U);
+  std::vector<std::pair<std::int64_t, std::uint64_t>> all;
+  read([&](const Batch& batch) {
+    for (const auto& e : batch.events) all.emplace_back(e.ticks, reader_.stack(e.stack)[0]);
+  });
+  EXPECT_THAT(all, ::testing::UnorderedElementsAre(std::pair{10, 0x10}, std::pair{15, 0x30},
+                                                   std::pair{30, 0x20}));
+  EXPECT_EQ(reader_.summary().lost, 0U);
+}
+
+TEST_F(NettraceWriter, KeepsGapsOfWhatItHolds) {
+  ASSERT_TRUE(writer_->advance(1));
+  ASSERT_TRUE(writer_->write(source_, event(10, 1)));
+  ASSERT_TRUE(writer_->write(source_, event(20, 5)));
+  ASSERT_TRUE(writer_->advance(10));
+  ASSERT_TRUE(writer_->sequence_point(10));
+  read([](const Batch&) {});
+  EXPECT_EQ(reader_.summary().lost, 3U);
+  EXPECT_EQ(writer_->summary().late, 0U);
+}
+
 TEST_F(NettraceWriter, KeepsGapsApartForEachSource) {
   const auto other = writer_->add_source(Writer::Numbering::kFromFirstSeen);
   ASSERT_TRUE(writer_->write(source_, event(10, 100)));

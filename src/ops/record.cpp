@@ -12,6 +12,7 @@
 #include "collect/eventpipe/early_names.h"
 #include "collect/eventpipe/flight_ring.h"
 #include "collect/eventpipe/rewrite.h"
+#include "nettrace/framing.h"
 #include "ops/output.h"
 #include "ops/record_machine.h"
 
@@ -87,15 +88,21 @@ Result<> take_rewritten(RecordSummary& summary, const Result<collect::RewriteSum
 class Keeper {
  public:
   Keeper(const RecordWish& wish, const std::string& file, int output)
-      : file_(file), output_(output), last_(wish.last) {
+      : file_(file), fd_(output), output_(output, packing_of(wish)), last_(wish.last) {
     if (last_) ring_.emplace(folder_of(file), *last_);
   }
 
-  Result<> write(Bytes blocks) { return ring_ ? ring_->add(blocks) : write_all(output_, blocks); }
+  Result<> write(Bytes blocks) { return ring_ ? ring_->add(blocks) : output_.write(blocks); }
   void on_stop() {
     stopped_ = TraceClock::now();
     if (ring_) ring_->freeze();
   }
+  void on_status() {
+    if (!ring_) (void)output_.tick();  // the next write fails too, and is looked at
+  }
+  std::uint64_t file_bytes() const { return output_.bytes(); }
+  // Behind the stream, if what it writes goes there as it is.
+  int plain_output() const { return ring_ || output_.packed() ? -1 : fd_; }
 
   Result<> finish(RecordSummary& summary, collect::EarlyNames* early) {
     const auto& outcome = summary.outcome;
@@ -111,17 +118,25 @@ class Keeper {
                                .oldest = newest - *last_}),
           fmt::format("only the last {} are kept", format_duration(*last_)));
     }
-    summary.bytes = outcome.bytes;
+    if (output_.packed() && outcome.ending != Ending::kWriteFailed) {
+      if (!outcome.summary.ended) TRY(output_.write({&nettrace::kNullTag, 1}));
+      TRY(output_.finish());
+    }
+    summary.bytes = output_.packed() ? output_.bytes() : outcome.bytes;
     summary.events = outcome.summary.events;
     summary.lost = outcome.summary.lost;
-    if (names.empty() || !is_regular_file(output_)) return {};
-    return take_rewritten(summary, collect::rewrite_file(file_, names),
-                          "method names taken early were added");
+    if (names.empty() || !is_regular_file(fd_)) return {};
+    return take_rewritten(
+        summary,
+        collect::rewrite_file(
+            file_, output_.packed() ? collect::Packing::kZstd : collect::Packing::kPlain, names),
+        "method names taken early were added");
   }
 
  private:
   std::string file_;
-  int output_;
+  int fd_;
+  collect::TraceOutput output_;
   std::optional<std::chrono::nanoseconds> last_;
   std::optional<collect::FlightRing> ring_;
   std::optional<TraceTime> stopped_;
@@ -156,11 +171,16 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
       .session = std::move(session),
       .pid = target.process.pid,
       .write = [&](Bytes blocks) { return keeper.write(blocks); },
-      .output = wish.last ? -1 : output,
+      .output = keeper.plain_output(),
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .stop_fds = wish.stop_fds,
+      .file_bytes = [&] { return keeper.file_bytes(); },
       .on_stop = [&] { keeper.on_stop(); },
-      .on_status = watcher.on_status,
+      .on_status =
+          [&](const collect::StreamStatus& status) {
+            keeper.on_status();
+            if (watcher.on_status) watcher.on_status(status);
+          },
       .on_batch =
           [&](const nettrace::Batch& batch, const nettrace::Reader& reader) {
             summary.samples += static_cast<std::uint64_t>(
@@ -188,7 +208,8 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   const auto plan = TRY(plan_recording(wish.providers, perf_grant(target.process.pid)));
   if (watcher.on_plan) watcher.on_plan(plan);
 
-  RecordSummary summary{.file = expand_output(wish.output, target.process, ".nettrace"),
+  RecordSummary summary{.file = expand_output(wish.output, target.process,
+                                              wish.compress ? ".nettrace.zst" : ".nettrace"),
                         .process = target.process,
                         .outcome = {}};
   const auto path = summary.file;

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
+#include "collect/trace_output.h"
 #include "ops/plan.h"
 #include "ops/target.h"
 
@@ -25,6 +26,7 @@ struct RecordWish {
   std::optional<std::uint64_t> max_size{};
   std::optional<std::chrono::nanoseconds> last{};  // keep only this much of the end
   std::optional<collect::StoppingEventWish> stopping_event{};
+  bool compress = false;        // the file is .nettrace.zst
   bool whole_machine = false;   // no target: every process
   unsigned rate = 999;          // CPU samples per second
   std::string symbol_folder{};  // names of native code
@@ -50,6 +52,7 @@ struct RecordSummary {
   std::uint64_t samples = 0;
   std::uint64_t switches = 0;       // waits that ended
   std::uint64_t perf_events = 0;    // of --perf-events
+  std::uint64_t late = 0;           // events out of order, so late did they come
   std::uint64_t broken_stacks = 0;  // that do not reach their root
   std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};
   std::vector<std::string> notes{};  // what is missing, a line each
@@ -58,6 +61,10 @@ struct RecordSummary {
   std::uint64_t rss_bytes = 0;       // our peak
   std::unique_ptr<Child> child{};    // still running, or ended; the caller decides
 };
+
+inline collect::Packing packing_of(const RecordWish& wish) {
+  return wish.compress ? collect::Packing::kZstd : collect::Packing::kPlain;
+}
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);
 

@@ -8,7 +8,9 @@
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "collect/eventpipe/rewrite.h"
 #include "collect/machine/machine_recorder.h"
+#include "collect/machine/segment_ring.h"
 #include "ipc/discover.h"
 #include "ops/output.h"
 
@@ -68,6 +70,57 @@ Result<std::vector<pid_t>> reachable_runtimes(const Plan& plan) {
       .hint("{}", plan.rung.missing.empty() ? plan.hint : plan.rung.missing.front().hint);
 }
 
+constexpr std::chrono::nanoseconds kLongestCut = std::chrono::seconds{10};
+constexpr std::chrono::nanoseconds kShortestCut = std::chrono::seconds{1};
+
+// The trace as it will be kept: all of it, or its last seconds.
+class KernelKeeper {
+ public:
+  KernelKeeper(const RecordWish& wish, const std::string& file, int output)
+      : output_(output, packing_of(wish)), last_(wish.last) {
+    if (last_) ring_.emplace(folder_of(file), *last_);
+  }
+
+  Result<> write(Bytes blocks) { return ring_ ? ring_->add(blocks) : output_.write(blocks); }
+  void on_stop() {
+    stopped_ = TraceClock::now();
+    if (ring_) ring_->freeze();
+  }
+  void on_status() { (void)output_.tick(); }  // the next write fails too, and is looked at
+  std::uint64_t file_bytes() const { return output_.bytes(); }
+  std::optional<std::chrono::nanoseconds> cut_every() const {
+    if (!last_) return std::nullopt;
+    return std::clamp(*last_ / 8, kShortestCut, kLongestCut);
+  }
+
+  Result<> finish(RecordSummary& summary) {
+    if (summary.outcome.ending == collect::Ending::kWriteFailed) return {};
+    if (!ring_) {
+      TRY(output_.finish());
+      summary.bytes = output_.bytes();
+      return {};
+    }
+    const auto names = TRY(ring_->names());
+    const auto rewritten = TRY(
+        collect::rewrite_to(output_, {.feed = [&](const auto& take) { return ring_->replay(take); },
+                                      .early_names = {.loaded_later = names},
+                                      .oldest = stopped_ - *last_,
+                                      .cut_begin = true}));
+    summary.bytes = rewritten.bytes;
+    summary.events = rewritten.events;
+    summary.samples = rewritten.samples;
+    summary.lost = rewritten.lost;
+    summary.rewritten = fmt::format("only the last {} are kept", format_duration(*last_));
+    return {};
+  }
+
+ private:
+  collect::TraceOutput output_;
+  std::optional<std::chrono::nanoseconds> last_;
+  std::optional<collect::SegmentRing> ring_;
+  TraceTime stopped_ = TraceClock::now();
+};
+
 bool has_ended(pid_t pid) {
   const auto status = proc_status(pid);
   return !status || status->state == 'Z' || status->state == 'X';
@@ -84,13 +137,9 @@ Result<> resume(Target& target, const RecordWish& wish) {
 Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& plan, Target& target,
                                          RecordSummary summary, int output,
                                          const RecordWatcher& watcher) {
-  if (wish.last)
-    return fail(Errc::kUnsupported, "--last keeps runtime events only, so far")
-        .hint("leave out cpu-sampling and thread-time");
-  if (wish.stopping_event)
-    return fail(Errc::kUnsupported, "a stopping event needs a recording of one runtime, so far");
   const auto& providers = plan.wish;
   std::optional<Error> not_resumed;
+  KernelKeeper keeper{wish, summary.file, output};
   collect::MachineWish machine{
       .kernel = plan.kernel,
       .later_runtimes = wish.whole_machine,
@@ -101,13 +150,21 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
       .symbol_folder = wish.symbol_folder,
       .runtime = runtime_config(wish, plan),
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
+      .file_bytes = [&] { return keeper.file_bytes(); },
+      .stopping_event = wish.stopping_event,
+      .cut_every = keeper.cut_every(),
+      .on_stop = [&] { keeper.on_stop(); },
       .stop_fds = wish.stop_fds,
       .on_started =
           [&] {
             if (watcher.on_start) watcher.on_start(target.process, providers);
             if (auto resumed = resume(target, wish); !resumed) not_resumed = resumed.error();
           },
-      .on_status = watcher.on_status,
+      .on_status =
+          [&](const collect::StreamStatus& status) {
+            keeper.on_status();
+            if (watcher.on_status) watcher.on_status(status);
+          },
   };
   if (wish.whole_machine && plan.rung.cpu != CpuRung::kMachine)
     machine.processes = TRY(reachable_runtimes(plan));
@@ -116,7 +173,7 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
     machine.target_ended = [&] { return not_resumed.has_value() || has_ended(target.process.pid); };
   }
   auto outcome =
-      TRY(collect::record_machine(machine, [&](Bytes bytes) { return write_all(output, bytes); }));
+      TRY(collect::record_machine(machine, [&](Bytes bytes) { return keeper.write(bytes); }));
   if (not_resumed) return fail(*not_resumed);
 
   summary.outcome = {.ending = ending_of(outcome, target.process.pid),
@@ -127,12 +184,14 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
   summary.bytes = outcome.written.bytes;
   summary.events = outcome.written.events;
   summary.lost = outcome.lost;
+  summary.late = outcome.late;
   summary.samples = outcome.samples;
   summary.switches = outcome.switches;
   summary.perf_events = outcome.perf_events;
   summary.broken_stacks = outcome.broken_stacks;
   summary.broken_by_reason = std::move(outcome.broken_by_reason);
   summary.notes = std::move(outcome.notes);
+  TRY(keeper.finish(summary));
   return summary;
 }
 

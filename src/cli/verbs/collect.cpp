@@ -32,6 +32,7 @@ constexpr Option kCollect[] = {
     {.name = "--last",
      .value = "TIME",
      .help = "flight recorder: keep only the last 60s, say, until it is stopped"},
+    {.name = "--compress", .help = "write FILE.nettrace.zst; all verbs that read traces take it"},
     {.name = "--stopping-event-provider-name",
      .value = "NAME",
      .help = "stop at an event of this provider"},
@@ -91,6 +92,7 @@ Result<ops::RecordWish> record_wish(const Args& args) {
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));
   wish.last = TRY(args.duration("--last"));
+  wish.compress = args.has("--compress") || wish.output.ends_with(".zst");
   wish.whole_machine = args.has("--all");
   wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
   wish.symbol_folder = args.text("--symbol-dir").value_or("");
@@ -132,8 +134,10 @@ class Progress {
         "{} events/s   {} events   {}   lost {}", format_count(static_cast<std::uint64_t>(rate_)),
         format_count(status.events), format_bytes(status.bytes), format_count(status.lost));
     if (status.phase == collect::Phase::kStopping)
-      console_.progress(fmt::format("Collecting method names …   {}", tail));
+      console_.progress(fmt::format("Collecting method names …   {}",
+                                    format_count(status.events - before_names_)));
     else
+      before_names_ = status.events,
       console_.progress(fmt::format("  {}   {}", clock(seconds), tail));
   }
 
@@ -152,6 +156,7 @@ class Progress {
   std::optional<nanoseconds> duration_;
   double last_seconds_ = 0;
   std::uint64_t last_events_ = 0;
+  std::uint64_t before_names_ = 0;  // events until the stop
   double rate_ = 0;
 };
 
@@ -183,6 +188,7 @@ std::string as_json(const ops::RecordSummary& s) {
   json.member("bytes", s.bytes)
       .member("brokenStacks", s.broken_stacks)
       .member("ending", ending_text(s));
+  json.member("late", s.late);
   if (s.perf_events > 0) json.member("perfEvents", s.perf_events);
   if (s.broken_stacks > 0) {
     json.key("brokenByReason").begin_object();
@@ -249,6 +255,9 @@ std::string stacks_line(const ops::RecordSummary& s) {
 void sum_up(const ops::RecordSummary& s, Console& console) {
   console.talk("Wrote {}  {}  {} samples  {} events  lost {}", s.file, format_bytes(s.bytes),
                format_count(s.samples), format_count(s.events), format_count(s.lost));
+  if (s.late > 0)
+    console.talk("  {} events came late: they are in the file, after later ones",
+                 format_count(s.late));
   for (const auto& note : s.notes) console.talk("  {}", note);
   if (s.broken_stacks > 0) console.talk("  {}", stacks_line(s));
   if (!s.rewritten.empty()) console.talk("  rewritten as nettrace version 6: {}", s.rewritten);

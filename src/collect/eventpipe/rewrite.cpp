@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "base/decompress.h"
 #include "base/fd.h"
 #include "base/io.h"
 #include "nettrace/convert.h"
@@ -15,13 +16,16 @@ namespace {
 
 Result<> feed_file(int file, const std::function<Result<>(Bytes)>& take) {
   std::vector<std::uint8_t> chunk(1 << 20);
+  Decompressor decompressor;
   for (;;) {
     const auto got = ::read(file, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(Errc::kSystem, "cannot read the recording again: {}", errno_text());
-    if (got == 0) return {};
-    TRY(take(Bytes{chunk}.first(static_cast<std::size_t>(got))));
+    if (got == 0) break;
+    TRY(decompressor.feed(Bytes{chunk}.first(static_cast<std::size_t>(got)), take));
   }
+  (void)TRY(decompressor.finish(take));
+  return {};
 }
 
 }  // namespace
@@ -30,31 +34,55 @@ bool is_runtime_sample(const Event& event) {
   return event.type->provider == "Microsoft-DotNETCore-SampleProfiler";
 }
 
-Result<RewriteSummary> rewrite_to(int output, const Rewrite& rewrite) {
+namespace {
+
+bool is_sample(const Event& event) {
+  return is_runtime_sample(event) ||
+         (event.type->name == "cpu" && event.type->provider == "Universal.Events");
+}
+
+}  // namespace
+
+bool names_something(const Event& event) {
+  const auto& type = *event.type;
+  if (type.provider == "Universal.System" ||
+      type.provider == "Microsoft-Windows-DotNETRuntimeRundown" ||
+      type.provider == "Microsoft-DotNETCore-EventPipe")
+    return true;
+  if (type.provider != "Microsoft-Windows-DotNETRuntime") return false;
+  // Methods and modules come and go; where their lines lie; which runtime it is.
+  return (type.id >= 141 && type.id <= 144) || (type.id >= 151 && type.id <= 157) ||
+         type.id == 187 || type.id == 190;
+}
+
+Result<RewriteSummary> rewrite_to(TraceOutput& output, const Rewrite& rewrite) {
   std::uint64_t samples = 0;
   const auto keep = [&](const Event& event) {
-    if (rewrite.oldest && event.time < *rewrite.oldest) return false;
-    if (is_runtime_sample(event)) ++samples;
+    if (rewrite.oldest && event.time < *rewrite.oldest && !names_something(event)) return false;
+    if (is_sample(event)) ++samples;
     return true;
   };
-  nettrace::Converter converter{[&](Bytes bytes) { return write_all(output, bytes); }, keep};
+  nettrace::Converter converter{[&](Bytes bytes) { return output.write(bytes); }, keep};
+  if (rewrite.cut_begin) converter.begin_is_missing();
   using Place = nettrace::Converter::Place;
   converter.include(rewrite.early_names.loaded_later, Place::kInTime);
   converter.include(rewrite.early_names.loaded_before, Place::kAtEnd);
   TRY(rewrite.feed([&](Bytes bytes) { return converter.feed(bytes); }));
   TRY(converter.finish());
+  TRY(output.finish());
   const auto& written = converter.writer()->summary();
-  return RewriteSummary{written.bytes, written.events, written.lost, samples};
+  return RewriteSummary{output.bytes(), written.events, written.lost, samples};
 }
 
-Result<RewriteSummary> rewrite_file(const std::string& path,
+Result<RewriteSummary> rewrite_file(const std::string& path, Packing packing,
                                     const EarlyNames::Traces& early_names) {
   const auto old_file = TRY(open_for_reading(path));
   const auto new_path = path + ".new";
   const UniqueFd new_file{::open(new_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
   if (!new_file) return fail(errc_of(errno), "cannot write {}: {}", new_path, errno_text());
-  auto done = rewrite_to(new_file.get(),
-                         {.feed = [&](const auto& take) { return feed_file(old_file.get(), take); },
+  TraceOutput output{new_file.get(), packing};
+  auto done =
+      rewrite_to(output, {.feed = [&](const auto& take) { return feed_file(old_file.get(), take); },
                           .early_names = early_names});
   if (done && ::rename(new_path.c_str(), path.c_str()) != 0)
     done = fail(errc_of(errno), "cannot replace {}: {}", path, errno_text());

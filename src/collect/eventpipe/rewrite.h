@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "collect/eventpipe/early_names.h"
+#include "collect/trace_output.h"
 #include "model/event.h"
 
 namespace clrscope::collect {
@@ -31,11 +32,17 @@ struct Rewrite {
   Feed feed;
   EarlyNames::Traces early_names{};
   std::optional<TraceTime> oldest{};  // earlier events are left out
+  bool cut_begin = false;             // the beginning of the old trace is missing on purpose
 };
 
-Result<RewriteSummary> rewrite_to(int output, const Rewrite& rewrite);
+// Finishes the output too.
+Result<RewriteSummary> rewrite_to(TraceOutput& output, const Rewrite& rewrite);
 
 // The file is replaced when the new one is whole, not before.
-Result<RewriteSummary> rewrite_file(const std::string& path, const EarlyNames::Traces& early_names);
+Result<RewriteSummary> rewrite_file(const std::string& path, Packing packing,
+                                    const EarlyNames::Traces& early_names);
+
+// An event that later ones need to be understood: it names processes, code, modules.
+bool names_something(const Event& event);
 
 }  // namespace clrscope::collect

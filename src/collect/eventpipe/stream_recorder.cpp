@@ -87,7 +87,8 @@ class StreamRecorder {
     }
     write_whole_blocks();
     if (wants_stop) stop("event");
-    if (job_.limits.max_size && outcome_.bytes >= *job_.limits.max_size) stop("size");
+    const auto bytes = job_.file_bytes ? job_.file_bytes() : outcome_.bytes;
+    if (job_.limits.max_size && bytes >= *job_.limits.max_size) stop("size");
   }
 
   // Writes up to the end of the last whole block and keeps the rest.

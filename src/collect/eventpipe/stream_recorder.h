@@ -60,8 +60,9 @@ struct StreamJob {
   std::function<Result<>(Bytes)> write{};  // whole blocks, in order
   int output = -1;  // behind write(), if there is a file: closed early it gets an end mark
   StreamLimits limits{};
-  std::span<const int> stop_fds{};  // one of them readable: stop
-  std::function<void()> on_stop{};  // the stop has been asked for; the rundown follows
+  std::span<const int> stop_fds{};              // one of them readable: stop
+  std::function<std::uint64_t()> file_bytes{};  // for max_size; empty: what was handed to write()
+  std::function<void()> on_stop{};              // the stop has been asked for; the rundown follows
   std::function<void(const StreamStatus&)> on_status{};  // about five times a second
   std::function<bool(const nettrace::Batch&, const nettrace::Reader&)>
       on_batch{};  // true: stop (a stopping event)

@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLook{100};
 constexpr std::chrono::seconds kFlush{1};
 constexpr std::chrono::seconds kFirstLook{10};
+constexpr milliseconds kInFlight{10};  // between a record's time and its place in the ring
 
 nettrace::TraceInfo trace_info(const MachineWish& wish) {
   nettrace::TraceInfo info{.version = 6,
@@ -142,10 +143,21 @@ class MachineRecorder {
     const auto now = TraceClock::now();
     if (now - last_flush_ >= kFlush) {
       last_flush_ = now;
-      check(writer_.flush());
+      check(write_what_is_whole(now));
     }
     report(Phase::kRecording);
     return checked();
+  }
+
+  // The rings have just been read; a runtime may be behind, or silent.
+  Result<> write_what_is_whole(TraceTime now) {
+    auto whole = drained_ - kInFlight;
+    for (const auto& runtime : runtimes_)
+      if (const auto mark = runtime->watermark(now)) whole = std::min(whole, *mark);
+    TRY(writer_.advance(whole.time_since_epoch().count()));
+    if (!wish_.cut_every || now - last_cut_ < *wish_.cut_every) return {};
+    last_cut_ = now;
+    return writer_.sequence_point(whole.time_since_epoch().count());
   }
 
   void look_for_end() {
@@ -153,8 +165,10 @@ class MachineRecorder {
       if (stopped_by(fd)) outcome_.asked_by = "signal";
     if (wish_.limits.duration && TraceClock::now() - started_ >= *wish_.limits.duration)
       outcome_.asked_by = "duration";
-    if (wish_.limits.max_size && writer_.summary().bytes >= *wish_.limits.max_size)
-      outcome_.asked_by = "size";
+    const auto bytes = wish_.file_bytes ? wish_.file_bytes() : writer_.summary().bytes;
+    if (wish_.limits.max_size && bytes >= *wish_.limits.max_size) outcome_.asked_by = "size";
+    if (std::ranges::any_of(runtimes_, [](const auto& one) { return one->stop_found(); }))
+      outcome_.asked_by = "event";
     if (wish_.target_ended && wish_.target_ended()) outcome_.asked_by = "target ended";
   }
 
@@ -176,12 +190,14 @@ class MachineRecorder {
   }
 
   void drain() {
+    drained_ = TraceClock::now();
     if (events_) events_->drain([&](const perf::Record& record) { kernel_.take(record); });
   }
 
   Result<> end() {
     if (events_) events_->disable();
     drain();
+    if (wish_.on_stop) wish_.on_stop();
     TRY(await_runtimes());
     finder_->stop();
     adopt_runtimes();
@@ -191,6 +207,7 @@ class MachineRecorder {
       read_runtimes();
       report(Phase::kStopping);
     }
+    outcome_.late = writer_.summary().late;  // names may be as old as they are
     add_early_names();
     TRY(kernel_.write_names(TraceClock::now()));
     add_losses();
@@ -205,6 +222,7 @@ class MachineRecorder {
     for (auto& note : found.notes) outcome_.notes.push_back(std::move(note));
     for (auto& opened : found.opened) {
       runtimes_.push_back(std::make_unique<RuntimeSource>(std::move(opened), writer_));
+      if (wish_.stopping_event) runtimes_.back()->stop_at(*wish_.stopping_event);
       watch(runtimes_.back()->fd());
       guardian_.watch(runtimes_.back()->socket(), runtimes_.back()->session());
       ++outcome_.runtimes;
@@ -307,6 +325,8 @@ class MachineRecorder {
   TraceTime started_{};
   TraceTime last_status_{};
   TraceTime last_flush_{};
+  TraceTime last_cut_{};
+  TraceTime drained_{};  // up to then the rings have been read
   std::optional<Error> error_;
 };
 

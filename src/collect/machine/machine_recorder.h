@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
 #include "collect/perf/perf_attr.h"
 #include "ipc/commands.h"
@@ -39,6 +40,10 @@ struct MachineWish {
   std::string symbol_folder{};                 // where else names of native code are looked for
   ipc::SessionConfig runtime{};                // for each .NET process
   StreamLimits limits{};
+  std::function<std::uint64_t()> file_bytes{};          // for max_size; empty: the trace's own
+  std::optional<StoppingEventWish> stopping_event{};    // of any runtime
+  std::optional<std::chrono::nanoseconds> cut_every{};  // so often the trace can be cut
+  std::function<void()> on_stop{};                      // what follows are names
   std::span<const int> stop_fds{};
   std::function<void()> on_started{};  // everything runs: a suspended target may go on
   std::function<void(const StreamStatus&)> on_status{};
@@ -46,12 +51,13 @@ struct MachineWish {
 };
 
 struct MachineOutcome {
-  std::string asked_by{};  // "duration", "size", "signal"; "target ended"
+  std::string asked_by{};  // "duration", "size", "signal", "event"; "target ended"
   std::chrono::nanoseconds recorded{};
   nettrace::WriterSummary written{};
   std::uint64_t samples = 0;
   std::uint64_t switches = 0;
   std::uint64_t perf_events = 0;
+  std::uint64_t late = 0;           // events that came after later ones were written
   std::uint64_t lost = 0;           // by the kernel and the runtimes
   std::uint64_t broken_stacks = 0;  // that ended before their root
   std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};

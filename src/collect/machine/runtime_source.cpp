@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "collect/eventpipe/rewrite.h"
@@ -10,6 +11,9 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
+constexpr std::chrono::seconds kSilence{2};
+// The runtime hands over its buffers ten times a second, thread by thread.
+constexpr std::chrono::milliseconds kDisorder{500};
 
 }  // namespace
 
@@ -20,6 +24,7 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
       writer_(writer),
       source_(writer.add_source(nettrace::Writer::Numbering::kFromFirstSeen)),
       chunk_(kChunk),
+      heard_(TraceClock::now()),
       early_(std::move(opened.early)),
       end_(*runtime_, session_.id, opened.pid) {}
 
@@ -33,6 +38,7 @@ Result<> RuntimeSource::read() {
     (void)reader_.finish(take);
   } else {
     end_.hear();
+    heard_ = TraceClock::now();
     TRY(reader_.feed(Bytes{chunk_}.first(static_cast<std::size_t>(got)), take));
   }
   if (error_) return fail(*error_);
@@ -40,6 +46,11 @@ Result<> RuntimeSource::read() {
 }
 
 bool RuntimeSource::ended() { return closed_ || end_.hopeless(); }
+
+std::optional<TraceTime> RuntimeSource::watermark(TraceTime now) const {
+  if (closed_ || now - heard_ >= kSilence) return std::nullopt;
+  return newest_ - kDisorder;
+}
 
 Result<bool> RuntimeSource::add_early_names() {
   if (!early_) return false;
@@ -59,6 +70,7 @@ void RuntimeSource::write(nettrace::SourceId source, const nettrace::Reader& rea
                           const nettrace::Batch& batch) {
   for (Event event : batch.events) {
     event.process = process_;
+    newest_ = std::max(newest_, event.time);
     if (is_runtime_sample(event)) ++samples_;
     if (auto written = writer_.write(source, event, reader.stack(event.stack)); !written && !error_)
       error_ = written.error();
@@ -66,6 +78,7 @@ void RuntimeSource::write(nettrace::SourceId source, const nettrace::Reader& rea
 }
 
 void RuntimeSource::on_batch(const nettrace::Batch& batch) {
+  if (stopping_ && stopping_->found_in(batch, reader_)) stop_found_ = true;
   write(source_, reader_, batch);
   if (!batch.sequence_point) return;
   for (const auto& capture : reader_.loss())

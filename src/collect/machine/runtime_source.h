@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "collect/eventpipe/session_end.h"
+#include "collect/eventpipe/stopping_event.h"
 #include "collect/machine/runtime_finder.h"
 #include "ipc/commands.h"
 #include "nettrace/reader.h"
@@ -27,6 +29,12 @@ class RuntimeSource {
   Result<bool> add_early_names();
   void stop() { end_.ask(); }
   bool ended();  // whole, broken off, or given up
+
+  // Its events up to then have come; nothing when it says nothing and is not waited for.
+  std::optional<TraceTime> watermark(TraceTime now) const;
+  // An event of this kind is watched for.
+  void stop_at(const StoppingEventWish& wish) { stopping_.emplace(wish); }
+  bool stop_found() const { return stop_found_; }
 
   ProcessId process() const { return process_; }
   std::uint64_t events() const { return reader_.summary().events; }
@@ -50,6 +58,10 @@ class RuntimeSource {
   std::vector<std::uint8_t> chunk_;
   std::optional<Error> error_;
   std::uint64_t samples_ = 0;
+  std::optional<StoppingEvent> stopping_;
+  bool stop_found_ = false;
+  TraceTime newest_{};  // of its events
+  TraceTime heard_;     // when it last said anything
   bool closed_ = false;
   std::unique_ptr<EarlyRundown> early_;  // may be empty
   SessionEnd end_;                       // last: its thread ends before what it uses goes
