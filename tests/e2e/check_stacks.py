@@ -2,10 +2,12 @@
 """Compares what `clrscope stacks --json` saw with what a sample says of itself.
 
 check_stacks.py cycle|threads|native SEEN-FILE app_truth: the truth is in the environment, where a case puts it
-($app_truth_threads …). check_stacks.py same SEEN-FILE SEEN-FILE. Exits 1 with the first difference.
+($app_truth_threads …). check_stacks.py same SEEN-FILE SEEN-FILE, or
+dac SEEN-FILE ASK-PROGRAM PID. Exits 1 with the first difference.
 """
 import json
 import os
+import subprocess
 import sys
 
 
@@ -105,17 +107,33 @@ def managed(thread):
     return [frame["method"] for frame in thread["frames"] if frame["kind"] in ("managed", "framework")]
 
 
+def check_dac(seen, ask, pid):
+    """The managed frames of every thread of the program, by our walk and by the runtime's own library."""
+    threads = [t for t in seen["threads"] if any(f["kind"] == "managed" for f in t["frames"])]
+    questions = "".join(f"frames {thread['osId']}\n" for thread in threads)
+    answers = subprocess.run([ask, pid, "dac"], input=questions, capture_output=True, text=True, check=True)
+    for thread, answer in zip(threads, answers.stdout.splitlines(), strict=True):
+        theirs = [frame["method"] for frame in json.loads(answer) if frame["method"]]
+        # Before .NET 10 the library puts first what has no code of its own: a method inside of the runtime.
+        if managed(thread) not in (theirs, theirs[1:]):
+            fail(f"{thread['name']}: {managed(thread)} and {theirs}")
+    if len(threads) < 40:
+        fail(f"only {len(threads)} threads could be compared")
+
+
 def json_of(value):
     return json.loads(value) if isinstance(value, str) else value
 
 
 def main():
-    kind, file, name = sys.argv[1:]
+    kind, file, name, *rest = sys.argv[1:]
     with open(file, encoding="utf-8") as text:
         seen = json.load(text)
     if kind == "same":
         with open(name, encoding="utf-8") as text:
             return check_same(seen, json.load(text))
+    if kind == "dac":
+        return check_dac(seen, name, *rest)
     truth = truth_of(name)
     return {"cycle": check_cycle, "threads": check_threads, "native": check_native}[kind](seen, truth)
 
