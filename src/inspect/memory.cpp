@@ -28,6 +28,7 @@ class LiveMemory final : public MemorySource {
     }
     return done;
   }
+  int descriptor() const override { return file_.get(); }
 
  private:
   UniqueFd file_;

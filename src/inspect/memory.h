@@ -26,6 +26,9 @@ class MemorySource {
   virtual ~MemorySource() = default;
   // How many bytes from `address` on could be read into `out`: all, fewer, or none.
   virtual std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) = 0;
+  // A descriptor that gives the same bytes by pread() at the address; -1 when there is none. For
+  // lending to a process that may read nothing else; lives as long as the source.
+  virtual int descriptor() const { return -1; }
 };
 
 // /proc/PID/mem of a process that goes on running. Needs the right to trace it.

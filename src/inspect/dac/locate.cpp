@@ -17,22 +17,24 @@ namespace {
 
 constexpr std::string_view kMark = "@(#)Version ";
 constexpr std::size_t kMostIdentity = 200;
-constexpr std::size_t kBlock = 1 << 20;
+constexpr std::uint64_t kBlock = 256 << 10;
 constexpr std::uint64_t kMostImage = 64 << 20;
 constexpr std::string_view kRuntimeName = "/libcoreclr.so";
 constexpr std::string_view kLibraryName = "/libmscordaccore.so";
 constexpr std::array kSystemFolders{"/usr/share/dotnet", "/usr/lib/dotnet", "/usr/lib64/dotnet"};
 
-// Searches in overlapping blocks. `read(at, out)` gives how many bytes could be read.
+// Searches in overlapping blocks, from the end on: it lies with the data, behind the code.
+// `read(at, out)` gives how many bytes could be read.
 template <class Read>
 std::string find_identity(std::uint64_t size, Read read) {
+  size = std::min(size, kMostImage);
   std::vector<std::uint8_t> block(kBlock + kMostIdentity);
-  for (std::uint64_t at = 0; at < std::min(size, kMostImage); at += kBlock) {
+  for (auto at = size - std::min<std::uint64_t>(size, kBlock);; at -= std::min(at, kBlock)) {
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), size - at));
     const std::size_t got = read(at, std::span{block}.first(want));
     if (auto found = identity_in(Bytes{block}.first(got)); !found.empty()) return found;
+    if (at == 0) return {};
   }
-  return {};
 }
 
 std::string identity_of_file(int file) {
@@ -81,19 +83,21 @@ std::string version_of_identity(std::string_view identity) {
 Result<RuntimeImage> find_runtime(Target& target) {
   const auto mappings = TRY(target.mappings());
   RuntimeImage runtime;
+  std::vector<const Mapping*> images;
   for (const auto& mapping : mappings) {
     if (!mapping.path.ends_with(kRuntimeName)) continue;
-    if (runtime.base == 0) {
-      if (mapping.file_offset != 0) continue;
-      runtime.path = mapping.path;
-      runtime.base = mapping.start;
-    }
-    if (mapping.path != runtime.path || !runtime.identity.empty()) continue;
-    runtime.identity = find_identity(mapping.end - mapping.start,
-                                     [&](std::uint64_t at, std::span<std::uint8_t> out) {
-                                       return target.memory().read(mapping.start + at, out);
-                                     });
+    if (images.empty() && mapping.file_offset != 0) continue;
+    if (!images.empty() && mapping.path != images.front()->path) continue;
+    images.push_back(&mapping);
   }
+  if (!images.empty()) runtime.path = images.front()->path, runtime.base = images.front()->start;
+  for (const bool code : {false, true})
+    for (auto image = images.rbegin(); image != images.rend(); ++image)
+      if ((*image)->executable == code && runtime.identity.empty())
+        runtime.identity = find_identity((*image)->end - (*image)->start,
+                                         [&](std::uint64_t at, std::span<std::uint8_t> out) {
+                                           return target.memory().read((*image)->start + at, out);
+                                         });
   if (runtime.base == 0)
     return fail(Errc::kUnsupported, "process {} has no libcoreclr.so mapped", target.pid());
   if (runtime.identity.empty())  // not in this core: then in the file of the same build

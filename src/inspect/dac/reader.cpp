@@ -32,10 +32,11 @@ class DacReader final : public RuntimeReader {
       : target_(target), runtime_(std::move(runtime)), library_(std::move(library)) {}
 
   Result<> start() {
-    worker_ = TRY(named(WorkerProcess::start(library_.file.get())));
+    worker_ = TRY(named(WorkerProcess::start(library_.file.get(), target_.memory().descriptor())));
     ++starts_;
     ByteWriter request;
     request.write(runtime_.base);
+    request.write<std::uint8_t>(target_.memory().descriptor() >= 0);
     auto opened = named(worker_->ask(Kind::kOpen, request.bytes(), target_.memory(), kPatience));
     if (opened) return {};
     worker_.reset();

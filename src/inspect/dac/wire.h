@@ -19,7 +19,7 @@ namespace clrscope::inspect::dac {
 
 enum class Kind : std::uint8_t {
   // From the parent.
-  kOpen = 1,  // u64 address where the runtime is mapped
+  kOpen = 1,  // u64 address where the runtime is mapped, u8: memory is read by descriptor
   kThreads,
   kMethods,  // varuint count, u64 each: addresses in code
   kType,     // u64 method table

@@ -65,7 +65,21 @@ class Session {
  private:
   using Answer = std::vector<std::uint8_t>;
 
+  static std::vector<std::uint8_t> read_by_descriptor(std::uint64_t page, std::size_t size) {
+    std::vector<std::uint8_t> bytes(size);
+    std::size_t done = 0;
+    while (done < size) {
+      const auto got =
+          ::pread(kMemoryFd, bytes.data() + done, size - done, static_cast<off_t>(page + done));
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    bytes.resize(done);
+    return bytes;
+  }
+
   std::vector<std::uint8_t> read_pages(std::uint64_t page, std::size_t size) {
+    if (reads_itself_) return read_by_descriptor(page, size);
     ByteWriter request;
     request.write(page);
     request.write(static_cast<std::uint32_t>(size));
@@ -85,7 +99,11 @@ class Session {
 
   Result<Answer> answer(const Message& asked) {
     ByteReader in{asked.body};
-    if (asked.kind == Kind::kOpen) return open(in.read<std::uint64_t>());
+    if (asked.kind == Kind::kOpen) {
+      const auto base = in.read<std::uint64_t>();
+      reads_itself_ = in.read<std::uint8_t>() != 0;
+      return open(base);
+    }
     if (!library_) return fail(Errc::kUsage, "nothing is open");
     switch (asked.kind) {
       case Kind::kThreads:
@@ -140,6 +158,7 @@ class Session {
     return frames;
   }
 
+  bool reads_itself_ = false;
   std::unique_ptr<DataTarget> target_;
   std::unique_ptr<Library> library_;
 };

@@ -22,6 +22,7 @@ namespace dac {
 // Descriptors that the worker is born with.
 inline constexpr int kChannelFd = 3;
 inline constexpr int kLibraryFd = 4;
+inline constexpr int kMemoryFd = 5;  // the target's memory, to read; /dev/null: ask the parent
 }  // namespace dac
 
 }  // namespace clrscope::inspect

@@ -43,7 +43,7 @@ std::string signal_name(int number) {
 
 }  // namespace
 
-Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(int library) {
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(int library, int memory) {
   if (!can_be_dac_worker())
     return fail(Errc::kUnsupported, "this program cannot run a data access library");
   std::array<int, 2> pair{};
@@ -53,14 +53,20 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(int library) {
   const UniqueFd theirs{pair[1]};
   const auto channel = high_copy(theirs.get());
   const auto file = high_copy(library);
-  if (!channel || !file) return fail(Errc::kSystem, "cannot copy a descriptor: {}", errno_text());
+  const auto readable = memory >= 0 ? high_copy(memory) : UniqueFd{};
+  if (!channel || !file || (memory >= 0 && !readable))
+    return fail(Errc::kSystem, "cannot copy a descriptor: {}", errno_text());
 
   SpawnPlan plan;
   for (const int standard : {0, 1, 2})
     ::posix_spawn_file_actions_addopen(&plan.files, standard, "/dev/null", O_RDWR, 0);
   ::posix_spawn_file_actions_adddup2(&plan.files, channel.get(), kChannelFd);
   ::posix_spawn_file_actions_adddup2(&plan.files, file.get(), kLibraryFd);
-  ::posix_spawn_file_actions_addclosefrom_np(&plan.files, kLibraryFd + 1);
+  if (readable)
+    ::posix_spawn_file_actions_adddup2(&plan.files, readable.get(), kMemoryFd);
+  else
+    ::posix_spawn_file_actions_addopen(&plan.files, kMemoryFd, "/dev/null", O_RDWR, 0);
+  ::posix_spawn_file_actions_addclosefrom_np(&plan.files, kMemoryFd + 1);
   sigset_t none, every;
   ::sigemptyset(&none);
   ::sigfillset(&every);

@@ -20,8 +20,9 @@ namespace clrscope::inspect::dac {
 
 class WorkerProcess {
  public:
-  // `library` is inherited by the worker as what it may load.
-  static Result<std::unique_ptr<WorkerProcess>> start(int library);
+  // `library` is inherited by the worker as what it may load, `memory` as what it may read; without
+  // the latter (-1) it asks us.
+  static Result<std::unique_ptr<WorkerProcess>> start(int library, int memory);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
