@@ -1,19 +1,17 @@
-// The RuntimeReader over the runtime's own data access library.
+#include "inspect/dac/reader.h"
+
 #include <map>
 #include <unordered_map>
 
-#include "base/log.h"
 #include "inspect/dac/locate.h"
 #include "inspect/dac/names.h"
 #include "inspect/dac/wire.h"
 #include "inspect/dac/worker_process.h"
-#include "inspect/runtime_reader.h"
 
 namespace clrscope::inspect {
 namespace dac {
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
 // A library that crashes on one question may answer the next; one that always does may not go on.
 constexpr int kMostStarts = 4;
 
@@ -28,8 +26,12 @@ MethodInfo method_of(const RawMethod& raw) {
 
 class DacReader final : public RuntimeReader {
  public:
-  DacReader(Target& target, RuntimeImage runtime, LibraryFile library)
-      : target_(target), runtime_(std::move(runtime)), library_(std::move(library)) {}
+  DacReader(Target& target, RuntimeImage runtime, LibraryFile library,
+            std::chrono::nanoseconds patience)
+      : target_(target),
+        runtime_(std::move(runtime)),
+        library_(std::move(library)),
+        patience_(patience) {}
 
   Result<> start() {
     worker_ = TRY(named(WorkerProcess::start(library_.file.get(), target_.memory().descriptor())));
@@ -37,7 +39,7 @@ class DacReader final : public RuntimeReader {
     ByteWriter request;
     request.write(runtime_.base);
     request.write<std::uint8_t>(target_.memory().descriptor() >= 0);
-    auto opened = named(worker_->ask(Kind::kOpen, request.bytes(), target_.memory(), kPatience));
+    auto opened = named(worker_->ask(Kind::kOpen, request.bytes(), target_.memory(), patience_));
     if (opened) return {};
     worker_.reset();
     return fail(std::move(opened).error());
@@ -128,7 +130,7 @@ class DacReader final : public RuntimeReader {
         return fail(Errc::kGone, "{}: given up after {} starts", library_.path, starts_);
       TRY(start());
     }
-    auto answer = named(worker_->ask(question, body, target_.memory(), kPatience));
+    auto answer = named(worker_->ask(question, body, target_.memory(), patience_));
     if (!answer && answer.error().code != Errc::kNotFound && !worker_->alive()) {
       // One that tried to break out, lied or hung is not asked again.
       if (answer.error().code != Errc::kGone) broken_ = answer.error();
@@ -150,6 +152,7 @@ class DacReader final : public RuntimeReader {
   Target& target_;
   RuntimeImage runtime_;
   LibraryFile library_;
+  std::chrono::nanoseconds patience_;
   std::unique_ptr<WorkerProcess> worker_;
   int starts_ = 0;
   std::optional<Error> broken_;
@@ -158,14 +161,21 @@ class DacReader final : public RuntimeReader {
 };
 
 }  // namespace
+
+Result<std::unique_ptr<RuntimeReader>> open_reader(Target& target,
+                                                   std::chrono::nanoseconds patience) {
+  auto runtime = TRY(find_runtime(target));
+  auto library = TRY(find_library(target, runtime));
+  auto reader =
+      std::make_unique<DacReader>(target, std::move(runtime), std::move(library), patience);
+  TRY(reader->start());
+  return reader;
+}
+
 }  // namespace dac
 
 Result<std::unique_ptr<RuntimeReader>> open_dac_reader(Target& target) {
-  auto runtime = TRY(dac::find_runtime(target));
-  auto library = TRY(dac::find_library(target, runtime));
-  auto reader = std::make_unique<dac::DacReader>(target, std::move(runtime), std::move(library));
-  TRY(reader->start());
-  return reader;
+  return dac::open_reader(target, dac::kPatience);
 }
 
 }  // namespace clrscope::inspect

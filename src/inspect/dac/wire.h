@@ -41,7 +41,7 @@ inline constexpr std::size_t kMostAnswer = 16 << 20;
 inline constexpr std::size_t kMostText = 16 << 10;
 inline constexpr std::size_t kMostThreads = 100'000;
 inline constexpr std::size_t kMostFields = 10'000;
-inline constexpr std::size_t kMostSyncBlocks = 1'000'000;
+inline constexpr std::size_t kMostSyncBlocks = 500'000;
 inline constexpr std::size_t kMostFrames = 20'000;
 inline constexpr std::size_t kMostMethods = 16'384;  // asked for at once
 

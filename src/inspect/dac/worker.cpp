@@ -21,7 +21,7 @@ namespace clrscope::inspect {
 namespace dac {
 namespace {
 
-const Deadline kForEver{std::chrono::nanoseconds::max()};
+Deadline for_ever() { return Deadline{std::chrono::nanoseconds::max()}; }
 
 // What the library is linked with, from this machine, before the door closes.
 constexpr std::array kNeeded{"libgcc_s.so.1", "libpthread.so.0", "librt.so.1",
@@ -50,14 +50,14 @@ class Session {
   // Serves until the parent goes away or breaks the rules.
   void run() {
     for (;;) {
-      const auto asked = receive(kChannelFd, kMostRequest, kForEver);
+      const auto asked = receive(kChannelFd, kMostRequest, for_ever());
       if (!asked) return;
       const auto answered = answer(*asked);
-      const auto said = answered ? send(kChannelFd, Kind::kAnswer, *answered, kForEver)
+      const auto said = answered ? send(kChannelFd, Kind::kAnswer, *answered, for_ever())
                                  : send(kChannelFd,
                                         answered.error().code == Errc::kNotFound ? Kind::kNotFound
                                                                                  : Kind::kRefused,
-                                        as_bytes(answered.error().what), kForEver);
+                                        as_bytes(answered.error().what), for_ever());
       if (!said) return;
     }
   }
@@ -83,8 +83,8 @@ class Session {
     ByteWriter request;
     request.write(page);
     request.write(static_cast<std::uint32_t>(size));
-    if (!send(kChannelFd, Kind::kRead, request.bytes(), kForEver)) ::_exit(1);
-    auto memory = receive(kChannelFd, kMostRead, kForEver);
+    if (!send(kChannelFd, Kind::kRead, request.bytes(), for_ever())) ::_exit(1);
+    auto memory = receive(kChannelFd, kMostRead, for_ever());
     if (!memory || memory->kind != Kind::kMemory) ::_exit(1);
     return std::move(memory->body);
   }
@@ -168,7 +168,9 @@ int run_worker() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   for (const auto* const name : kNeeded) (void)::dlopen(name, RTLD_NOW | RTLD_GLOBAL);
   if (const auto caged = enter_sandbox(kLibraryFd, say_forbidden); !caged) {
-    (void)send(kChannelFd, Kind::kRefused, as_bytes(caged.error().what), kForEver);
+    // Asked first: an answer to a question that lies unread would be lost.
+    (void)receive(kChannelFd, kMostRequest, for_ever());
+    (void)send(kChannelFd, Kind::kRefused, as_bytes(caged.error().what), for_ever());
     return 1;
   }
   Session session;

@@ -65,7 +65,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(int library, int mem
   if (readable)
     ::posix_spawn_file_actions_adddup2(&plan.files, readable.get(), kMemoryFd);
   else
-    ::posix_spawn_file_actions_addopen(&plan.files, kMemoryFd, "/dev/null", O_RDWR, 0);
+    ::posix_spawn_file_actions_addopen(&plan.files, kMemoryFd, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addclosefrom_np(&plan.files, kMemoryFd + 1);
   sigset_t none, every;
   ::sigemptyset(&none);
