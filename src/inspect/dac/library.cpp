@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "inspect/contract/signature.h"
 #include "inspect/dac/sandbox_x64.h"
 
 namespace clrscope::inspect::dac {
@@ -85,10 +86,13 @@ const Library::ModuleInfo& Library::module(std::uint64_t address) {
   return at->second;
 }
 
-Result<std::vector<RuntimeThread>> Library::threads() {
+void Library::forget() {
   modules_.clear();
   target_.forget();
   call(process_.get(), Process::kFlush);
+}
+
+Result<std::vector<RuntimeThread>> Library::threads() {
   ThreadStoreData store;
   if (const auto result = call(sos_.get(), Sos::kGetThreadStoreData, &store); !succeeded(result))
     return fail(Errc::kCorrupt, "no list of threads (error {:#x})",
@@ -198,7 +202,8 @@ RawMethod Library::method(std::uint64_t method_desc, std::uint64_t pc) {
   found.module = in.path;
   if (data.is_dynamic == 0 && in.metadata && (data.token & 0xffffff) != 0) {
     found.name = name_of_token(in.metadata, data.token);
-    found.arguments = arguments_of(in.metadata, data.token);
+    found.arguments =
+        arguments_of(in.metadata, data.token, [this](std::uint64_t of) { return type_name(of); });
     found.type = type_name(data.method_table);
   }
   found.full_name = text_of([&](std::uint32_t count, char16_t* out, std::uint32_t* needed) {
@@ -375,6 +380,44 @@ std::string name_of_token(const Object& metadata, std::uint32_t token) {
   return std::string{name, ::strnlen(name, kMostText)};
 }
 
-std::string arguments_of(const Object&, std::uint32_t) { return {}; }
+namespace {
+
+// Namespace and name, without the types around it, as signatures have it.
+std::string own_name(const Object& metadata, std::uint32_t token) {
+  std::uint32_t ignored = 0, also_ignored = 0;
+  return text_of([&](std::uint32_t count, char16_t* out, std::uint32_t* needed) {
+    switch (token >> 24) {
+      case 0x01:
+        return call(metadata.get(), Metadata::kGetTypeRefProps, token, &ignored, out, count,
+                    needed);
+      case 0x02:
+        return call(metadata.get(), Metadata::kGetTypeDefProps, token, out, count, needed, &ignored,
+                    &also_ignored);
+      default:
+        return kFailed;
+    }
+  });
+}
+
+}  // namespace
+
+std::string arguments_of(const Object& metadata, std::uint32_t token,
+                         const std::function<std::string(std::uint64_t)>& type_name) {
+  std::uint32_t type = 0, length = 0, attributes = 0, size = 0, address = 0, flags = 0;
+  const std::uint8_t* signature = nullptr;
+  if (!metadata || token >> 24 != 0x06 ||
+      !succeeded(call(metadata.get(), Metadata::kGetMethodProps, token, &type,
+                      static_cast<char16_t*>(nullptr), std::uint32_t{0}, &length, &attributes,
+                      &signature, &size, &address, &flags)) ||
+      !signature || size > kMostText)
+    return {};
+  const SignatureNames names{.type =
+                                 [&](std::uint32_t of) {
+                                   auto name = own_name(metadata, of);
+                                   return name.empty() ? "?" : name;
+                                 },
+                             .handle = type_name};
+  return arguments_of_signature({signature, size}, names);
+}
 
 }  // namespace clrscope::inspect::dac

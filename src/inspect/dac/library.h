@@ -2,6 +2,7 @@
 // on a target's memory, and may crash or never return.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,7 +23,8 @@ class Library {
   // Loads kLibraryPath; the target outlives the library.
   static Result<std::unique_ptr<Library>> load(DataTarget& target);
 
-  // Forgets what was read before: the beginning of a new look.
+  // What was read is no longer so: a new look begins.
+  void forget();
   Result<std::vector<RuntimeThread>> threads();
   RawMethod method_at(std::uint64_t pc);
   Result<TypeInfo> type_of_table(std::uint64_t method_table);
@@ -59,7 +61,9 @@ class Library {
 
 // Name of a field or method by its token; empty when there is none.
 std::string name_of_token(const Object& metadata, std::uint32_t token);
-// "(int, string)"; empty when the token has no signature.
-std::string arguments_of(const Object& metadata, std::uint32_t token);
+// "(int, string)"; empty when the token has no signature. `type_name` is asked for types that are
+// given by their address.
+std::string arguments_of(const Object& metadata, std::uint32_t token,
+                         const std::function<std::string(std::uint64_t)>& type_name);
 
 }  // namespace clrscope::inspect::dac

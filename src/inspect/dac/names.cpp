@@ -68,6 +68,10 @@ std::string readable_type(string_view name) {
 }
 
 std::string readable_full_name(string_view name) {
+  // Code that a program made at run time; the runtime's events have it in lower case.
+  constexpr string_view kMade = "DynamicClass.";
+  if (name.starts_with(kMade))
+    return "dynamicClass." + readable_full_name(name.substr(kMade.size()));
   const auto list = list_of(name);
   if (list == string_view::npos) return readable_type(name);
   auto out = readable_type(name.substr(0, list));

@@ -29,7 +29,7 @@ TEST(DacNames, HaveCSharpWordsForArguments) {
   EXPECT_EQ(readable_full_name("A.B(System.Collections.Generic.List`1<Int32>, Byte*, Char[])"),
             "A.B(System.Collections.Generic.List`1<int>, byte*, char[])");
   EXPECT_EQ(readable_full_name("DynamicClass.IL_STUB_PInvoke(IntPtr)"),
-            "DynamicClass.IL_STUB_PInvoke(nint)");
+            "dynamicClass.IL_STUB_PInvoke(nint)");
   EXPECT_EQ(readable_full_name("nothing"), "nothing");
 }
 

@@ -1,6 +1,7 @@
 #include "inspect/dac/reader.h"
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "inspect/dac/locate.h"
@@ -49,8 +50,7 @@ class DacReader final : public RuntimeReader {
   std::string_view version() const override { return runtime_.version; }
 
   Result<std::vector<RuntimeThread>> threads() override {
-    methods_.clear();
-    types_.clear();
+    TRY(look_again());
     const auto body = TRY(ask(Kind::kThreads, {}));
     auto threads = TRY(read_threads(body));
     for (auto& thread : threads) thread.exception_type = readable_type(thread.exception_type);
@@ -83,6 +83,7 @@ class DacReader final : public RuntimeReader {
   }
 
   Result<std::vector<SyncBlock>> sync_blocks() override {
+    if (!seen_.insert(kLocks).second) TRY(look_again());
     const auto body = TRY(ask(Kind::kSyncBlocks, {}));
     return read_sync_blocks(body);
   }
@@ -101,6 +102,8 @@ class DacReader final : public RuntimeReader {
     if (thread.os_id == 0) return fail(Errc::kNotFound, "the thread has no OS thread");
     if (!os.registers.knows(unwind::kRip) || !os.registers.knows(unwind::kRsp))
       return fail(Errc::kUnsupported, "the registers of thread {} are not known", thread.os_id);
+    // The same thread once more is another look: it may have gone on.
+    if (!seen_.insert(thread.os_id).second) TRY(look_again());
     ByteWriter request;
     request.write(thread.os_id);
     for (const auto value : os.registers.values) request.write(value);
@@ -115,6 +118,18 @@ class DacReader final : public RuntimeReader {
   }
 
  private:
+  static constexpr std::uint32_t kLocks = 0;  // no thread has this id
+
+  Result<> look_again() {
+    seen_.clear();
+    methods_.clear();
+    types_.clear();
+    if (target_.kind() != TargetKind::kLive || !asked_) return {};
+    TRY(ask(Kind::kForget, {}));
+    asked_ = false;
+    return {};
+  }
+
   // Errors of the worker say whose they are.
   template <class T>
   Result<T> named(Result<T> result) const {
@@ -130,6 +145,7 @@ class DacReader final : public RuntimeReader {
         return fail(Errc::kGone, "{}: given up after {} starts", library_.path, starts_);
       TRY(start());
     }
+    asked_ = true;
     auto answer = named(worker_->ask(question, body, target_.memory(), patience_));
     if (!answer && answer.error().code != Errc::kNotFound && !worker_->alive()) {
       // One that tried to break out, lied or hung is not asked again.
@@ -155,6 +171,8 @@ class DacReader final : public RuntimeReader {
   std::chrono::nanoseconds patience_;
   std::unique_ptr<WorkerProcess> worker_;
   int starts_ = 0;
+  bool asked_ = false;            // since it last forgot
+  std::set<std::uint32_t> seen_;  // in this look: threads walked, kLocks
   std::optional<Error> broken_;
   std::map<std::uint64_t, MethodInfo> methods_;  // by start of code
   std::unordered_map<std::uint64_t, TypeInfo> types_;

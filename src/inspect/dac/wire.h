@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   kSyncBlocks,
   kFrames,    // u32 OS id, u64 for each register
   kIlOffset,  // u64 address in code
+  kForget,    // the target went on: read again from now on
   kMemory,    // what was read
   // From the worker.
   kRead,  // u64 address, u32 size

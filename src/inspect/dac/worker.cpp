@@ -129,6 +129,9 @@ class Session {
         out.write(offset.value_or(0));
         return std::move(out).take();
       }
+      case Kind::kForget:
+        library_->forget();
+        return Answer{};
       default:
         return fail(Errc::kUsage, "no such question");
     }

@@ -20,6 +20,7 @@
 EXPORT const char sccsid[] = "@(#)Version 9.9.999.1 @Commit: fake";
 
 enum { kChannel = 3, kMemory = 5 };
+enum { kReadMessage = 10 };
 enum { kFailed = (int)0x80004005 };
 
 typedef int (*ImageBase)(void*, const uint16_t*, uint64_t*);
@@ -197,7 +198,7 @@ static void misbehave(void* target) {
         *much = 1;
       }
     case 'H':
-      say(0xffffffff, 9, body, 0);
+      say(0xffffffff, kReadMessage, body, 0);
       for (;;) poll(NULL, 0, -1);
     case 'G':
       say(3, 200, "odd", 3);
@@ -208,7 +209,7 @@ static void misbehave(void* target) {
       body[9] = 1;  // 64 KB each
       body[8] = 0;
       body[10] = 0;
-      for (;;) say(12, 9, body, 12);
+      for (;;) say(12, kReadMessage, body, 12);
     default:
       break;
   }
