@@ -355,21 +355,25 @@ Result<std::vector<RawFrame>> Library::frames(std::uint32_t os_id) {
   return frames;
 }
 
-std::optional<std::uint32_t> Library::il_offset(std::uint64_t pc) {
+std::vector<RawIlPiece> Library::il_map(std::uint64_t pc) {
   std::uint64_t handle = 0;
   if (call(process_.get(), Process::kStartEnumMethodsByAddress, pc, static_cast<void*>(nullptr),
            &handle) != kOk)
     return {};
   Object method;
-  std::uint32_t needed = 0, offset = 0;
-  const bool found =
-      call(process_.get(), Process::kEnumMethodByAddress, &handle, method.out()) == kOk && method &&
-      succeeded(call(method.get(), MethodInstance::kGetIlOffsetsByAddress, pc, std::uint32_t{1},
-                     &needed, &offset)) &&
-      needed > 0;
+  call(process_.get(), Process::kEnumMethodByAddress, &handle, method.out());
   call(process_.get(), Process::kEndEnumMethodsByAddress, handle);
-  if (!found) return {};
-  return offset;
+  std::uint32_t needed = 0;
+  if (!method || !succeeded(call(method.get(), MethodInstance::kGetIlAddressMap, std::uint32_t{0},
+                                 &needed, static_cast<IlPiece*>(nullptr))))
+    return {};
+  std::vector<IlPiece> pieces(std::min<std::size_t>(needed, kMostIlPieces));
+  if (!succeeded(call(method.get(), MethodInstance::kGetIlAddressMap,
+                      static_cast<std::uint32_t>(pieces.size()), &needed, pieces.data())))
+    return {};
+  std::vector<RawIlPiece> map;
+  for (const auto& piece : pieces) map.push_back({piece.start, piece.il});
+  return map;
 }
 
 std::string name_of_token(const Object& metadata, std::uint32_t token) {

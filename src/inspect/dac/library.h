@@ -31,7 +31,8 @@ class Library {
   Result<std::vector<SyncBlock>> sync_blocks();
   // With registers as set in the target.
   Result<std::vector<RawFrame>> frames(std::uint32_t os_id);
-  std::optional<std::uint32_t> il_offset(std::uint64_t pc);
+  // Of the method whose code holds this address; empty when there is none.
+  std::vector<RawIlPiece> il_map(std::uint64_t pc);
 
  private:
   explicit Library(DataTarget& target) : target_(target) {}
