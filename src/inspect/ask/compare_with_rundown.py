@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare_with_rundown.py BIN PID TRACE.ndjson: what the reader says of every method's code, beside the runtime's own events.
+"""compare_with_rundown.py BIN PID TRACE.ndjson [READER]: what the reader says of every method's code, beside the runtime's own events.
 
 Each method that the rundown at the end of a trace names is asked for at its first, its last and a middle byte: name, token and
 start must be equal. Prints one JSON object; `different` has what is not."""
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 binaries, pid, trace = sys.argv[1:4]
-live = subprocess.Popen([f"{binaries}/ask_runtime", pid], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+live = subprocess.Popen([f"{binaries}/ask_runtime", pid, *sys.argv[4:5]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def ask(questions):

@@ -23,10 +23,10 @@ enum class Kind : std::uint8_t {
   kMethods,  // varuint count, u64 each: addresses in code
   kType,     // u64 method table
   kSyncBlocks,
-  kFrames,    // u32 OS id, u64 for each register
-  kIlMap,     // u64 address in code
-  kForget,    // the target went on: read again from now on
-  kMemory,    // what was read
+  kFrames,  // u32 OS id, u64 for each register
+  kIlMap,   // u64 address in code
+  kForget,  // the target went on: read again from now on
+  kMemory,  // what was read
   // From the worker.
   kRead,  // u64 address, u32 size
   kAnswer,
