@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (const auto& frame : *frames) (void)readable_method(frame.method);
       break;
     case 5:
-      (void)read_il_map(answer);
+      (void)read_il_offset(answer);
       (void)read_refusal(answer);
       break;
     case 6:

@@ -57,7 +57,7 @@ enum class Task : unsigned {
 enum class Value : unsigned { kGetAddress = 4 };
 enum class ExceptionState : unsigned { kGetManagedObject = 5 };
 enum class StackWalk : unsigned { kGetContext = 3, kNext = 5, kGetFrameType = 7, kRequest = 9 };
-enum class MethodInstance : unsigned { kGetIlAddressMap = 14 };
+enum class MethodInstance : unsigned { kGetIlOffsetsByAddress = 12 };
 enum class Module : unsigned { kGetFileName = 30 };
 enum class Metadata : unsigned {
   kGetTypeDefProps = 12,
@@ -213,14 +213,6 @@ struct SyncBlockData {
   std::uint32_t count = 0;
 };
 static_assert(sizeof(SyncBlockData) == 0x48);
-
-// A piece of a method's code and where it came from.
-struct IlPiece {
-  std::uint32_t il = 0;
-  std::uint64_t start = 0, end = 0;
-  std::uint32_t type = 0;
-};
-static_assert(sizeof(IlPiece) == 32);
 
 // Registers as the library gives and takes them (x64).
 inline constexpr std::size_t kContextSize = 0x4d0;

@@ -7,6 +7,7 @@
 
 #include "inspect/contract/signature.h"
 #include "inspect/dac/sandbox_x64.h"
+#include "symbols/il_map.h"
 
 namespace clrscope::inspect::dac {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::int32_t kBackground = 0x200, kUnstarted = 0x400, kDead = 0x800, k
 constexpr std::uint32_t kFrameDataRequest = 0xf0000000;
 constexpr std::uint32_t kEveryFrame = 0xf;
 constexpr std::size_t kMostParents = 64;
+constexpr int kMostInstances = 16;
 // Where a method table points to its class or canonical table, and a class back to its table.
 constexpr std::uint64_t kClassAt = 40;
 constexpr std::uint64_t kTableOfClassAt = 16;
@@ -197,10 +199,10 @@ RawMethod Library::method(std::uint64_t method_desc, std::uint64_t pc) {
     return {};
   RawMethod found{.found = true};
   found.method_desc = method_desc;
-  found.token = data.token;
   const auto& in = module(data.module);
-  found.module = in.path;
   if (data.is_dynamic == 0 && in.metadata && (data.token & 0xffffff) != 0) {
+    found.token = data.token;
+    found.module = in.path;
     found.name = name_of_token(in.metadata, data.token);
     found.arguments =
         arguments_of(in.metadata, data.token, [this](std::uint64_t of) { return type_name(of); });
@@ -355,25 +357,32 @@ Result<std::vector<RawFrame>> Library::frames(std::uint32_t os_id) {
   return frames;
 }
 
-std::vector<RawIlPiece> Library::il_map(std::uint64_t pc) {
+std::optional<std::uint32_t> Library::il_offset(std::uint64_t pc) {
   std::uint64_t handle = 0;
   if (call(process_.get(), Process::kStartEnumMethodsByAddress, pc, static_cast<void*>(nullptr),
            &handle) != kOk)
     return {};
-  Object method;
-  call(process_.get(), Process::kEnumMethodByAddress, &handle, method.out());
+  // Any instance of a generic method will do: what counts is the address.
+  std::optional<std::uint32_t> found;
+  for (int tries = 0; tries < kMostInstances && !found; ++tries) {
+    Object method;
+    if (call(process_.get(), Process::kEnumMethodByAddress, &handle, method.out()) != kOk ||
+        !method)
+      break;
+    std::array<std::uint32_t, 8> offsets{};
+    std::uint32_t count = 0;
+    if (!succeeded(call(method.get(), MethodInstance::kGetIlOffsetsByAddress, pc,
+                        static_cast<std::uint32_t>(offsets.size()), &count, offsets.data())))
+      continue;
+    for (const auto offset : std::span{offsets}.first(std::min<std::size_t>(count, offsets.size())))
+      if (offset == IlMap::kPrologue) {
+        found = found.value_or(0);
+      } else if (offset < IlMap::kEpilogue) {
+        found = offset;
+      }
+  }
   call(process_.get(), Process::kEndEnumMethodsByAddress, handle);
-  std::uint32_t needed = 0;
-  if (!method || !succeeded(call(method.get(), MethodInstance::kGetIlAddressMap, std::uint32_t{0},
-                                 &needed, static_cast<IlPiece*>(nullptr))))
-    return {};
-  std::vector<IlPiece> pieces(std::min<std::size_t>(needed, kMostIlPieces));
-  if (!succeeded(call(method.get(), MethodInstance::kGetIlAddressMap,
-                      static_cast<std::uint32_t>(pieces.size()), &needed, pieces.data())))
-    return {};
-  std::vector<RawIlPiece> map;
-  for (const auto& piece : pieces) map.push_back({piece.start, piece.il});
-  return map;
+  return found;
 }
 
 std::string name_of_token(const Object& metadata, std::uint32_t token) {

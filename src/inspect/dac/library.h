@@ -31,8 +31,8 @@ class Library {
   Result<std::vector<SyncBlock>> sync_blocks();
   // With registers as set in the target.
   Result<std::vector<RawFrame>> frames(std::uint32_t os_id);
-  // Of the method whose code holds this address; empty when there is none.
-  std::vector<RawIlPiece> il_map(std::uint64_t pc);
+  // Where in its IL the instruction at this address came from.
+  std::optional<std::uint32_t> il_offset(std::uint64_t pc);
 
  private:
   explicit Library(DataTarget& target) : target_(target) {}

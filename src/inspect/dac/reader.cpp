@@ -8,7 +8,6 @@
 #include "inspect/dac/names.h"
 #include "inspect/dac/wire.h"
 #include "inspect/dac/worker_process.h"
-#include "symbols/il_map.h"
 
 namespace clrscope::inspect {
 namespace dac {
@@ -89,23 +88,13 @@ class DacReader final : public RuntimeReader {
     return read_sync_blocks(body);
   }
 
-  std::optional<std::uint32_t> il_offset(const MethodInfo& method, std::uint64_t pc) override {
-    if (method.code_start == 0 || pc < method.code_start) return {};
-    auto known = il_maps_.find(method.code_start);
-    if (known == il_maps_.end()) {
-      ByteWriter request;
-      request.write(pc);
-      const auto body = ask(Kind::kIlMap, request.bytes());
-      const auto pieces = body ? read_il_map(*body) : Result<std::vector<RawIlPiece>>{};
-      std::vector<IlMap::Entry> entries;
-      if (pieces)
-        for (const auto& piece : *pieces)
-          if (piece.start >= method.code_start)
-            entries.push_back(
-                {static_cast<std::uint32_t>(piece.start - method.code_start), piece.il});
-      known = il_maps_.emplace(method.code_start, IlMap{std::move(entries)}).first;
-    }
-    return known->second.il_offset(static_cast<std::uint32_t>(pc - method.code_start));
+  std::optional<std::uint32_t> il_offset(const MethodInfo&, std::uint64_t pc) override {
+    ByteWriter request;
+    request.write(pc);
+    const auto body = ask(Kind::kIlOffset, request.bytes());
+    if (!body) return {};
+    const auto offset = read_il_offset(*body);
+    return offset ? *offset : std::nullopt;
   }
 
   Result<std::vector<ManagedFrame>> frames(const RuntimeThread& thread,
@@ -135,7 +124,6 @@ class DacReader final : public RuntimeReader {
     seen_.clear();
     methods_.clear();
     types_.clear();
-    il_maps_.clear();
     if (target_.kind() != TargetKind::kLive || !asked_) return {};
     TRY(ask(Kind::kForget, {}));
     asked_ = false;
@@ -188,7 +176,6 @@ class DacReader final : public RuntimeReader {
   std::optional<Error> broken_;
   std::map<std::uint64_t, MethodInfo> methods_;  // by start of code
   std::unordered_map<std::uint64_t, TypeInfo> types_;
-  std::unordered_map<std::uint64_t, IlMap> il_maps_;  // by start of code
 };
 
 }  // namespace

@@ -158,11 +158,6 @@ void put(ByteWriter& out, const RawFrame& frame) {
   put_text(out, frame.runtime_name);
 }
 
-void put(ByteWriter& out, const RawIlPiece& piece) {
-  out.write(piece.start);
-  out.write(piece.il);
-}
-
 Result<std::vector<RuntimeThread>> read_threads(Bytes answer) {
   return take_list<RuntimeThread>(answer, kMostThreads, "threads", [](ByteReader& in) {
     RuntimeThread thread;
@@ -230,12 +225,12 @@ Result<std::vector<RawFrame>> read_frames(Bytes answer) {
   });
 }
 
-Result<std::vector<RawIlPiece>> read_il_map(Bytes answer) {
-  return take_list<RawIlPiece>(answer, kMostIlPieces, "pieces of IL", [](ByteReader& in) {
-    RawIlPiece piece{.start = in.read<std::uint64_t>()};
-    piece.il = in.read<std::uint32_t>();
-    return piece;
-  });
+Result<std::optional<std::uint32_t>> read_il_offset(Bytes answer) {
+  ByteReader in{answer};
+  const bool found = take_flag(in);
+  const auto offset = in.read<std::uint32_t>();
+  if (!in.ok() || !in.at_end()) return broken("an offset in IL");
+  return found ? std::optional{offset} : std::nullopt;
 }
 
 std::string read_refusal(Bytes answer) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,10 @@ enum class Kind : std::uint8_t {
   kMethods,  // varuint count, u64 each: addresses in code
   kType,     // u64 method table
   kSyncBlocks,
-  kFrames,  // u32 OS id, u64 for each register
-  kIlMap,   // u64 address in code
-  kForget,  // the target went on: read again from now on
-  kMemory,  // what was read
+  kFrames,    // u32 OS id, u64 for each register
+  kIlOffset,  // u64 address in code
+  kForget,    // the target went on: read again from now on
+  kMemory,    // what was read
   // From the worker.
   kRead,  // u64 address, u32 size
   kAnswer,
@@ -43,7 +44,6 @@ inline constexpr std::size_t kMostThreads = 100'000;
 inline constexpr std::size_t kMostFields = 10'000;
 inline constexpr std::size_t kMostSyncBlocks = 500'000;
 inline constexpr std::size_t kMostFrames = 20'000;
-inline constexpr std::size_t kMostIlPieces = 200'000;
 inline constexpr std::size_t kMostMethods = 16'384;  // asked for at once
 
 struct Message {
@@ -78,18 +78,12 @@ struct RawFrame {
   std::string runtime_name{};  // of another
 };
 
-struct RawIlPiece {
-  std::uint64_t start = 0;  // of the code
-  std::uint32_t il = 0;     // as symbols/il_map.h has it
-};
-
 void put_text(ByteWriter& out, std::string_view text);
 void put(ByteWriter& out, const RuntimeThread& thread);
 void put(ByteWriter& out, const RawMethod& method);
 void put(ByteWriter& out, const TypeInfo& type);
 void put(ByteWriter& out, const SyncBlock& block);
 void put(ByteWriter& out, const RawFrame& frame);
-void put(ByteWriter& out, const RawIlPiece& piece);
 
 // kCorrupt where the answer breaks a bound or its own format.
 Result<std::vector<RuntimeThread>> read_threads(Bytes answer);
@@ -97,7 +91,7 @@ Result<std::vector<RawMethod>> read_methods(Bytes answer);
 Result<TypeInfo> read_type(Bytes answer);
 Result<std::vector<SyncBlock>> read_sync_blocks(Bytes answer);
 Result<std::vector<RawFrame>> read_frames(Bytes answer);
-Result<std::vector<RawIlPiece>> read_il_map(Bytes answer);
+Result<std::optional<std::uint32_t>> read_il_offset(Bytes answer);
 // A text for people: printable, cut where it is long.
 std::string read_refusal(Bytes answer);
 

@@ -122,8 +122,13 @@ class Session {
         return list(TRY(library_->sync_blocks()));
       case Kind::kFrames:
         return list(TRY(frames(in)));
-      case Kind::kIlMap:
-        return list(library_->il_map(in.read<std::uint64_t>()));
+      case Kind::kIlOffset: {
+        const auto offset = library_->il_offset(in.read<std::uint64_t>());
+        ByteWriter out;
+        out.write<std::uint8_t>(offset.has_value());
+        out.write(offset.value_or(0));
+        return std::move(out).take();
+      }
       case Kind::kForget:
         library_->forget();
         return Answer{};

@@ -1,5 +1,5 @@
 // What a runtime reader says of a live process or a core, as JSON, for tests:
-// `inspect_live dac PID|CORE [--repeat N]`.
+// `inspect_live PID|CORE`.
 //
 // Prints threads with their frames, sync blocks and the types of what they lock, and what it cost.
 // tests/e2e compares this with what the sample says of itself.
@@ -110,8 +110,7 @@ int main(int argc, char** argv) {
   if (const auto code = dac_worker_main(argc, argv)) return *code;
   if (argc < 2) return 3;
   const auto pid = parse_number(argv[1]);
-  if (!pid) return 3;
-  auto target = open_process(static_cast<pid_t>(*pid));
+  auto target = pid ? open_process(static_cast<pid_t>(*pid)) : open_core(argv[1]);
   if (!target) return log_error(target.error()), 1;
   const auto seen = look(**target);
   if (!seen) return log_error(seen.error()), 2;
