@@ -74,4 +74,5 @@ live.stdin.close()
 live.wait()
 print(json.dumps({"methods": len(methods), "kinds": kinds, "asked": len(places), "equalSizes": sizes, "withRule": ruled,
                   "withIl": with_il, "maps": len(maps), "ilAsked": il_asked, "ilDifferent": len(il_different),
+                  "ilWrong": sum(one["said"] is not None for one in il_different),
                   "different": len(different), "examples": different[:20], "ilExamples": il_different[:20]}, indent=1))
