@@ -49,15 +49,38 @@ std::optional<std::string> runtime_version(const Event& event, Provider provider
   return fmt::format("{}.{}.{}", major, minor, build);
 }
 
-std::optional<std::string> universal_process_name(const Event& event, Provider provider) {
+namespace {
+
+struct UniversalProcess {
+  std::string name{};
+  std::string container{};
+};
+
+std::optional<UniversalProcess> universal_process(const Event& event, Provider provider) {
   constexpr std::uint32_t kProcessCreate = 1;  // 0 is ExistingProcess
   if (provider != Provider::kUniversalSystem || event.type->id > kProcessCreate)
     return std::nullopt;
   ByteReader in{event.payload};
   in.read_varuint();  // its number in its own namespace
-  const auto name = as_text(in.take(in.read<std::uint16_t>()));
+  UniversalProcess process;
+  process.name = as_text(in.take(in.read<std::uint16_t>()));
   if (!in.ok()) return std::nullopt;
-  return std::string{name};
+  process.container = as_text(in.take(in.read<std::uint16_t>()));  // empty when it is cut off
+  return process;
+}
+
+}  // namespace
+
+std::optional<std::string> universal_process_name(const Event& event, Provider provider) {
+  auto process = universal_process(event, provider);
+  if (!process) return std::nullopt;
+  return std::move(process->name);
+}
+
+std::optional<std::string> universal_container(const Event& event, Provider provider) {
+  auto process = universal_process(event, provider);
+  if (!process || process->container.empty()) return std::nullopt;
+  return std::move(process->container);
 }
 
 }  // namespace clrscope::analyze

@@ -27,5 +27,7 @@ std::optional<std::string> runtime_version(const Event& event, Provider provider
 
 // Universal.System's ExistingProcess and ProcessCreate.
 std::optional<std::string> universal_process_name(const Event& event, Provider provider);
+// The container that they name; nothing when it is in none.
+std::optional<std::string> universal_container(const Event& event, Provider provider);
 
 }  // namespace clrscope::analyze

@@ -18,6 +18,7 @@ struct Process {
   ProcessInfo info{};
   std::string name{};
   std::string runtime{};
+  std::string container{};
   std::uint64_t events = 0;
   std::uint64_t samples = 0;
   std::set<ThreadId> threads{};
@@ -47,6 +48,7 @@ class Processes final : public Report {
         current_->runtime = std::move(*version);
       } else if (auto name = universal_process_name(event, provider)) {
         current_->name = std::move(*name);
+        current_->container = universal_container(event, provider).value_or("");
       }
     }
   }
@@ -73,8 +75,9 @@ class Processes final : public Report {
           .member("system", process.info.system)
           .member("events", process.events)
           .member("samples", process.samples)
-          .member("threads", process.threads.size())
-          .end_object();
+          .member("threads", process.threads.size());
+      if (!process.container.empty()) json.member("container", process.container);
+      json.end_object();
     }
     json.end_array();
   }
@@ -85,8 +88,11 @@ class Processes final : public Report {
     page.summary.push_back(
         fmt::format("{} process{}.", count_text(all.size()), all.size() == 1 ? "" : "es"));
     if (all.empty()) return page;
+    const bool contained =
+        std::ranges::any_of(all, [](auto* one) { return !one->second.container.empty(); });
     PageTable table{
         .columns = {">PID", "NAME", "RUNTIME", ">EVENTS", ">SAMPLES", ">THREADS", "COMMAND"}};
+    if (contained) table.columns.insert(table.columns.end() - 1, "CONTAINER");
     const auto rows = std::min(all.size(), options_.rows != 0 ? options_.rows : 50);
     for (std::size_t i = 0; i < rows; ++i) {
       const auto& [key, process] = *all[i];
@@ -95,6 +101,7 @@ class Processes final : public Report {
                             process.runtime.empty() ? "?" : process.runtime,
                             count_text(process.events), count_text(process.samples),
                             count_text(process.threads.size()), process.info.command_line});
+      if (contained) table.rows.back().insert(table.rows.back().end() - 1, process.container);
     }
     if (rows < all.size())
       table.note = fmt::format("{} more: -n {}", all.size() - rows, all.size());

@@ -1,7 +1,11 @@
 #include "collect/machine/kernel_events.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "base/proc.h"
 #include "collect/machine/tracepoint_type.h"
 #include "collect/perf/registers_x64.h"
 #include "symbols/universal_map.h"
@@ -52,6 +56,7 @@ void KernelEvents::describe(std::span<const perf::ResolvedEvent> events) {
 }
 
 void KernelEvents::process_exists(const perf::ProcessFacts& facts) {
+  processes_.of(facts.process).set_container(facts.container);
   check(universal_.process_exists(started_, facts.process, facts.name, facts.container));
 }
 
@@ -117,8 +122,15 @@ void KernelEvents::on(const perf::Mapping& mapping) {
 void KernelEvents::on(const perf::ThreadName& name) {
   writer_.name_thread(name.process, name.thread, std::string{name.name});
   if (!name.exec) return;
+  // It may have gone by now: then it was where its parent is.
+  const auto pid = static_cast<pid_t>(name.process);
+  auto container = container_of(pid);
+  const auto* before = processes_.find(name.process);
+  if (before && ::access(fmt::format("/proc/{}/ns/mnt", pid).c_str(), F_OK) != 0)
+    container = before->container();
   retire(name.process, time_of(name.origin));
-  check(universal_.process_created(time_of(name.origin), name.process, name.name));
+  check(universal_.process_created(time_of(name.origin), name.process, name.name, container));
+  processes_.of(name.process).set_container(std::move(container));
 }
 
 void KernelEvents::on(const perf::Task& task) {

@@ -41,6 +41,7 @@ Result<> TracedProcess::map(const perf::Mapping& mapping, TraceTime time, unwind
 }
 
 void TracedProcess::inherit(const TracedProcess& parent) {
+  container_ = parent.container_;
   space_ = parent.space_;
   ranges_ = parent.ranges_;
   for (auto& range : ranges_) range.mapping = MappingId::kNone;

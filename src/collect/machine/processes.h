@@ -30,6 +30,9 @@ class TracedProcess {
   unwind::Unwinder& unwinder() { return unwinder_; }
   const unwind::Unwinder& unwinder() const { return unwinder_; }
 
+  const std::string& container() const { return container_; }  // empty: none
+  void set_container(std::string name) { container_ = std::move(name); }
+
   Result<> map(const perf::Mapping& mapping, TraceTime time, unwind::CodeMap& code,
                UniversalWriter& out);
   // A fork begins with all that its parent has mapped; the kernel does not say so again. Told when
@@ -55,6 +58,7 @@ class TracedProcess {
   Result<> tell_inherited(std::uint64_t address, TraceTime time, UniversalWriter& out);
 
   ProcessId id_;
+  std::string container_;
   unwind::AddressSpace space_;
   std::vector<Range> ranges_;  // by start
   bool inherited_ = false;     // some of them

@@ -102,12 +102,12 @@ Result<> UniversalWriter::process_exists(TraceTime time, ProcessId process, std:
   return write(*types_[kExistingProcess], time, process_only(process), payload.bytes(), {});
 }
 
-Result<> UniversalWriter::process_created(TraceTime time, ProcessId process,
-                                          std::string_view name) {
+Result<> UniversalWriter::process_created(TraceTime time, ProcessId process, std::string_view name,
+                                          std::string_view container) {
   ByteWriter payload;
   payload.write_varuint(static_cast<std::uint64_t>(process));
   put_text(payload, name);
-  put_text(payload, "");
+  put_text(payload, container);
   return write(*types_[kProcessCreate], time, process_only(process), payload.bytes(), {});
 }
 

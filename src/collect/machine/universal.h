@@ -42,7 +42,8 @@ class UniversalWriter {
 
   Result<> process_exists(TraceTime time, ProcessId process, std::string_view name,
                           std::string_view container);
-  Result<> process_created(TraceTime time, ProcessId process, std::string_view name);
+  Result<> process_created(TraceTime time, ProcessId process, std::string_view name,
+                           std::string_view container);
   Result<> process_exited(TraceTime time, ProcessId process);
   // `build_id` in hexadecimal; empty when it is not known.
   Result<MappingId> mapping(TraceTime time, ProcessId process, const MappedRange& range,
