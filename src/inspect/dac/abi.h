@@ -17,6 +17,7 @@ inline constexpr HResult kNoMore = 1;  // S_FALSE
 inline constexpr HResult kFailed = static_cast<HResult>(0x80004005);
 inline constexpr HResult kNoInterface = static_cast<HResult>(0x80004002);
 inline constexpr HResult kNotImplemented = static_cast<HResult>(0x80004001);
+inline constexpr HResult kCannotRead = static_cast<HResult>(0x80131c49);
 inline bool succeeded(HResult result) { return result >= 0; }
 
 struct Guid {

@@ -292,25 +292,35 @@ Result<std::vector<SyncBlock>> Library::sync_blocks() {
   std::vector<SyncBlock> blocks;
   std::map<std::uint64_t, ThreadData> owners;
   SyncBlockData data;
-  if (!succeeded(call(sos_.get(), Sos::kGetSyncBlockData, std::uint32_t{1}, &data)))
-    return blocks;  // there are none
+  const auto first = call(sos_.get(), Sos::kGetSyncBlockData, std::uint32_t{1}, &data);
+  if (first == kCannotRead)
+    return fail(Errc::kUnsupported, "the table of locks is not in the target's memory");
+  if (!succeeded(first)) return blocks;  // there are none
+  std::size_t unreadable = 0;
   const auto count = std::min<std::size_t>(data.count, kMostSyncBlocks);
   for (std::uint32_t number = 1; number <= count; ++number) {
     data = {};
-    if (!succeeded(call(sos_.get(), Sos::kGetSyncBlockData, number, &data)) || data.is_free != 0)
-      continue;
-    SyncBlock block{.object = data.object, .held = (data.monitor_held & 1) != 0};
-    block.recursion = data.recursion;
-    block.waiters = data.monitor_held >> 1;
-    if (block.held && data.holding_thread != 0) {
-      const auto [owner, fresh] = owners.try_emplace(data.holding_thread);
-      if (fresh) call(sos_.get(), Sos::kGetThreadData, data.holding_thread, &owner->second);
-      block.owner_managed_id = owner->second.managed_id;
-      block.owner_os_id = owner->second.os_id;
-    }
-    blocks.push_back(block);
+    if (!succeeded(call(sos_.get(), Sos::kGetSyncBlockData, number, &data)))
+      ++unreadable;
+    else if (data.is_free == 0)
+      blocks.push_back(lock_of(data, owners));
   }
+  if (blocks.empty() && unreadable > 0)
+    return fail(Errc::kUnsupported, "none of {} locks can be read", unreadable);
   return blocks;
+}
+
+SyncBlock Library::lock_of(const SyncBlockData& data, std::map<std::uint64_t, ThreadData>& owners) {
+  SyncBlock block{.object = data.object, .held = (data.monitor_held & 1) != 0};
+  block.recursion = data.recursion;
+  block.waiters = data.monitor_held >> 1;
+  if (block.held && data.holding_thread != 0) {
+    const auto [owner, fresh] = owners.try_emplace(data.holding_thread);
+    if (fresh) call(sos_.get(), Sos::kGetThreadData, data.holding_thread, &owner->second);
+    block.owner_managed_id = owner->second.managed_id;
+    block.owner_os_id = owner->second.os_id;
+  }
+  return block;
 }
 
 RawFrame Library::frame_at(const Object& walk) {

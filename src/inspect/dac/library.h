@@ -45,6 +45,7 @@ class Library {
   std::uint64_t object_of_thread(std::uint64_t address);
   std::uint64_t object_of(const Object& value);
   void add_fields(std::uint64_t method_table, std::uint16_t inherited, TypeInfo& type);
+  SyncBlock lock_of(const SyncBlockData& data, std::map<std::uint64_t, ThreadData>& owners);
   RawFrame frame_at(const Object& walk);
 
   struct ModuleInfo {

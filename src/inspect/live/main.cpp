@@ -86,8 +86,9 @@ Result<std::string> look(Target& target) {
   out.begin_object().member("source", reader->source()).member("version", reader->version());
   write_threads(out, *reader, threads, os_threads);
   const auto walked = ms_since(start);
+  const auto locks = reader->sync_blocks();
   out.key("locks").begin_array();
-  for (const auto& block : TRY(reader->sync_blocks())) {
+  for (const auto& block : locks ? *locks : std::vector<SyncBlock>{}) {
     if (!block.held && block.waiters == 0) continue;
     out.begin_object()
         .member("object", block.object)
@@ -99,7 +100,7 @@ Result<std::string> look(Target& target) {
     write_type(out, target, *reader, block.object);
     out.end_object();
   }
-  out.end_array();
+  out.end_array().member("noLocks", locks ? "" : locks.error().what);
   out.member("openMs", opened).member("threadsMs", listed).member("framesMs", walked);
   return std::move(out.end_object()).take();
 }
