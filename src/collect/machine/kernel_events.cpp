@@ -232,10 +232,10 @@ Result<> KernelEvents::write_symbols(const TracedProcess& process,
   if (kernel.empty()) return {};
   const auto mapping =
       TRY(universal_.mapping(time, process.id(), {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
-  std::unordered_set<const KernelNames::Function*> written;
+  std::unordered_set<std::uint64_t> written;  // function starts
   for (const auto address : kernel) {
-    const auto* function = kernel_names().find(address);
-    if (function && written.insert(function).second)
+    const auto function = kernel_names().find(address);
+    if (function && written.insert(function->start).second)
       TRY(universal_.symbol(time, process.id(), mapping, function->start, function->last,
                             function->name));
   }

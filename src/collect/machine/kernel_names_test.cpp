@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/io.h"
+#include "base/text.h"
+
 namespace clrscope::collect {
 namespace {
 
@@ -16,7 +19,25 @@ TEST(KernelNames, FindsTheFunctionAroundAnAddress) {
   EXPECT_EQ(names.find(0xffffffff81000123)->name, "do_work");
   EXPECT_EQ(names.find(0xffffffff81000000)->name, "_stext");
   EXPECT_EQ(names.find(0xffffffffc0000010)->name, "module_fn");
-  EXPECT_EQ(names.find(0x1000), nullptr);
+  EXPECT_FALSE(names.find(0x1000));
+  EXPECT_EQ(names.find(0xffffffff81000123)->last, 0xffffffffbfffffff);
+}
+
+TEST(KernelNames, ReadsThoseOfThisKernelWhereItShowsThem) {
+  const auto names = KernelNames::read();
+  if (names.empty()) GTEST_SKIP() << "the kernel hides its addresses";
+  const auto text = read_file("/proc/kallsyms");
+  ASSERT_TRUE(text);
+  const auto whole = KernelNames::parse(*text);
+  std::size_t compared = 0;
+  for (const auto line : split(*text, '\n')) {
+    const auto address = parse_number("0x" + std::string{line.substr(0, line.find(' '))});
+    if (!address || whole.find(*address).has_value() != names.find(*address).has_value()) continue;
+    if (!whole.find(*address)) continue;
+    EXPECT_EQ(names.find(*address)->name, whole.find(*address)->name);
+    if (++compared == 10'000) break;
+  }
+  EXPECT_GT(compared, 100U);
 }
 
 TEST(KernelNames, IsEmptyWhereTheKernelHidesItsAddresses) {
