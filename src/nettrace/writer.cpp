@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kFlushBytes = 1 << 20;
 constexpr std::size_t kMaxEventBytes = 8 << 20;  // so that a block with it stays below 16 MiB
-constexpr std::size_t kMaxHeldBytes = 16 << 20;  // where sources are waited for
+constexpr std::size_t kMaxHeldBytes = 8 << 20;   // where sources are waited for
 constexpr std::size_t kMaxStackBytes = 8 << 20;  // then a sequence point lets readers forget them
 
 // Numbered byte strings, each once; the new ones go into the next block of their kind.
@@ -176,13 +176,14 @@ class Writer::Impl {
         held_, [&](const Held& held) { return held.ticks <= *advanced_; });
     std::vector<Held> rest{later.begin(), later.end()};
     held_.erase(later.begin(), later.end());
-    const auto payloads = payloads_;
     put_events();
+    std::vector<std::uint8_t> payloads;
     for (auto& held : rest) {
-      const auto payload = Bytes{payloads}.subspan(held.payload_begin, held.payload_size);
-      held.payload_begin = payloads_.size();
-      payloads_.insert(payloads_.end(), payload.begin(), payload.end());
+      const auto payload = Bytes{payloads_}.subspan(held.payload_begin, held.payload_size);
+      held.payload_begin = payloads.size();
+      payloads.insert(payloads.end(), payload.begin(), payload.end());
     }
+    payloads_ = std::move(payloads);
     held_ = std::move(rest);
     return emit();
   }
@@ -222,6 +223,7 @@ class Writer::Impl {
   Result<> flush() {
     put_new_ids();
     put_events();
+    payloads_.clear();
     return emit();
   }
 
@@ -315,7 +317,6 @@ class Writer::Impl {
       begin = end;
     }
     held_.clear();
-    payloads_.clear();
   }
 
   void put_event_block(std::span<const Held> events) {

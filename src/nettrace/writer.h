@@ -62,7 +62,7 @@ class Writer {
   Result<> flush();
 
   // For several live sources: from the first call on events are held until all sources have come so
-  // far, or 16 MB are held. What comes for a time that was written already is late: it is written
+  // far, or 8 MB are held. What comes for a time that was written already is late: it is written
   // all the same, and counted.
   Result<> advance(std::int64_t ticks);
 

@@ -205,6 +205,7 @@ class MachineRecorder {
     while (std::ranges::any_of(runtimes_, [](const auto& runtime) { return !runtime->ended(); })) {
       wait_for_runtimes();
       read_runtimes();
+      check(writer_.flush());  // what comes now are names, in no order
       report(Phase::kStopping);
     }
     outcome_.late = writer_.summary().late;  // names may be as old as they are
