@@ -9,10 +9,13 @@ import subprocess
 import sys
 
 binaries, pid, trace = sys.argv[1:4]
-live = subprocess.Popen([f"{binaries}/ask_runtime", pid, *sys.argv[4:5]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def ask(questions):
+def start_reader(*kind):
+    return subprocess.Popen([f"{binaries}/ask_runtime", pid, *kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def ask(questions, live):
     """One answer each; a few at a time, so that no pipe fills."""
     answers = []
     for at in range(0, len(questions), 64):
@@ -23,6 +26,7 @@ def ask(questions):
     return answers
 
 
+reader = start_reader(*sys.argv[4:5])
 methods, maps = [], []
 for line in open(trace, encoding="utf-8"):
     event = json.loads(line)
@@ -32,12 +36,12 @@ for line in open(trace, encoding="utf-8"):
         maps.append(event["payload"])
 
 different, kinds = [], {}
-wanted = ask([f"named\t{m['MethodNamespace']}\t{m['MethodName']}\t{m['MethodSignature']}" for m in methods])
+wanted = ask([f"named\t{m['MethodNamespace']}\t{m['MethodName']}\t{m['MethodSignature']}" for m in methods], reader)
 places = []
 for m in methods:
     start, size = int(m["MethodStartAddress"], 16), m["MethodSize"]
     places += [start, start + size // 2, start + size - 1]
-answers = ask([f"method {place:#x}" for place in places])
+answers = ask([f"method {place:#x}" for place in places], reader)
 sizes = ruled = with_il = 0
 for i, (m, name) in enumerate(zip(methods, wanted)):
     start = int(m["MethodStartAddress"], 16)
@@ -66,13 +70,23 @@ for one in maps:
     for il, native in zip(one["ILOffsets"], one["NativeOffsets"]):
         if il < 0xfffffffd and native < size:
             points[native] = il
-    for (native, il), answer in zip(points.items(), ask([f"method {start + native:#x}" for native in points])):
+    for (native, il), answer in zip(points.items(), ask([f"method {start + native:#x}" for native in points], reader)):
         il_asked += 1
         if answer.get("il") != il:
             il_different.append({"method": body[0]["MethodName"], "native": native, "wanted": il, "said": answer.get("il")})
-live.stdin.close()
-live.wait()
+
+# ReadyToRun code has no such events: there the runtime's own library is asked. What it says nothing of belongs to no IL.
+both, library = [], start_reader("dac")
+if len(sys.argv) == 4:
+    ready = [m for m in methods if "Jitted" not in m["MethodFlags"] and "Dynamic" not in m["MethodFlags"]][:300]
+    questions = [f"method {int(m['MethodStartAddress'], 16) + m['MethodSize'] * part // 4:#x}" for m in ready for part in range(4)]
+    both = [(a, b) for a, b in zip(ask(questions, reader), ask(questions, library)) if b.get("il", 0xffffffff) < 0xfffffffd]
+ready_different = [{"ours": a, "library": b} for a, b in both if a.get("il") != b["il"]]
+for process in (reader, library):
+    process.stdin.close()
+    process.wait()
 print(json.dumps({"methods": len(methods), "kinds": kinds, "asked": len(places), "equalSizes": sizes, "withRule": ruled,
                   "withIl": with_il, "maps": len(maps), "ilAsked": il_asked, "ilDifferent": len(il_different),
                   "ilWrong": sum(one["said"] is not None for one in il_different),
+                  "readyIl": len(both), "readyIlDifferent": len(ready_different), "readyExamples": ready_different[:10],
                   "different": len(different), "examples": different[:20], "ilExamples": il_different[:20]}, indent=1))

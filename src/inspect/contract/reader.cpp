@@ -9,6 +9,7 @@
 #include "inspect/contract/locks.h"
 #include "inspect/contract/methods.h"
 #include "inspect/contract/modules.h"
+#include "inspect/contract/ready_to_run_debug.h"
 #include "inspect/contract/threads.h"
 #include "inspect/contract/types.h"
 #include "inspect/elf_image.h"
@@ -115,12 +116,15 @@ class ContractReader final : public RuntimeReader {
   }
 
   IlMap il_map_of(const CodeBlock& block) {
-    if (block.debug_info == 0) return {};
+    const bool jitted = block.kind == CodeBlock::Kind::kJitted;
+    const auto address = jitted ? block.debug_info : ready_debug_->find(block);
+    if (address == 0) return {};
     // How long it is stands inside; it lies in one piece with other such things.
     for (std::size_t size = 512; size <= kMostDebugInfo; size *= 4) {
       std::vector<std::uint8_t> bytes(size);
-      if (!memory_.read(block.debug_info, bytes)) return {};
-      if (auto map = il_map_of_jitted(bytes); !map.empty()) return map;
+      if (!memory_.read(address, bytes)) return {};
+      auto map = jitted ? il_map_of_jitted(bytes) : il_map_of_ready_to_run(bytes);
+      if (!map.empty()) return map;
     }
     return {};
   }
@@ -128,6 +132,7 @@ class ContractReader final : public RuntimeReader {
   // What .NET 9 has not.
   Result<> open_code() {
     code_ = TRY(Code::open(memory_, descriptor_));
+    ready_debug_ = TRY(ReadyToRunDebug::open(memory_, descriptor_));
     frames_ = TRY(Frames::open(stacks_, descriptor_, *code_));
     return {};
   }
@@ -152,6 +157,7 @@ class ContractReader final : public RuntimeReader {
   std::optional<Locks> locks_;
   std::optional<Methods> methods_;
   std::optional<Code> code_;  // not before .NET 10
+  std::optional<ReadyToRunDebug> ready_debug_;
   std::optional<Frames> frames_;
   std::string no_code_;                               // why
   std::unordered_map<std::uint64_t, IlMap> il_maps_;  // by the start of the code
