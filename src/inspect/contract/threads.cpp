@@ -1,9 +1,12 @@
 #include "inspect/contract/threads.h"
 
+#include <algorithm>
+
 namespace clrscope::inspect {
 namespace {
 
 constexpr std::uint32_t kMostThreads = 1 << 20;
+constexpr std::uint32_t kMostNew = 64;  // threads that begin while the list is walked
 
 enum State : std::uint32_t {
   kBackground = 0x200,
@@ -43,15 +46,22 @@ Result<std::vector<RuntimeThread>> Threads::list() {
   if (*count > kMostThreads)
     return fail(Errc::kCorrupt, "the runtime's list of {} threads makes no sense", *count);
   std::vector<RuntimeThread> threads;
-  while (link && *link != 0 && threads.size() <= *count) {
+  while (link && *link != 0 && threads.size() <= *count + kMostNew) {
     RuntimeThread thread;
     if (!read(*link - in_thread_.next, thread)) break;
     threads.push_back(std::move(thread));
     link = memory_->pointer(*link);
   }
-  if (threads.size() != *count || link != std::optional<std::uint64_t>{0})
-    return fail(Errc::kCorrupt, "the runtime counts {} threads, its list has {}{}", *count,
-                threads.size(), threads.size() > *count ? " or more" : "");
+  // Threads may have come or gone while the list was walked: past the cache, the count as it is
+  // now.
+  const auto walked = static_cast<std::uint32_t>(threads.size());
+  auto now = *count;
+  if (const auto bytes = memory_->block(*store + in_store_.count, 4); !bytes.empty())
+    now = ByteReader{bytes}.read<std::uint32_t>();
+  const auto [least, most] = std::minmax(*count, now);
+  if (walked < least || walked > most || link != std::optional<std::uint64_t>{0})
+    return fail(Errc::kCorrupt, "the runtime counts {} threads, its list has {}{}", *count, walked,
+                walked > *count ? " or more" : "");
   return threads;
 }
 
