@@ -71,7 +71,14 @@ struct Twin {
   std::unique_ptr<Target> target{};
   std::chrono::nanoseconds pause{};  // that making it cost the process
 };
-Result<Twin> make_twin(pid_t pid);
+struct TwinWish {
+  // The address of the GC's 32-bit count of "structures invalid": while it is not 0 the process is
+  // let go and stopped again. 0: not known.
+  std::uint64_t gc_invalid_counter = 0;
+};
+// kDenied when there is too little memory for what it may cost, or clone is forbidden to the
+// process; kUnsupported without a known C library; kTimeout when it never is between collections.
+Result<Twin> make_twin(pid_t pid, const TwinWish& wish = {});
 
 // Registers and stacks of threads as they were at one moment.
 struct CapturedThread {

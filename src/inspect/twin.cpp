@@ -1,0 +1,62 @@
+// make_twin(): the frozen copy of a process as a Target.
+#include <algorithm>
+
+#include "inspect/headroom.h"
+#include "inspect/proc_view.h"
+#include "inspect/stopped_threads.h"
+#include "inspect/target.h"
+#include "inspect/twin_supervisor.h"
+
+namespace clrscope::inspect {
+namespace {
+
+class TwinTarget final : public Target {
+ public:
+  TwinTarget(ProcView original, std::vector<OsThread> threads,
+             std::unique_ptr<TwinSupervisor> supervisor, ProcView twin,
+             std::unique_ptr<MemorySource> memory)
+      : original_(std::move(original)),
+        threads_(std::move(threads)),
+        supervisor_(std::move(supervisor)),
+        twin_(std::move(twin)),
+        memory_(std::move(memory)) {}
+
+  TargetKind kind() const override { return TargetKind::kTwin; }
+  pid_t pid() const override { return original_.pid(); }
+  MemorySource& memory() override { return *memory_; }
+  Result<std::vector<Mapping>> mappings() override { return twin_.mappings(); }
+  Result<std::vector<OsThread>> threads() override { return threads_; }
+  Result<UniqueFd> open_file(const std::string& path) override { return original_.open_file(path); }
+
+ private:
+  ProcView original_;
+  std::vector<OsThread> threads_;
+  std::unique_ptr<TwinSupervisor> supervisor_;
+  ProcView twin_;
+  std::unique_ptr<MemorySource> memory_;
+};
+
+}  // namespace
+
+Result<Twin> make_twin(pid_t pid, const TwinWish& wish) {
+  auto original = TRY(ProcView::open(pid));
+  TRY(check_headroom(pid));
+  auto named = TRY(original.threads());
+  auto supervisor = TRY(TwinSupervisor::start(pid, wish));
+  std::vector<OsThread> threads;
+  for (const auto& [tid, user] : supervisor->registers()) {
+    const auto known = std::ranges::find(named, tid, &OsThread::tid);
+    auto& thread = threads.emplace_back(
+        known != named.end() ? std::move(*known) : OsThread{.tid = tid, .namespace_tid = tid});
+    thread.registers = registers_of(user);
+  }
+  auto twin = TRY(ProcView::open(supervisor->twin()));
+  auto memory = TRY(open_live_memory(supervisor->twin()));
+  const auto pause = supervisor->pause();
+  return Twin{
+      std::make_unique<TwinTarget>(std::move(original), std::move(threads), std::move(supervisor),
+                                   std::move(twin), std::move(memory)),
+      pause};
+}
+
+}  // namespace clrscope::inspect
