@@ -148,6 +148,37 @@ TEST_F(FindWaits, SaysNothingOfAThreadThatRuns) {
   EXPECT_FALSE(find());
 }
 
+TEST_F(FindWaits, KnowsTheThreadThatRunsTheTask) {
+  // Thread 7 waits for a task; thread 9 is running it.
+  add_frame("System.Threading.Tasks.Task.InternalWaitCore(int)", FrameKind::kFramework);
+  add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+  put_on_stack(0);
+  set_type("System.Threading.Tasks.Task",
+           {{.name = "m_stateFlags", .offset = 8}, {.name = "m_continuationObject", .offset = 16}});
+  ThreadView runner;
+  runner.os.namespace_tid = 9;
+  runner.runtime = RuntimeThread{.os_id = 9, .managed_id = 5};
+  runner.frames = {{.sp = kStack + 0x800, .method = "Shop.Stock.Load()"},
+                   {.sp = kStack + 0x900,
+                    .method = "System.Threading.Tasks.Task.ExecuteWithThreadLocal(Task&, Thread)",
+                    .kind = FrameKind::kFramework},
+                   {.sp = kStack + 0xa00, .method = "System.Threading.Thread.StartCallback()"}};
+  const auto find_with_runner = [&] {
+    unwind::Registers registers;
+    registers.set(unwind::kRsp, kStack);
+    const auto stack = walker_->read_stack(registers, 0x1000);
+    Snapshot seen;
+    seen.threads = {view_, runner};
+    Objects objects{target_, runtime_, *walker_};
+    return find_waits(seen, {stack, stack}, objects, {})[0];
+  };
+  ASSERT_TRUE(find_with_runner());
+  EXPECT_EQ(find_with_runner()->owner_os_id, 0u);  // the task is not on its stack
+  target_.put(kStack + 0x920, kObject);
+  EXPECT_EQ(find_with_runner()->kind, WaitKind::kTask);
+  EXPECT_EQ(find_with_runner()->owner_os_id, 9u);
+}
+
 TEST(Timed, IsAFutexWithATimeout) {
   OsThread thread{.syscall = SYS_futex};
   thread.registers.set(unwind::kR10, 0);

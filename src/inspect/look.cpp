@@ -1,10 +1,12 @@
 #include "inspect/look.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "inspect/find_waits.h"
 #include "inspect/frame_names.h"
 #include "inspect/objects.h"
@@ -17,6 +19,19 @@ namespace clrscope::inspect {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// From /proc/PID/status: dead, or about to be by a SIGKILL.
+bool is_ending(std::string_view status) {
+  constexpr std::uint64_t kKill = 1 << (SIGKILL - 1);
+  for (const auto line : split(status, '\n')) {
+    const auto value = trim(line.substr(std::min(line.find(':') + 1, line.size())));
+    if (line.starts_with("State:") && (value.starts_with('Z') || value.starts_with('X')))
+      return true;
+    if (line.starts_with("SigPnd:") || line.starts_with("ShdPnd:"))
+      if ((parse_number(fmt::format("0x{}", value)).value_or(0) & kKill) != 0) return true;
+  }
+  return false;
+}
 
 class Look {
  public:
@@ -39,6 +54,7 @@ class Look {
       add_runtime_threads();
       find_locks();
     }
+    if (target_.kind() == TargetKind::kLive) TRY(check_alive());
     out_.took = Clock::now() - began;
     return std::move(out_);
   }
@@ -131,6 +147,14 @@ class Look {
       out_.notes.emplace_back(
           "this core has no heap: what threads wait for is not in it (a dump of type heap or full "
           "has it)");
+  }
+
+  // What a process left behind that ended meanwhile looks like a process without frames.
+  Result<> check_alive() {
+    const auto proc = TRY(ProcView::open(target_.pid()));
+    if (is_ending(TRY(proc.read("status"))))
+      return fail(Errc::kGone, "process {} ended while it was looked at", target_.pid());
+    return {};
   }
 
   // Whether a thread that is said to wait for another is where its stack was read.
