@@ -120,7 +120,7 @@ void KernelEvents::on(const perf::Mapping& mapping) {
 }
 
 void KernelEvents::on(const perf::ThreadName& name) {
-  writer_.name_thread(name.process, name.thread, std::string{name.name});
+  name_thread(name.process, name.thread, std::string{name.name});
   if (!name.exec) return;
   // It may have gone by now: then it was where its parent is.
   const auto pid = static_cast<pid_t>(name.process);
@@ -133,13 +133,22 @@ void KernelEvents::on(const perf::ThreadName& name) {
   processes_.of(name.process).set_container(std::move(container));
 }
 
+void KernelEvents::name_thread(ProcessId process, ThreadId thread, std::string name) {
+  writer_.name_thread(process, thread, name);
+  thread_names_[thread] = std::move(name);
+}
+
 void KernelEvents::on(const perf::Task& task) {
   if (task.kind == perf::Task::Kind::kExit) {
     waiting_.erase(task.thread);
+    thread_names_.erase(task.thread);
     if (ended_.size() >= kMostEnded) ended_.clear();  // their last switch bore no name
     if (settings_.waits != WaitsWish::kNone) ended_.insert(task.thread);
   } else {
     ended_.erase(task.thread);
+    // It has the name of who made it until it takes another: the kernel says nothing of that.
+    if (const auto maker = thread_names_.find(task.parent_thread); maker != thread_names_.end())
+      name_thread(task.process, task.thread, std::string{maker->second});
   }
   if (!task.is_process()) return;
   if (task.kind == perf::Task::Kind::kFork) {

@@ -83,6 +83,7 @@ class KernelEvents {
   void on(const perf::Mapping& mapping);
   void on(const perf::ThreadName& name);
   void on(const perf::Task& task);
+  void name_thread(ProcessId process, ThreadId thread, std::string name);
   void on(const auto&) {}  // losses are in the set's own count
 
   std::span<const std::uint64_t> unwound(const perf::Sample& sample);
@@ -107,6 +108,7 @@ class KernelEvents {
   ProcessTable processes_;
   std::unordered_map<ThreadId, Waiting> waiting_;
   std::unordered_set<ThreadId> ended_;  // whose last switch has not been read yet
+  std::unordered_map<ThreadId, std::string> thread_names_;  // of those that live
   std::deque<Ended> to_name_;
   std::map<ProcessId, std::unordered_set<std::uint64_t>> kernel_seen_;
   std::optional<KernelNames> kernel_names_;  // read when first needed

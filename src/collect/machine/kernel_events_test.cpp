@@ -1,0 +1,85 @@
+#include "collect/machine/kernel_events.h"
+
+#include <gtest/gtest.h>
+
+#include "nettrace/reader.h"
+
+namespace clrscope::collect {
+namespace {
+
+TraceTime at(std::int64_t ns) { return TraceTime{std::chrono::nanoseconds{ns}}; }
+
+perf::Origin origin_of_thread(int process, std::uint64_t thread, std::int64_t ns) {
+  perf::Origin origin;
+  origin.process = ProcessId{process};
+  origin.thread = ThreadId{thread};
+  origin.time = at(ns);
+  return origin;
+}
+
+class KernelEventsTest : public testing::Test {
+ protected:
+  void sample(int process, std::uint64_t thread, std::int64_t ns) {
+    perf::Sample sample;
+    sample.origin = origin_of_thread(process, thread, ns);
+    sample.origin.event = perf::EventIndex{0};
+    events_.take(sample);
+  }
+  void fork(int parent, std::uint64_t parent_thread, int process, std::uint64_t thread,
+            std::int64_t ns) {
+    perf::Task task;
+    task.origin = origin_of_thread(parent, parent_thread, ns);
+    task.kind = perf::Task::Kind::kFork;
+    task.process = ProcessId{process};
+    task.parent_process = ProcessId{parent};
+    task.thread = ThreadId{thread};
+    task.parent_thread = ThreadId{parent_thread};
+    task.time = at(ns);
+    events_.take(task);
+  }
+  void name(int process, std::uint64_t thread, std::string_view text) {
+    perf::ThreadName record;
+    record.origin = origin_of_thread(process, thread, 2000);
+    record.process = ProcessId{process};
+    record.thread = ThreadId{thread};
+    record.name = text;
+    events_.take(record);
+  }
+  std::string name_of(std::uint64_t thread) {
+    EXPECT_TRUE(events_.write_names(at(9000)));
+    EXPECT_TRUE(writer_.finish());
+    nettrace::Reader reader;
+    const auto skip = [](const nettrace::Batch&) {};
+    EXPECT_TRUE(reader.feed(trace_, skip));
+    EXPECT_TRUE(reader.finish(skip));
+    for (const auto& one : reader.threads())
+      if (one.thread == ThreadId{thread}) return one.name;
+    return "none";
+  }
+
+  std::vector<std::uint8_t> trace_;
+  nettrace::Writer writer_{{.version = 6, .sync_ticks = 1000, .ticks_per_second = 1'000'000'000},
+                           [this](Bytes bytes) -> Result<> {
+                             trace_.insert(trace_.end(), bytes.begin(), bytes.end());
+                             return {};
+                           }};
+  KernelEvents events_{writer_, {.roles = {KernelEvents::Role::kCpu}}};
+};
+
+TEST_F(KernelEventsTest, ANewThreadHasTheNameOfWhoMadeIt) {
+  name(70000, 70000, "shop");
+  fork(70000, 70000, 70000, 70001, 3000);
+  sample(70000, 70001, 4000);
+  EXPECT_EQ(name_of(70001), "shop");
+}
+
+TEST_F(KernelEventsTest, AThreadThatTakesANameHasThat) {
+  name(70000, 70000, "shop");
+  fork(70000, 70000, 70000, 70001, 3000);
+  name(70000, 70001, "worker");
+  sample(70000, 70001, 4000);
+  EXPECT_EQ(name_of(70001), "worker");
+}
+
+}  // namespace
+}  // namespace clrscope::collect
