@@ -198,6 +198,16 @@ Result<Surgery> prepare(pid_t pid) {
   return Surgery{std::move(proc), std::move(memory), gadgets};
 }
 
+// Another tracer may be at it just now, such as the supervisor of a later twin.
+void reap_in_the_end(const Surgery& surgery) {
+  const Deadline last{kCollectionPatience};
+  for (;;) {
+    (void)reap_twins(surgery.proc, surgery.gadgets);
+    if (ended_twins(surgery.proc.pid()).empty() || last.passed()) return;
+    ::poll(nullptr, 0, 20);
+  }
+}
+
 Result<Made> operate(const TwinWish& wish, Surgery& surgery) {
   (void)reap_twins(surgery.proc, surgery.gadgets);  // of an earlier visit that was killed
   return make(surgery.proc, surgery.gadgets, *surgery.memory, wish);
@@ -221,7 +231,7 @@ void supervise(pid_t pid, const TwinWish& wish, int line) {
   int status = 0;
   while (::waitpid(made->twin, &status, __WALL) == made->twin && WIFSTOPPED(status)) {
   }
-  (void)reap_twins(surgery->proc, surgery->gadgets);
+  reap_in_the_end(*surgery);
 }
 
 // A child that runs `work` with nothing of ours but one descriptor, its number 3.
@@ -275,7 +285,7 @@ TwinSupervisor::~TwinSupervisor() {
   if (!WIFSIGNALED(status)) return;
   // It was killed, and the kernel has killed the twin: somebody must still see it off.
   const auto other = fork_alone(-1, [&](int) {
-    if (auto surgery = prepare(pid_)) (void)reap_twins(surgery->proc, surgery->gadgets);
+    if (const auto surgery = prepare(pid_)) reap_in_the_end(*surgery);
   });
   while (other > 0 && ::waitpid(other, &status, 0) < 0 && errno == EINTR) {
   }
