@@ -65,7 +65,7 @@ Result<std::unique_ptr<Library>> Library::load(DataTarget& target) {
       function_of<HResult (*)(const Guid*, void*, void**)>(handle, "CLRDataCreateInstance");
   if (!create) return fail(Errc::kUnsupported, "it has no CLRDataCreateInstance");
   if (init && init(handle, 1, nullptr) != 1) return fail(Errc::kUnsupported, "it does not start");
-  std::unique_ptr<Library> library{new Library{target}};  // NOLINT: private constructor
+  std::unique_ptr<Library> library{new Library{target}};
   if (const auto result = create(&kProcess, target.as_object(), library->process_.out());
       !succeeded(result) || !library->process_)
     return fail(Errc::kUnsupported, "it does not know this runtime (error {:#x})",

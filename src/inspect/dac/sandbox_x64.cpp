@@ -110,6 +110,7 @@ void on_trapped_call(int, siginfo_t* info, void* context) {  // signal-safe
   const int kept_errno = errno;
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto pointer = [&](int reg) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a register is all that we have
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(registers[reg]));
   };
   long result = -ENOSYS;
