@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace clrscope;
   const auto read_at = [=](std::uint64_t offset, std::span<std::uint8_t> out) -> std::size_t {
-    if (offset >= size) return 0;
+    if (offset >= size || out.empty()) return 0;
     const auto there = std::min<std::size_t>(out.size(), size - offset);
     std::memcpy(out.data(), data + offset, there);
     return there;

@@ -112,7 +112,7 @@ class TestCore {
 // Reads from bytes that stay where they are.
 inline auto reader_of(Bytes bytes) {
   return [bytes](std::uint64_t offset, std::span<std::uint8_t> out) -> std::size_t {
-    if (offset >= bytes.size()) return 0;
+    if (offset >= bytes.size() || out.empty()) return 0;
     const auto size = std::min<std::size_t>(out.size(), bytes.size() - offset);
     std::memcpy(out.data(), bytes.data() + offset, size);
     return size;
