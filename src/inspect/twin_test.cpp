@@ -197,6 +197,7 @@ TEST_F(Twins, EndWithASupervisorThatIsKilledAtAnyTime) {
   for (unsigned round = 0; round < kills(); ++round) {
     const auto maker = ::fork();
     if (maker == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (;;) (void)make_twin(child_);
     }
     // The supervisor is the only child of the maker.
@@ -222,6 +223,7 @@ TEST_F(Twins, EndWhenWeAreKilledAtAnyTime) {
   for (unsigned round = 0; round < kills(); ++round) {
     const auto maker = ::fork();
     if (maker == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (;;) (void)make_twin(child_);
     }
     for (unsigned i = 0; i < round * 37 % 101; ++i) ::sched_yield();

@@ -1,6 +1,7 @@
 // Twins of real runtimes under allocation load: the process goes on, and ends in order.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,8 +69,10 @@ TEST_P(TwinTest, EndWithWhoeverMadeThem) {
   const auto app = start_ready({"alloc", "--rate", "200"});
   for (int round = 0; round < rounds(); ++round) {
     const auto maker = ::fork();
-    if (maker == 0)
+    if (maker == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (;;) (void)inspect::make_twin(app->pid());
+    }
     for (int i = 0; i < round * 37 % 101; ++i) ::sched_yield();
     ::kill(maker, SIGKILL);
     ::waitpid(maker, nullptr, 0);
@@ -89,8 +92,10 @@ TEST_P(TwinTest, CapturingIsHarmlessWheneverItIsKilled) {
   for (const auto& thread : *threads) tids.push_back(thread.tid);
   for (int round = 0; round < rounds(); ++round) {
     const auto looker = ::fork();
-    if (looker == 0)
+    if (looker == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (;;) (void)inspect::capture_threads(app->pid(), tids, 64 << 10);
+    }
     for (int i = 0; i < round * 37 % 101; ++i) ::sched_yield();
     ::kill(looker, SIGKILL);
     ::waitpid(looker, nullptr, 0);
