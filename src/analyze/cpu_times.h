@@ -18,6 +18,8 @@ class CpuTimes {
     std::uint64_t total = 0;  // what stands twice in a stack counts once
   };
 
+  explicit CpuTimes(SourceLines* lines = nullptr) : frames_(lines) {}
+
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
     source_.on_batch(reader, batch);
   }

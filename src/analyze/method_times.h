@@ -27,6 +27,8 @@ class MethodTimes {
     Count total;  // a method that stands twice in a stack counts once
   };
 
+  explicit MethodTimes(SourceLines* lines = nullptr) : frames_(lines) {}
+
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace();
 

@@ -4,6 +4,13 @@
 
 namespace clrscope::analyze {
 
+std::string place_text(const Frame& frame) {
+  if (frame.line == 0) return {};
+  const auto slash = frame.file.find_last_of("/\\");
+  return frame.file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" +
+         std::to_string(frame.line);
+}
+
 std::string_view to_string(FrameKind kind) {
   switch (kind) {
     case FrameKind::kUnknown:

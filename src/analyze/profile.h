@@ -46,9 +46,14 @@ struct Frame {
   std::string method;    // "Shop.Cart.Add(System.Int32)"; "0x7f00…" or "?" when unknown
   std::string module{};  // "Shop.dll" without ".dll": "Shop"; empty when unknown or dynamic
   FrameKind kind = FrameKind::kUnknown;
+  std::string file{};      // where the source is known and was asked for: "/src/Shop/Cart.cs"
+  std::uint32_t line = 0;  // 0: not known
 
   friend bool operator==(const Frame&, const Frame&) = default;
 };
+
+// "Cart.cs:22"; empty when the line is not known.
+std::string place_text(const Frame& frame);
 
 // A frame and the stack below it, towards the root.
 struct StackNode {

@@ -21,6 +21,8 @@ namespace clrscope::analyze {
 
 class ProfileBuilder {
  public:
+  explicit ProfileBuilder(SourceLines* lines = nullptr) : frames_(lines) {}
+
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace(const nettrace::Reader& reader);
   Profile finish() &&;

@@ -14,6 +14,10 @@
 #include "base/json.h"
 #include "nettrace/reader.h"
 
+namespace clrscope {
+class SourceLines;
+}
+
 namespace clrscope::analyze {
 
 // What is shown to people. Whoever renders it aligns the columns; a column is right-aligned when
@@ -31,8 +35,9 @@ struct Page {
 };
 
 struct ReportOptions {
-  std::size_t rows = 0;    // of a page's longest table; 0: as many as the report finds fit
-  bool inclusive = false;  // methods by what they and their callees took
+  std::size_t rows = 0;          // of a page's longest table; 0: as many as the report finds fit
+  bool inclusive = false;        // methods by what they and their callees took
+  SourceLines* lines = nullptr;  // source lines are wanted, and found by it; outlives the report
 };
 
 class Report {

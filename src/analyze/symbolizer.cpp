@@ -14,10 +14,13 @@ constexpr std::uint64_t kKernelMapping = 1;
 enum RuntimeId : std::uint32_t {
   kMethodLoadVerbose = 143,    // rundown: DCStartVerbose
   kMethodUnloadVerbose = 144,  // rundown: DCStopVerbose
+  kDCStartMap = 149,           // of IL to machine code; these two in rundowns only
+  kDCStopMap = 150,
   kDomainModuleLoad = 151,
   kModuleLoad = 152,    // rundown: DomainModuleDCStop
   kModuleUnload = 153,  // rundown: ModuleDCStart
   kModuleDCStop = 154,
+  kMethodMap = 190,
 };
 enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4 };
 
@@ -35,7 +38,7 @@ std::string native_name(const std::string& module, std::string_view symbol) {
 FrameId FrameTable::intern(Frame frame) {
   const auto hash = hash_bytes(frame.method.data(), frame.method.size()) ^
                     (hash_bytes(frame.module.data(), frame.module.size()) * 31) ^
-                    static_cast<std::uint64_t>(frame.kind);
+                    static_cast<std::uint64_t>(frame.kind) ^ std::uint64_t{frame.line} << 32;
   auto id = index_.find(hash, [&](std::uint32_t i) { return frames_[i] == frame; });
   if (id == HashIndex::kNone) {
     id = static_cast<std::uint32_t>(frames_.size());
@@ -67,11 +70,14 @@ void Symbolizer::on_event(const Event& event, Provider provider) {
       if (id == kMethodLoadVerbose || id == kMethodUnloadVerbose) on_method(event, id);
       if (id == kDomainModuleLoad || id == kModuleLoad || id == kModuleUnload)
         on_module(event, id == kDomainModuleLoad);
+      if (id == kMethodMap) on_map(event, ManagedLines::Order::kMapFollows);
       break;
     case Provider::kRundown:
       if (id == kMethodLoadVerbose || id == kMethodUnloadVerbose) on_method(event, 0);
       if (id >= kDomainModuleLoad && id <= kModuleDCStop)
         on_module(event, id == kDomainModuleLoad || id == kModuleLoad);
+      if (id == kDCStartMap) on_map(event, ManagedLines::Order::kMapFollows);
+      if (id == kDCStopMap) on_map(event, ManagedLines::Order::kMapCameBefore);
       break;
     case Provider::kUniversalSystem:
       if (id == kProcessMapping || id == kProcessSymbol) on_universal(event);
@@ -89,13 +95,20 @@ void Symbolizer::on_method(const Event& event, std::uint32_t id) {
   code.module_id = in.read<std::uint64_t>();
   code.start = in.read<std::uint64_t>();
   code.size = in.read<std::uint32_t>();
-  in.skip(4);  // token
+  code.token = in.read<std::uint32_t>();
   code.dynamic = (in.read<std::uint32_t>() & kDynamicFlag) != 0;
   code.type = in.take_utf16z();
   code.name = in.take_utf16z();
   code.signature = in.take_utf16z();
   if (!in.ok()) return;
-  auto& methods = spaces_[event.process].methods;
+  auto& space = spaces_[event.process];
+  auto& methods = space.methods;
+  // Loads and a rundown's start come before their maps, a rundown's end after.
+  if (frames_.lines())
+    space.lines.on_code(event, code,
+                        id == 0 && event.type->id == kMethodUnloadVerbose
+                            ? ManagedLines::Order::kMapCameBefore
+                            : ManagedLines::Order::kMapFollows);
   if (id == kMethodLoadVerbose)
     methods.loaded(code, event.time);
   else if (id == kMethodUnloadVerbose)
@@ -110,7 +123,20 @@ void Symbolizer::on_module(const Event& event, bool of_domain) {
   in.skip(of_domain ? 16 : 8);  // assembly, domain
   in.skip(8);                   // flags, reserved
   const auto path = in.take_utf16z();
-  if (in.ok()) spaces_[event.process].methods.module(module_id, path);
+  if (!in.ok()) return;
+  auto& space = spaces_[event.process];
+  space.methods.module(module_id, path);
+  if (of_domain || !frames_.lines()) return;
+  (void)in.take_utf16z();  // the native image's path
+  in.skip(2);              // which runtime
+  PdbReference pdb{.guid = in.read<std::array<std::uint8_t, 16>>()};
+  in.skip(4);  // age
+  pdb.path = utf8_of(in.take_utf16z());
+  if (in.ok() && pdb.guid != decltype(pdb.guid){}) space.lines.on_module(module_id, std::move(pdb));
+}
+
+void Symbolizer::on_map(const Event& event, ManagedLines::Order order) {
+  if (frames_.lines()) spaces_[event.process].lines.on_map(event, order);
 }
 
 void Symbolizer::on_universal(const Event& event) {
@@ -139,7 +165,10 @@ FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime wh
   const auto key = address * 2 + (kind == AddressKind::kReturn ? 1 : 0);
   if (const auto id = space.cache.find(key); id != AddressCache::kNone) return id;
   if (const auto [method, always] = method_at(space, address, when, kind); method) {
-    const auto id = method_frame(space, *method);
+    const auto id =
+        frames_.lines()
+            ? method_frame_at(space, *method, kind == AddressKind::kReturn ? address - 1 : address)
+            : method_frame(space, *method);
     if (always) space.cache.insert(key, id);
     return id;
   }
@@ -168,6 +197,17 @@ FrameId Symbolizer::method_frame(Space& space, const Method& method) {
         frames_.intern({space.methods.name(method), method.dynamic ? "" : module_name(path), kind});
   }
   return known;
+}
+
+FrameId Symbolizer::method_frame_at(Space& space, const Method& method, std::uint64_t address) {
+  const auto plain = method_frame(space, method);
+  const auto place =
+      space.lines.find(*frames_.lines(), method, space.methods.module_path(method), address);
+  if (!place) return plain;
+  auto frame = frames_.frame(plain);
+  frame.file = place->file;
+  frame.line = place->line;
+  return frames_.intern(std::move(frame));
 }
 
 FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Found& found) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyze/managed_lines.h"
 #include "analyze/profile.h"
 #include "analyze/providers.h"
 #include "model/event.h"
@@ -19,15 +20,19 @@
 
 namespace clrscope::analyze {
 
-// Each frame once.
+// Each frame once. With `lines`, a method has a frame for each line of its that occurs.
 class FrameTable {
  public:
+  explicit FrameTable(SourceLines* lines = nullptr) : lines_(lines) {}
+
+  SourceLines* lines() const { return lines_; }
   FrameId intern(Frame frame);
   const Frame& frame(FrameId id) const { return frames_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return frames_.size(); }
   std::vector<Frame> take() && { return std::move(frames_); }
 
  private:
+  SourceLines* lines_;
   std::vector<Frame> frames_;
   HashIndex index_;
 };
@@ -88,13 +93,16 @@ class Symbolizer {
     UniversalMap native;
     AddressCache cache;                  // of addresses that never meant two things
     std::vector<FrameId> method_frames;  // by MethodMap::index()
+    ManagedLines lines;                  // empty unless asked for
   };
 
   void on_method(const Event& event, std::uint32_t id);
   void on_module(const Event& event, bool of_domain);
+  void on_map(const Event& event, ManagedLines::Order order);
   void on_universal(const Event& event);
   MethodMap::Found method_at(Space& space, std::uint64_t address, TraceTime when, AddressKind kind);
   FrameId method_frame(Space& space, const Method& method);
+  FrameId method_frame_at(Space& space, const Method& method, std::uint64_t address);
   FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found);
 
   FrameTable& frames_;

@@ -58,6 +58,8 @@ class Waits {
     std::uint64_t cpu_samples = 0;
   };
 
+  explicit Waits(SourceLines* lines = nullptr) : frames_(lines) {}
+
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
     source_.on_batch(reader, batch);
   }

@@ -113,6 +113,19 @@ TEST(Chromium, NamesThreadsAndNestsSlices) {
   EXPECT_EQ(two_threads().write("chromium"), kChromium);
 }
 
+TEST(Formats, SayTheLineWhereItIsKnown) {
+  auto made = two_threads();
+  auto& work = made.profile.frames[1];
+  work.file = "/src/Shop/Work.cs";
+  work.line = 22;
+  EXPECT_NE(made.write("collapsed").find("Main();Work(int) Work.cs:22;CPU_TIME 2"), string::npos);
+  EXPECT_NE(made.write("speedscope")
+                .find(R"~({"name":"Work(int)","file":"/src/Shop/Work.cs","line":22})~"),
+            string::npos);
+  EXPECT_NE(made.write("chromium").find(R"~("args":{"file":"/src/Shop/Work.cs","line":22})~"),
+            string::npos);
+}
+
 TEST(Formats, WriteAnEmptyProfile) {
   const TestProfile made;
   EXPECT_EQ(made.write("collapsed"), "");

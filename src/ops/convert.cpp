@@ -13,6 +13,7 @@
 #include "export/format.h"
 #include "ops/output_file.h"
 #include "ops/trace_file.h"
+#include "symbols/source_lines.h"
 
 namespace clrscope::ops {
 namespace {
@@ -75,7 +76,8 @@ Error cannot_write(Error error, const std::string& output) {
 // From samples: reads the whole trace first.
 Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatcher& watcher,
                                      const std::string& output) {
-  analyze::ProfileBuilder builder;
+  SourceLines lines{{.symbol_folder = wish.lines.symbol_folder}};
+  analyze::ProfileBuilder builder{wish.lines.wanted ? &lines : nullptr};
   const TraceVisitor visitor{
       .on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
       .on_end = [&](const auto& reader) { builder.end_of_trace(reader); },
@@ -97,7 +99,8 @@ Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatch
                         .samples = profile.samples.size(),
                         .events = read.summary.events,
                         .lost = read.summary.lost,
-                        .damage = damage_line(read)};
+                        .damage = damage_line(read),
+                        .missing_lines = missing_lines(lines)};
 }
 
 // From events: writes while it reads.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "ops/lines.h"
 
 namespace clrscope::exports {
 struct Format;
@@ -18,6 +19,7 @@ struct ConvertWish {
   std::string input;  // "-": standard input, then `output` must be said
   const exports::Format* format = nullptr;
   std::string output{};  // empty: beside the input; a folder: in it; "-": standard output
+  LinesWish lines{};     // of formats made from samples
 };
 
 struct ConvertWatcher {
@@ -33,6 +35,7 @@ struct ConvertSummary {
   std::uint64_t events = 0;                // read
   std::uint64_t lost = 0;                  // by the recorder
   std::string damage{};                    // a line on what could not be read, or empty
+  std::string missing_lines{};             // likewise on source lines
 };
 
 // The format of that name, or an error that lists them.

@@ -17,7 +17,6 @@
 namespace clrscope::ops {
 namespace {
 
-constexpr std::uint64_t kNames = 0x38;  // loader, JIT, NGEN: what gives addresses their names
 // Contention and waits for handles: where threads wait, when the kernel does not tell.
 constexpr std::uint64_t kWaits = 0x4000 | 0x40000000000;
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
@@ -25,7 +24,7 @@ constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 // The providers asked for, and what names need in any case.
 ipc::SessionConfig runtime_config(const RecordWish& wish, const Plan& plan) {
   const auto& providers = plan.wish;
-  const auto keywords = plan.rung.waits == WaitRung::kTimes ? kNames | kWaits : kNames;
+  const auto keywords = providers.names | (plan.rung.waits == WaitRung::kTimes ? kWaits : 0);
   ipc::SessionConfig config{.buffer_mb = wish.buffer_mb, .providers = {}};
   if (!wish.rundown) config.rundown_keyword = 0;
   for (const auto& one : providers.providers) config.providers.push_back(one.provider);

@@ -3,7 +3,13 @@
 namespace clrscope::ops {
 
 Result<ReportAnswer> make_report(const ReportWish& wish) {
-  ReportAnswer answer{.report = wish.kind->make(wish.options), .files = {}};
+  ReportAnswer answer{.lines = std::make_unique<SourceLines>(
+                          DebugFolders{.symbol_folder = wish.lines.symbol_folder}),
+                      .report = {},
+                      .files = {}};
+  auto options = wish.options;
+  if (wish.lines.wanted) options.lines = answer.lines.get();
+  answer.report = wish.kind->make(options);
   const TraceVisitor visitor{
       .on_batch = [&](const auto& reader,
                       const auto& batch) { answer.report->on_batch(reader, batch); },

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "analyze/report.h"
+#include "ops/lines.h"
 #include "ops/trace_file.h"
+#include "symbols/source_lines.h"
 
 namespace clrscope::ops {
 
@@ -14,9 +16,11 @@ struct ReportWish {
   std::vector<std::string> files;
   const analyze::ReportKind* kind = nullptr;
   analyze::ReportOptions options{};
+  LinesWish lines{};
 };
 
 struct ReportAnswer {
+  std::unique_ptr<SourceLines> lines;  // what the report asks; never null
   std::unique_ptr<analyze::Report> report;
   std::vector<TraceRead> files;
 

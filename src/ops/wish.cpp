@@ -128,6 +128,15 @@ Result<> add_profiles(std::string_view names_of_profiles, Wish& wish) {
   return {};
 }
 
+// The end's rundown tells it of all that is still there; events of their own what went before.
+void add_lines(Wish& wish) {
+  wish.names |= kLineKeyword;
+  wish.rundown_keyword |= kNameKeywords | kLineKeyword;
+  for (auto& one : wish.providers)
+    if (equal_ignoring_case(one.provider.name, kRuntimeProvider))
+      one.provider.keywords |= kLineKeyword;
+}
+
 }  // namespace
 
 Result<ipc::Level> parse_level(std::string_view text) {
@@ -165,6 +174,7 @@ Result<Wish> parse_wish(const ProviderWords& words) {
   if (!wish.providers.empty()) wish.rundown_keyword = ipc::kDefaultRundown;
   if (words.profiles) TRY(add_profiles(*words.profiles, wish));
   wish.perf_events = words.perf_events;
+  if (words.lines) add_lines(wish);
   return wish;
 }
 

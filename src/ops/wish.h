@@ -22,6 +22,7 @@ struct ProviderWords {
   std::optional<std::string> clr_events{};
   std::optional<std::string> clr_level{};
   std::vector<std::string> perf_events{};  // each "sched:sched_switch,syscalls,page-faults,…"
+  bool lines = false;                      // what source lines need, too
 
   bool empty() const {
     return !profiles && providers.empty() && !clr_events && !clr_level && perf_events.empty();
@@ -33,11 +34,15 @@ struct WishedProvider {
   std::string asked_by;  // "--profile", "--providers", "--clrevents"
 };
 
+constexpr std::uint64_t kNameKeywords = 0x38;    // loader, JIT, NGEN
+constexpr std::uint64_t kLineKeyword = 0x20000;  // which IL machine code came from
+
 struct Wish {
   std::vector<WishedProvider> providers;
   std::uint64_t rundown_keyword = 0;
   KernelWish kernel = KernelWish::kNothing;
   std::vector<std::string> perf_events{};  // as they were asked for
+  std::uint64_t names = kNameKeywords;  // of the runtime's: what gives addresses names, and lines
 };
 
 // A provider named by --providers wins over the same one

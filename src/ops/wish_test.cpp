@@ -17,6 +17,15 @@ TEST(Wish, TakesTheProvidersOfTheProfilesItNames) {
   EXPECT_EQ(wish->rundown_keyword, ipc::kDefaultRundown);
 }
 
+TEST(Wish, AsksForTheMapsThatLinesNeed) {
+  const auto wish = parse_wish({.profiles = "gc-collect", .lines = true});
+  ASSERT_TRUE(wish);
+  EXPECT_EQ(wish->providers[0].provider.keywords, 0x20001U);
+  EXPECT_EQ(wish->rundown_keyword, 0x20039U);
+  EXPECT_EQ(wish->names, 0x20038U);
+  EXPECT_EQ(parse_wish({})->names, 0x38U);
+}
+
 TEST(Wish, ReadsNameKeywordsLevelAndArguments) {
   const auto providers = parse_providers("A:0x1F:Warning:k=v;m=\"x,y:z\",B::2,C");
   ASSERT_TRUE(providers);

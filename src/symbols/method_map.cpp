@@ -40,6 +40,7 @@ void MethodMap::note(const MethodCode& code, TraceTime when, Said said) {
   if (code.size == 0 || code.start + code.size < code.start) return;
   notes_.push_back({{.start = code.start,
                      .size = code.size,
+                     .token = code.token,
                      .type = intern(code.type),
                      .name = intern(code.name),
                      .signature = intern(code.signature),

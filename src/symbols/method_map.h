@@ -25,8 +25,9 @@ struct MethodCode {
   std::uint64_t method_id =
       0;  // the runtime's handle: another body of the same method has the same
   std::uint64_t module_id = 0;
-  bool dynamic = false;  // made at run time, in no module
-  Bytes type{};          // "Shop.Cart"
+  std::uint32_t token = 0;  // in the module's metadata
+  bool dynamic = false;     // made at run time, in no module
+  Bytes type{};             // "Shop.Cart"
   Bytes name{};
   Bytes signature{};
 };
@@ -34,6 +35,7 @@ struct MethodCode {
 struct Method {
   std::uint64_t start = 0;
   std::uint32_t size = 0;
+  std::uint32_t token = 0;
   StringId type{};
   StringId name{};
   StringId signature{};

@@ -32,7 +32,7 @@ struct Share {
 class Cpu final : public Report {
  public:
   explicit Cpu(const ReportOptions& options)
-      : options_(options), sampler_(find_report("topn")->make(options)) {}
+      : options_(options), times_(options.lines), sampler_(find_report("topn")->make(options)) {}
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     times_.on_batch(reader, batch);
@@ -121,8 +121,9 @@ void Cpu::write_members(JsonWriter& json) const {
     json.begin_object()
         .member("method", frame.method)
         .member("module", frame.module)
-        .member("kind", to_string(frame.kind))
-        .member("self", percent_of(self))
+        .member("kind", to_string(frame.kind));
+    if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
+    json.member("self", percent_of(self))
         .member("total", percent_of(total))
         .member("selfSamples", self)
         .member("totalSamples", total)
@@ -190,12 +191,15 @@ Page Cpu::page() const {
   const auto few = options_.rows != 0 ? options_.rows : 10;
 
   PageTable methods{.columns = {">SELF", ">TOTAL", "KIND", "METHOD", "MODULE"}};
+  if (options_.lines) methods.columns.insert(methods.columns.begin() + 3, "LINE");
   const auto ids = times_.ranked(options_.inclusive);
   for (std::size_t i = 0; i < std::min(rows, ids.size()); ++i) {
     const auto& frame = times_.frames().frame(ids[i]);
     const auto& [self, total] = times_.by_frame()[static_cast<std::size_t>(ids[i])];
     methods.rows.push_back({share(self), share(total), std::string{to_string(frame.kind)},
                             frame.method, frame.module});
+    auto& row = methods.rows.back();
+    if (options_.lines) row.insert(row.begin() + 3, place_text(frame));
   }
   methods.note = "self: on top of the stack; total: anywhere in it.";
   if (rows < ids.size())

@@ -14,7 +14,7 @@ constexpr std::size_t kLeastShare = 2000;  // less than 1/2000 is not shown unle
 
 class TopN final : public Report {
  public:
-  explicit TopN(const ReportOptions& options) : options_(options) {}
+  explicit TopN(const ReportOptions& options) : options_(options), methods_(options.lines) {}
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     methods_.on_batch(reader, batch);
@@ -37,8 +37,9 @@ class TopN final : public Report {
       json.begin_object()
           .member("method", frame.method)
           .member("module", frame.module)
-          .member("kind", to_string(frame.kind))
-          .member("self", percent(self.all, samples.all))
+          .member("kind", to_string(frame.kind));
+      if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
+      json.member("self", percent(self.all, samples.all))
           .member("total", percent(total.all, samples.all))
           .member("selfRunning", percent(self.running, samples.all))
           .member("totalRunning", percent(total.running, samples.all))
@@ -85,6 +86,7 @@ Page TopN::page() const {
         share_text(unnamed, samples.all)));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   PageTable table{.columns = {">SELF", ">TOTAL", ">RUNNING", "METHOD", "MODULE"}};
+  if (options_.lines) table.columns.insert(table.columns.begin() + 3, "LINE");
   for (std::size_t i = 0; i < std::min(rows, ids.size()); ++i) {
     const auto& frame = methods_.frames().frame(ids[i]);
     const auto& [self, total] = methods_.times()[static_cast<std::size_t>(ids[i])];
@@ -92,6 +94,8 @@ Page TopN::page() const {
     if (options_.rows == 0 && shown.all * kLeastShare < samples.all) break;
     table.rows.push_back({share_text(self.all, samples.all), share_text(total.all, samples.all),
                           share_text(shown.running, shown.all), frame.method, frame.module});
+    auto& row = table.rows.back();
+    if (options_.lines) row.insert(row.begin() + 3, place_text(frame));
   }
   table.note = fmt::format(
       "self: on top of the stack; total: anywhere in it; running: share of {} in managed code.",

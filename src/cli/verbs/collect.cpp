@@ -58,6 +58,7 @@ constexpr Option kCollect[] = {
      .help = "events of the kernel: syscalls, syscalls:openat, sched:sched_process_exec, "
              "page-faults"},
     {.name = "--rate", .value = "HZ", .help = "CPU samples per second, 999 unless told"},
+    {.name = "--lines", .help = "also what report --lines needs to name source lines"},
     {.name = "--symbol-dir",
      .value = "FOLDER",
      .help = "where else names of native code are looked for"},
@@ -86,8 +87,9 @@ Result<std::optional<collect::StoppingEventWish>> stopping_event(const Args& arg
 
 Result<ops::RecordWish> record_wish(const Args& args) {
   ops::RecordWish wish{.target = TRY(target_wish(args))};
-  wish.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
-                    args.text("--clreventlevel"), args.all("--perf-events")};
+  wish.providers = {args.text("--profile"),    args.all("--providers"),
+                    args.text("--clrevents"),  args.text("--clreventlevel"),
+                    args.all("--perf-events"), args.has("--lines")};
   wish.output = args.text("--output").value_or("");
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));

@@ -25,6 +25,8 @@ constexpr Option kConvert[] = {
      .value = "FILE",
      .help = "where to; a folder: in it; - is stdout (unless told: beside the input)",
      .letter = 'o'},
+    {.name = "--lines", .help = "with file and line of each frame, where a PDB tells them"},
+    {.name = "--symbol-dir", .value = "FOLDER", .help = "where else PDBs are looked for"},
 };
 
 std::string as_json(const ops::ConvertSummary& s) {
@@ -40,6 +42,7 @@ std::string as_json(const ops::ConvertSummary& s) {
 
 void sum_up(const ops::ConvertSummary& s, Console& console) {
   if (!s.damage.empty()) console.talk("clrscope: {}", s.damage);
+  if (!s.missing_lines.empty()) console.talk("clrscope: {}", s.missing_lines);
   console.talk("Wrote {}  {}  {} {}  lost {}", s.file == "-" ? "standard output" : s.file,
                format_bytes(s.bytes), format_count(s.samples.value_or(s.events)),
                s.samples ? "samples" : "events", format_count(s.lost));
@@ -59,7 +62,8 @@ Result<std::vector<ops::ConvertWish>> convert_wishes(const Args& args) {
     return fail(Errc::kUsage, "{} traces cannot go to one output", files.size())
         .hint("convert one at a time, or give a folder with -o");
   std::vector<ops::ConvertWish> wishes;
-  for (const auto& file : files) wishes.push_back({file, format, output});
+  const ops::LinesWish lines{args.has("--lines"), args.text("--symbol-dir").value_or("")};
+  for (const auto& file : files) wishes.push_back({file, format, output, lines});
   return wishes;
 }
 

@@ -15,6 +15,8 @@ namespace {
 constexpr Option kReport[] = {
     {.name = "--number", .value = "N", .help = "rows of the longest table", .letter = 'n'},
     {.name = "--inclusive", .help = "topn: by what a method and all it called took"},
+    {.name = "--lines", .help = "cpu, topn: by source line, where a PDB tells it"},
+    {.name = "--symbol-dir", .value = "FOLDER", .help = "where else PDBs are looked for"},
 };
 
 std::string lower(std::string_view text) {
@@ -57,6 +59,7 @@ Result<ops::ReportWish> report_wish(const Args& args) {
   if (!wish.kind) wish.kind = analyze::find_report("overview");
   wish.options.rows = TRY(args.number("--number", 1, 1'000'000)).value_or(0);
   wish.options.inclusive = args.has("--inclusive");
+  wish.lines = {args.has("--lines"), args.text("--symbol-dir").value_or("")};
   return wish;
 }
 
@@ -69,6 +72,8 @@ Result<int> run(const Args& args, Console& console) {
     console.data(page_text(answer.report->page()));
   for (const auto& file : answer.files)
     if (const auto line = ops::damage_line(file); !line.empty()) console.talk("clrscope: {}", line);
+  if (const auto line = ops::missing_lines(*answer.lines); !line.empty())
+    console.talk("clrscope: {}", line);
   return kDone;
 }
 

@@ -18,8 +18,17 @@ namespace {
 using analyze::Profile;
 using analyze::ProfileThread;
 
-std::string slice_start(std::string_view name, std::string_view category) {
-  return "{\"ph\":\"B\",\"name\":" + quoted(name) + ",\"cat\":" + quoted(category) + ",\"ts\":";
+std::string slice_start(std::string_view name, std::string_view category,
+                        std::string_view arguments = {}) {
+  return "{\"ph\":\"B\",\"name\":" + quoted(name) + ",\"cat\":" + quoted(category) +
+         std::string{arguments} + ",\"ts\":";
+}
+
+// The source, where it is known.
+std::string arguments_of(const analyze::Frame& frame) {
+  if (frame.line == 0) return {};
+  return ",\"args\":{\"file\":" + quoted(frame.file) + ",\"line\":" + std::to_string(frame.line) +
+         "}";
 }
 
 // The beginning of each frame's event, up to its time: names are escaped once.
@@ -27,8 +36,9 @@ std::vector<std::string> slice_starts(const Profile& profile) {
   std::vector<std::string> starts;
   starts.reserve(profile.frames.size() + 2);
   for (const auto& frame : profile.frames)
-    starts.push_back(
-        slice_start(frame.method, frame.module.empty() ? to_string(frame.kind) : frame.module));
+    starts.push_back(slice_start(frame.method,
+                                 frame.module.empty() ? to_string(frame.kind) : frame.module,
+                                 arguments_of(frame)));
   starts.push_back(slice_start(kRunningName, "state"));
   starts.push_back(slice_start(kWaitingName, "state"));
   return starts;

@@ -52,7 +52,10 @@ Result<> write(const Profile& profile, ByteSink& out) {
 
   std::vector<std::string> names;
   names.reserve(profile.frames.size());
-  for (const auto& frame : profile.frames) names.push_back(plain(frame.method));
+  for (const auto& frame : profile.frames) {
+    const auto place = place_text(frame);
+    names.push_back(plain(place.empty() ? frame.method : frame.method + " " + place));
+  }
 
   std::vector<FrameId> frames;
   for (std::size_t stack = 0; stack < counts.size() && out.ok(); ++stack) {

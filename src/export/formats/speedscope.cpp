@@ -1,7 +1,8 @@
 // The file format of speedscope.app: frames once, then one evented profile per thread.
 //
 // Times and names of states are those of dotnet-trace's conversion, so that the two compare; the
-// module stands as the frame's file, by which speedscope chooses colours.
+// module stands as the frame's file, by which speedscope chooses colours, unless the source is
+// known.
 #include <algorithm>
 #include <vector>
 
@@ -25,7 +26,11 @@ void write_frames(const Profile& profile, ByteSink& out) {
   for (const auto& frame : profile.frames) {
     line = "{\"name\":";
     append_json_string(line, frame.method);
-    if (!frame.module.empty()) {
+    if (frame.line != 0) {
+      line += ",\"file\":";
+      append_json_string(line, frame.file);
+      line += ",\"line\":" + std::to_string(frame.line);
+    } else if (!frame.module.empty()) {
       line += ",\"file\":";
       append_json_string(line, frame.module);
     }

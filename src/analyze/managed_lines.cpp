@@ -1,0 +1,62 @@
+#include "analyze/managed_lines.h"
+
+namespace clrscope::analyze {
+namespace {
+
+std::vector<IlMap::Entry> read_entries(ByteReader& in) {
+  const std::size_t count = in.read<std::uint16_t>();
+  ByteReader ils{in.take(count * 4)};
+  ByteReader natives{in.take(count * 4)};
+  std::vector<IlMap::Entry> entries;
+  if (!in.ok()) return entries;
+  entries.reserve(count);
+  for (std::size_t i = 0; i < count; ++i)
+    entries.push_back({.native = natives.read<std::uint32_t>(), .il = ils.read<std::uint32_t>()});
+  return entries;
+}
+
+}  // namespace
+
+void ManagedLines::on_code(const Event& event, const MethodCode& code, Order order) {
+  const Body body{code.start, code.method_id};
+  if (order == Order::kMapFollows) {
+    last_code_[event.thread] = body;
+    return;
+  }
+  const auto mapped = last_map_.extract(event.thread);
+  if (!mapped.empty() && mapped.mapped().method_id == code.method_id)
+    maps_.insert_or_assign(body, std::move(mapped.mapped().map));
+}
+
+void ManagedLines::on_map(const Event& event, Order order) {
+  ByteReader in{event.payload};
+  const auto method_id = in.read<std::uint64_t>();
+  in.skip(9);  // ReJIT's number, extent
+  IlMap map{read_entries(in)};
+  if (map.empty()) return;
+  if (order == Order::kMapCameBefore) {
+    last_map_.insert_or_assign(event.thread, Mapped{method_id, std::move(map)});
+    return;
+  }
+  const auto code = last_code_.find(event.thread);
+  if (code != last_code_.end() && code->second.method_id == method_id)
+    maps_.insert_or_assign(code->second, std::move(map));
+}
+
+std::optional<SourceLine> ManagedLines::find(SourceLines& lines, const Method& method,
+                                             std::string_view module_path,
+                                             std::uint64_t address) const {
+  if (method.dynamic) return std::nullopt;
+  const auto map = maps_.find({method.start, method.method_id});
+  if (map == maps_.end()) return std::nullopt;
+  // A return address may lie right behind the code that it was called from.
+  const auto offset = address < method.start ? 0 : address - method.start;
+  const auto il = map->second.il_offset(static_cast<std::uint32_t>(offset));
+  if (!il) return std::nullopt;
+  const auto pdb = pdbs_.find(method.module_id);
+  return lines.of_managed(std::string{module_path},
+                          pdb == pdbs_.end() ? std::nullopt : std::optional{pdb->second},
+                          method.token, *il);
+}
+
+}  // namespace clrscope::analyze

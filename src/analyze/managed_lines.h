@@ -1,0 +1,54 @@
+// What a trace says of source lines in one process's managed code: for each body of a method which
+// IL its machine code came from, and for each module which PDB was made with it.
+//
+// The runtime's events that map IL to machine code name the method, not its code: they stand next
+// to the event that does, on the same thread, after a load and before a rundown's end. Give it all
+// three kinds in the trace's order. One belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "model/event.h"
+#include "symbols/il_map.h"
+#include "symbols/method_map.h"
+#include "symbols/source_lines.h"
+
+namespace clrscope::analyze {
+
+class ManagedLines {
+ public:
+  enum class Order : std::uint8_t { kMapFollows, kMapCameBefore };
+
+  void on_code(const Event& event, const MethodCode& code, Order order);
+  void on_map(const Event& event, Order order);
+  void on_module(std::uint64_t module_id, PdbReference pdb) { pdbs_[module_id] = std::move(pdb); }
+
+  // The line of the instruction at `address`, which is one of the method's.
+  std::optional<SourceLine> find(SourceLines& lines, const Method& method,
+                                 std::string_view module_path, std::uint64_t address) const;
+
+ private:
+  struct Body {
+    std::uint64_t start = 0;
+    std::uint64_t method_id = 0;
+    friend bool operator==(const Body&, const Body&) = default;
+  };
+  struct BodyHash {
+    std::size_t operator()(const Body& body) const {
+      return static_cast<std::size_t>((body.start ^ body.method_id << 7) * 0x9e3779b97f4a7c15ULL);
+    }
+  };
+  struct Mapped {
+    std::uint64_t method_id = 0;
+    IlMap map;
+  };
+
+  std::unordered_map<Body, IlMap, BodyHash> maps_;
+  std::unordered_map<std::uint64_t, PdbReference> pdbs_;  // by module
+  std::unordered_map<ThreadId, Body> last_code_;          // that a map may follow
+  std::unordered_map<ThreadId, Mapped> last_map_;         // whose code is still to come
+};
+
+}  // namespace clrscope::analyze

@@ -1,0 +1,54 @@
+#include "symbols/source_lines.h"
+
+namespace clrscope {
+namespace {
+
+// Modules made at run time have no file.
+bool is_file(const std::string& path) { return path.starts_with('/'); }
+
+Result<PdbFile> pdb_of(const std::string& path, const std::optional<PdbReference>& wanted,
+                       const DebugFolders& folders) {
+  const auto file = NativeFile::open(folders.root + path);
+  if (!file) return wanted ? find_pdb(*wanted, path, folders) : Result<PdbFile>{fail(file.error())};
+  if (!wanted) return find_pdb(file->bytes(), path, folders);
+  if (const auto module = PeFile::parse_any(file->bytes()))
+    if (auto inside = embedded_pdb(*module, path); inside && wanted->fits(inside->pdb().id()))
+      return inside;
+  return find_pdb(*wanted, path, folders);
+}
+
+}  // namespace
+
+SourceLines::SourceLines(DebugFolders folders) : folders_(std::move(folders)) {}
+SourceLines::~SourceLines() = default;
+
+SourceLines::Module& SourceLines::module(const std::string& path,
+                                         const std::optional<PdbReference>& wanted) {
+  const auto [at, is_new] = modules_.try_emplace(path);
+  if (is_new) {
+    if (auto pdb = pdb_of(path, wanted, folders_))
+      at->second.pdb.emplace(std::move(*pdb));
+    else
+      at->second.why = pdb.error().what;
+  }
+  return at->second;
+}
+
+std::optional<SourceLine> SourceLines::of_managed(const std::string& module_path,
+                                                  const std::optional<PdbReference>& wanted,
+                                                  std::uint32_t method_token,
+                                                  std::uint32_t il_offset) {
+  if (!is_file(module_path)) return std::nullopt;
+  const auto& known = module(module_path, wanted);
+  if (!known.pdb) return std::nullopt;
+  return known.pdb->pdb().line_of(method_token, il_offset);
+}
+
+std::vector<SourceLines::Missing> SourceLines::missing() const {
+  std::vector<Missing> all;
+  for (const auto& [path, module] : modules_)
+    if (!module.pdb) all.push_back({path, module.why});
+  return all;
+}
+
+}  // namespace clrscope

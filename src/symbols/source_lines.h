@@ -1,0 +1,48 @@
+// Source lines of code, managed and native: finds the files that know them, opens each once, and
+// remembers which were not to be had.
+//
+// One belongs to one thread. Costs nothing until it is asked.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "symbols/pdb_file.h"
+
+namespace clrscope {
+
+class SourceLines {
+ public:
+  explicit SourceLines(DebugFolders folders = {});
+  ~SourceLines();
+  SourceLines(const SourceLines&) = delete;
+  SourceLines& operator=(const SourceLines&) = delete;
+
+  // `wanted` is what the runtime said of the module's PDB when it ran, if it did: a module that was
+  // built anew since is then not believed.
+  std::optional<SourceLine> of_managed(const std::string& module_path,
+                                       const std::optional<PdbReference>& wanted,
+                                       std::uint32_t method_token, std::uint32_t il_offset);
+
+  // Managed modules that lines were asked of and that have no PDB, and why; by name.
+  struct Missing {
+    std::string module;
+    std::string why;
+  };
+  std::vector<Missing> missing() const;
+
+ private:
+  struct Module {
+    std::optional<PdbFile> pdb;
+    std::string why;  // it has none
+  };
+  Module& module(const std::string& path, const std::optional<PdbReference>& wanted);
+
+  DebugFolders folders_;
+  std::map<std::string, Module> modules_;  // by path
+};
+
+}  // namespace clrscope
