@@ -22,7 +22,7 @@ enum RuntimeId : std::uint32_t {
   kModuleDCStop = 154,
   kMethodMap = 190,
 };
-enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4 };
+enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4, kMappingMetadata = 5 };
 
 constexpr std::uint32_t kDynamicFlag = 1;
 
@@ -81,6 +81,7 @@ void Symbolizer::on_event(const Event& event, Provider provider) {
       break;
     case Provider::kUniversalSystem:
       if (id == kProcessMapping || id == kProcessSymbol) on_universal(event);
+      if (id == kMappingMetadata && frames_.lines()) on_mapping_metadata(event);
       break;
     default:
       break;
@@ -146,7 +147,7 @@ void Symbolizer::on_universal(const Event& event) {
   const auto mapping = symbol ? in.read_varuint() : id;
   const auto start = in.read_varuint();
   const auto end = in.read_varuint();
-  if (!symbol) in.read_varuint();  // offset in the file
+  const auto offset = symbol ? 0 : in.read_varuint();
   const auto name = as_text(in.take(in.read<std::uint16_t>()));
   if (!in.ok()) return;
   // Every process tells of the kernel what was seen of it: together they are one mapping.
@@ -156,7 +157,27 @@ void Symbolizer::on_universal(const Event& event) {
   if (symbol)
     native.symbol(owner, start, end, name);
   else if (!kernel || !native.find(start, event.time).mapped)
-    native.mapping(owner, start, end, name, event.time);
+    native.mapping(owner, start, end, name, event.time, offset,
+                   frames_.lines() ? spaces_[event.process].build_ids[in.read_varuint()] : "");
+}
+
+// {"type":"ELF","build_id":"…",…}
+void Symbolizer::on_mapping_metadata(const Event& event) {
+  constexpr std::string_view kKey = "\"build_id\":\"";
+  ByteReader in{event.payload};
+  const auto id = in.read_varuint();
+  const auto json = as_text(in.take(in.read<std::uint16_t>()));
+  const auto at = json.find(kKey);
+  if (!in.ok() || at == std::string_view::npos) return;
+  const auto value = json.substr(at + kKey.size());
+  spaces_[event.process].build_ids[id] = value.substr(0, value.find('"'));
+}
+
+void Symbolizer::forget_found() {
+  for (auto& [process, space] : spaces_) {
+    space.cache = {};
+    space.method_frames.clear();
+  }
 }
 
 FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime when,
@@ -223,9 +244,16 @@ FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Foun
   if (constexpr std::string_view kDeleted = " (deleted)"; path.ends_with(kDeleted))
     path.remove_suffix(kDeleted.size());
   const auto module = module_name(path);
-  return frames_.intern({.method = native_name(module, found.symbol),
-                         .module = module,
-                         .kind = kind_of_native(path, found.symbol)});
+  Frame frame{.method = native_name(module, found.symbol),
+              .module = module,
+              .kind = kind_of_native(path, found.symbol)};
+  if (frames_.lines())
+    if (auto place = frames_.lines()->of_native(std::string{path}, std::string{found.build_id},
+                                                found.file_offset)) {
+      frame.file = std::move(place->file);
+      frame.line = place->line;
+    }
+  return frames_.intern(std::move(frame));
 }
 
 // The code that the kernel interrupted or was called from is where execution stands, as the leaf

@@ -83,6 +83,9 @@ class Symbolizer {
 
   FrameId frame(ProcessId process, std::uint64_t address, TraceTime when, AddressKind kind);
 
+  // For a trace that is still being recorded: what was found may have got a better name since.
+  void forget_found();
+
   // The frames of a stack of addresses, leaf first, into `out`.
   void frames(ProcessId process, std::span<const std::uint64_t> addresses, TraceTime when,
               std::vector<FrameId>& out);
@@ -91,6 +94,7 @@ class Symbolizer {
   struct Space {  // one process's addresses
     MethodMap methods;
     UniversalMap native;
+    std::unordered_map<std::uint64_t, std::string> build_ids;  // by metadata's id
     AddressCache cache;                  // of addresses that never meant two things
     std::vector<FrameId> method_frames;  // by MethodMap::index()
     ManagedLines lines;                  // empty unless asked for
@@ -100,6 +104,7 @@ class Symbolizer {
   void on_module(const Event& event, bool of_domain);
   void on_map(const Event& event, ManagedLines::Order order);
   void on_universal(const Event& event);
+  void on_mapping_metadata(const Event& event);
   MethodMap::Found method_at(Space& space, std::uint64_t address, TraceTime when, AddressKind kind);
   FrameId method_frame(Space& space, const Method& method);
   FrameId method_frame_at(Space& space, const Method& method, std::uint64_t address);

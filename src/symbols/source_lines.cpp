@@ -44,6 +44,43 @@ std::optional<SourceLine> SourceLines::of_managed(const std::string& module_path
   return known.pdb->pdb().line_of(method_token, il_offset);
 }
 
+SourceLines::Native SourceLines::load_native(const std::string& path,
+                                             const std::string& build_id) const {
+  Native native;
+  auto file = NativeFile::open(folders_.root + path);
+  if (!file) return native;
+  const auto elf = ElfFile::parse(file->bytes());
+  if (!elf || (!build_id.empty() && elf->build_id() != build_id)) return native;
+  native.segments = elf->segments();
+  if (auto lines = DwarfLines::of(*elf)) {
+    native.lines = std::move(*lines);
+    native.file = std::move(*file);
+    return native;
+  }
+  const auto debug_path = find_debug_file(*elf, folders_.root + path, folders_);
+  if (!debug_path) return native;
+  auto debug_file = NativeFile::open(*debug_path);
+  if (!debug_file) return native;
+  const auto debug = ElfFile::parse(debug_file->bytes());
+  if (!debug) return native;
+  if (auto lines = DwarfLines::of(*debug)) {
+    native.lines = std::move(*lines);
+    native.file = std::move(*debug_file);
+  }
+  return native;
+}
+
+std::optional<SourceLine> SourceLines::of_native(const std::string& path,
+                                                 const std::string& build_id,
+                                                 std::uint64_t file_offset) {
+  if (!is_file(path)) return std::nullopt;
+  const auto [at, is_new] = natives_.try_emplace({path, build_id});
+  if (is_new) at->second = load_native(path, build_id);
+  if (!at->second.lines) return std::nullopt;
+  const auto vaddr = code_vaddr_of_offset(at->second.segments, file_offset);
+  return vaddr ? at->second.lines->find(*vaddr) : std::nullopt;
+}
+
 std::vector<SourceLines::Missing> SourceLines::missing() const {
   std::vector<Missing> all;
   for (const auto& [path, module] : modules_)

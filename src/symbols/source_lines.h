@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "symbols/dwarf_lines.h"
 #include "symbols/pdb_file.h"
 
 namespace clrscope {
@@ -27,6 +28,12 @@ class SourceLines {
                                        const std::optional<PdbReference>& wanted,
                                        std::uint32_t method_token, std::uint32_t il_offset);
 
+  // Of a place in a mapped ELF file, by its own debug information or that of its separate debug
+  // file. The file must be the build that was recorded, where the recording knows its build-id:
+  // that of what was mapped before it began it does not.
+  std::optional<SourceLine> of_native(const std::string& path, const std::string& build_id,
+                                      std::uint64_t file_offset);
+
   // Managed modules that lines were asked of and that have no PDB, and why; by name.
   struct Missing {
     std::string module;
@@ -41,8 +48,16 @@ class SourceLines {
   };
   Module& module(const std::string& path, const std::optional<PdbReference>& wanted);
 
+  struct Native {
+    std::vector<ElfSegment> segments;
+    std::optional<NativeFile> file;  // what lines looks into
+    std::optional<DwarfLines> lines;
+  };
+  Native load_native(const std::string& path, const std::string& build_id) const;
+
   DebugFolders folders_;
-  std::map<std::string, Module> modules_;  // by path
+  std::map<std::string, Module> modules_;                          // by path
+  std::map<std::pair<std::string, std::string>, Native> natives_;  // by path and build-id
 };
 
 }  // namespace clrscope

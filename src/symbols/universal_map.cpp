@@ -30,9 +30,11 @@ std::string_view UniversalMap::Symbols::find(std::uint64_t address) {
 }
 
 void UniversalMap::mapping(std::uint64_t id, std::uint64_t start, std::uint64_t end,
-                           std::string_view path, TraceTime when) {
+                           std::string_view path, TraceTime when, std::uint64_t offset,
+                           std::string_view build_id) {
   if (end <= start || mappings_.size() >= kMaxRanges) return;
-  mappings_.push_back({start, end, end, when, std::string{path}, &symbols_[id]});
+  mappings_.push_back(
+      {start, end, end, when, offset, std::string{path}, std::string{build_id}, &symbols_[id]});
   settled_ = false;
 }
 
@@ -77,7 +79,12 @@ UniversalMap::Found UniversalMap::find(std::uint64_t address, TraceTime when) {
       best = &*at;
   }
   if (!best) return {.symbol = symbols_[0].find(address)};
-  return {best->path, best->symbols->find(address), true, always};
+  return {.path = best->path,
+          .symbol = best->symbols->find(address),
+          .build_id = best->build_id,
+          .file_offset = best->offset + (address - best->start),
+          .mapped = true,
+          .always = always};
 }
 
 }  // namespace clrscope

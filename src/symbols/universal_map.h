@@ -21,9 +21,9 @@ constexpr bool is_kernel_address(std::uint64_t address) { return address >= kKer
 
 class UniversalMap {
  public:
-  // `end` is the first address behind it.
+  // `end` is the first address behind it; `offset` where in the file it begins.
   void mapping(std::uint64_t id, std::uint64_t start, std::uint64_t end, std::string_view path,
-               TraceTime when);
+               TraceTime when, std::uint64_t offset = 0, std::string_view build_id = {});
   // Both ends belong to the symbol. `mapping` 0: it counts where nothing is mapped.
   void symbol(std::uint64_t mapping, std::uint64_t first, std::uint64_t last,
               std::string_view name);
@@ -33,6 +33,8 @@ class UniversalMap {
   struct Found {
     std::string_view path{};
     std::string_view symbol{};
+    std::string_view build_id{};    // of the file
+    std::uint64_t file_offset = 0;  // of the address
     bool mapped = false;
     bool always = true;
   };
@@ -56,7 +58,9 @@ class UniversalMap {
     std::uint64_t end;
     std::uint64_t max_end;  // of this one and all that start before it
     TraceTime from;
+    std::uint64_t offset;
     std::string path;
+    std::string build_id;
     Symbols* symbols;
   };
   void settle();
