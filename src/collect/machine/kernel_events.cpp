@@ -238,14 +238,31 @@ Result<> KernelEvents::write_symbols(const TracedProcess& process,
                                      const std::unordered_set<std::uint64_t>& kernel,
                                      TraceTime time) {
   TRY(process.write_symbols(time, names_, universal_));
+  return write_kernel_symbols(process.id(), kernel, time);
+}
+
+Result<> KernelEvents::write_new_names(TraceTime now) {
+  for (auto& [process, seen] : kernel_seen_)
+    std::erase_if(seen, [&](std::uint64_t at) { return !kernel_told_.insert(at).second; });
+  std::erase_if(kernel_seen_, [](const auto& one) { return one.second.empty(); });
+  for (const auto& [process, seen] : kernel_seen_) (void)processes_.of(process);
+  return processes_.for_each([&](TracedProcess& process) -> Result<> {
+    TRY(process.write_new_symbols(now, names_, universal_));
+    return write_kernel_symbols(process.id(), take_kernel_seen(process.id()), now);
+  });
+}
+
+Result<> KernelEvents::write_kernel_symbols(ProcessId process,
+                                            const std::unordered_set<std::uint64_t>& kernel,
+                                            TraceTime time) {
   if (kernel.empty()) return {};
   const auto mapping =
-      TRY(universal_.mapping(time, process.id(), {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
+      TRY(universal_.mapping(time, process, {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
   std::unordered_set<std::uint64_t> written;  // function starts
   for (const auto address : kernel) {
     const auto function = kernel_names().find(address);
     if (function && written.insert(function->start).second)
-      TRY(universal_.symbol(time, process.id(), mapping, function->start, function->last,
+      TRY(universal_.symbol(time, process, mapping, function->start, function->last,
                             function->name));
   }
   return {};

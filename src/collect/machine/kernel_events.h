@@ -52,6 +52,8 @@ class KernelEvents {
   Result<> catch_up(std::chrono::nanoseconds at_most);
   // All names that are left.
   Result<> write_names(TraceTime now);
+  // Of what was first seen since the last call; for who reads the trace while it grows.
+  Result<> write_new_names(TraceTime now);
   void add_lost(std::uint64_t count) { universal_.add_lost(count); }
 
   std::uint64_t samples() const { return samples_; }
@@ -92,6 +94,8 @@ class KernelEvents {
   std::unordered_set<std::uint64_t> take_kernel_seen(ProcessId process);
   Result<> write_symbols(const TracedProcess& process,
                          const std::unordered_set<std::uint64_t>& kernel, TraceTime time);
+  Result<> write_kernel_symbols(ProcessId process, const std::unordered_set<std::uint64_t>& kernel,
+                                TraceTime time);
   const KernelNames& kernel_names();
   TraceTime time_of(const perf::Origin& origin) const { return std::max(origin.time, started_); }
   void check(Result<> done);
@@ -111,7 +115,8 @@ class KernelEvents {
   std::unordered_map<ThreadId, std::string> thread_names_;  // of those that live
   std::deque<Ended> to_name_;
   std::map<ProcessId, std::unordered_set<std::uint64_t>> kernel_seen_;
-  std::optional<KernelNames> kernel_names_;  // read when first needed
+  std::unordered_set<std::uint64_t> kernel_told_;  // by write_new_names()
+  std::optional<KernelNames> kernel_names_;        // read when first needed
   std::array<unwind::Frame, kMaxFrames> frames_{};
   std::vector<std::uint64_t> stack_;
   ByteWriter payload_;

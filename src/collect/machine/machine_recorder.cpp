@@ -143,6 +143,7 @@ class MachineRecorder {
     const auto now = TraceClock::now();
     if (now - last_flush_ >= kFlush) {
       last_flush_ = now;
+      if (wish_.live) check(kernel_.write_new_names(now));
       check(write_what_is_whole(now));
     }
     report(Phase::kRecording);

@@ -39,6 +39,7 @@ struct MachineWish {
   std::vector<perf::EventWish> perf_events{};  // others, each time they happen
   std::string symbol_folder{};                 // where else names of native code are looked for
   ipc::SessionConfig runtime{};                // for each .NET process
+  bool live = false;  // somebody reads the trace while it grows: names come as they are needed
   StreamLimits limits{};
   std::function<std::uint64_t()> file_bytes{};          // for max_size; empty: the trace's own
   std::optional<StoppingEventWish> stopping_event{};    // of any runtime

@@ -86,6 +86,13 @@ Result<> TracedProcess::write_symbols(TraceTime time, NameStore& store,
   return {};
 }
 
+Result<> TracedProcess::write_new_symbols(TraceTime time, NameStore& store, UniversalWriter& out) {
+  std::erase_if(seen_, [&](std::uint64_t address) { return !told_.insert(address).second; });
+  TRY(write_symbols(time, store, out));
+  seen_.clear();
+  return {};
+}
+
 TracedProcess& ProcessTable::of(ProcessId id) {
   auto& slot = processes_[id];
   if (!slot) slot = std::make_unique<TracedProcess>(id);

@@ -41,6 +41,8 @@ class TracedProcess {
   Result<> saw(std::uint64_t address, TraceTime time, UniversalWriter& out);
   // The names of the native functions that were seen.
   Result<> write_symbols(TraceTime time, NameStore& names, UniversalWriter& out) const;
+  // The same of what was not seen at the last call, for who reads the trace while it grows.
+  Result<> write_new_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
 
  private:
   struct Range {
@@ -63,6 +65,7 @@ class TracedProcess {
   std::vector<Range> ranges_;  // by start
   bool inherited_ = false;     // some of them
   std::unordered_set<std::uint64_t> seen_;
+  std::unordered_set<std::uint64_t> told_;  // by write_new_symbols()
   unwind::ProcessCode code_;
   unwind::Unwinder unwinder_;
 };

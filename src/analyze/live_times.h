@@ -1,0 +1,85 @@
+// Where processors spend their time right now: samples counted over one interval after the other.
+//
+// Fed like a report, but never with a trace's end: names hold from when they come, and what an
+// interval counted is forgotten with it, so that memory grows with distinct methods only. Kernel
+// samples count as they are; of the runtime's own sampler, those of running threads.
+#pragma once
+
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/samples.h"
+#include "analyze/stacks.h"
+#include "analyze/symbolizer.h"
+
+namespace clrscope::analyze {
+
+struct LiveMethod {
+  Frame frame;
+  std::uint64_t self = 0;  // samples
+  std::uint64_t total = 0;
+};
+struct LiveThread {
+  ProcessId process{};
+  ThreadId thread{};
+  std::string name{};
+  std::string process_name{};
+  std::uint64_t samples = 0;
+};
+
+struct LiveInterval {
+  TraceTime from{};
+  TraceTime to{};
+  std::uint64_t samples = 0;
+  std::vector<LiveMethod> methods{};  // most self first
+  std::vector<LiveThread> threads{};  // busiest first
+  std::array<std::uint64_t, kFrameKinds> by_kind{};
+  // Processes with code of theirs that looks managed and that nothing names yet: samples.
+  std::unordered_map<ProcessId, std::uint64_t> unnamed{};
+
+  double seconds() const { return std::chrono::duration<double>(to - from).count(); }
+};
+
+class LiveTimes {
+ public:
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
+  // A whole trace of another session, whose events name code of the process.
+  void on_names(Bytes trace, ProcessId process);
+
+  TraceTime newest() const { return newest_; }  // event that was counted or could have been
+  // What was counted since the last one, up to `now`.
+  LiveInterval cut(const nettrace::Reader& reader, TraceTime now);
+
+ private:
+  struct Row {
+    ProcessId process{};
+    ThreadId thread{};
+    StackId stack{};
+    ThreadState state{};
+    std::uint64_t count = 0;
+  };
+  void count(const nettrace::Reader& reader, const Event& event, Provider provider);
+  void add(const Row& row, LiveInterval& out);
+
+  Providers providers_;
+  FrameTable frames_;
+  Symbolizer symbols_{frames_};
+  SamplerTrust trust_;
+  std::unordered_map<ProcessId, std::string> kernel_names_;
+  std::unordered_map<ProcessId, std::string> command_names_;
+
+  // Of the interval.
+  Stacks stacks_;
+  std::vector<Row> rows_;
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of_;
+  std::vector<LiveMethod> by_frame_;
+  std::vector<std::uint32_t> last_in_;
+  std::uint32_t turn_ = 0;
+  std::vector<FrameId> stack_frames_;
+  TraceTime from_{};
+  TraceTime newest_{};
+};
+
+}  // namespace clrscope::analyze

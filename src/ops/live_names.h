@@ -1,0 +1,45 @@
+// Names of methods that are loaded already, asked of running processes: a short session each, whose
+// only content is the runtime's rundown.
+//
+// Asked from one thread and fetched by a thread of its own, one process at a time, so that the one
+// who asks never waits.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "base/channel.h"
+#include "base/guarded.h"
+
+namespace clrscope::ops {
+
+class LiveNames {
+ public:
+  LiveNames() = default;
+  ~LiveNames() { stopping_ = true; }
+  LiveNames(const LiveNames&) = delete;
+  LiveNames& operator=(const LiveNames&) = delete;
+
+  void ask(pid_t process) { (void)asked_.try_push(process); }
+
+  struct Names {
+    pid_t process = 0;
+    std::vector<std::uint8_t> trace;  // a whole one, with rundown events
+  };
+  std::vector<Names> take();  // what has come since the last call
+
+ private:
+  void run(std::stop_token stop);
+  void fetch(pid_t process);
+
+  std::atomic<bool> stopping_ = false;
+  Channel<pid_t> asked_{64};
+  Guarded<std::vector<Names>> come_;
+  std::jthread worker_{[this](std::stop_token stop) { run(stop); }};  // last: joins first
+};
+
+}  // namespace clrscope::ops

@@ -1,0 +1,158 @@
+#include "ops/top.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/proc.h"
+#include "base/text.h"
+#include "collect/machine/machine_recorder.h"
+#include "ipc/discover.h"
+#include "ops/live_names.h"
+
+namespace clrscope::ops {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr seconds kWaitForRuntime{60};
+constexpr seconds kFirstPause{5};  // before a process is asked for its names again
+constexpr seconds kLongestPause{300};
+constexpr std::uint64_t kWorthAsking = 50;  // one in so many samples lacks a name
+constexpr std::chrono::milliseconds kSamplerPeriod{10};
+constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
+
+bool has_ended(pid_t pid) {
+  const auto status = proc_status(pid);
+  return !status || status->state == 'Z' || status->state == 'X';
+}
+
+// What is loaded from now on; the sampler where the plan has it.
+ipc::SessionConfig live_config(const Plan& plan) {
+  ipc::SessionConfig config{.buffer_mb = 32, .rundown_keyword = 0, .providers = {}};
+  for (const auto& one : plan.wish.providers)
+    if (!equal_ignoring_case(one.provider.name, kRuntimeProvider))
+      config.providers.push_back(one.provider);
+  config.providers.push_back({.name = std::string{kRuntimeProvider},
+                              .keywords = kNameKeywords,
+                              .level = ipc::Level::kVerbose});
+  return config;
+}
+
+class Top {
+ public:
+  Top(const TopWish& wish, const TopWatcher& watcher, const Plan& plan)
+      : wish_(wish), watcher_(watcher), plan_(plan) {}
+
+  Result<TopSummary> run(const Process& process) {
+    collect::MachineWish machine{
+        .kernel = plan_.kernel,
+        .later_runtimes = wish_.whole_machine,
+        .rate = wish_.rate,
+        .symbol_folder = wish_.symbol_folder,
+        .runtime = live_config(plan_),
+        .live = true,
+        .limits = {.duration = wish_.duration},
+        .stop_fds = wish_.stop_fds,
+        .on_started =
+            [&] {
+              if (process.pid != 0) ask(process.pid);
+              if (watcher_.on_start) watcher_.on_start(process, plan_);
+            },
+        .on_status = [&](const collect::StreamStatus& status) { on_status(status); },
+    };
+    if (!wish_.whole_machine) {
+      machine.processes = {process.pid};
+      machine.target_ended = [&] { return has_ended(process.pid); };
+    } else if (plan_.rung.cpu != CpuRung::kMachine) {
+      for (const auto& one : TRY(ipc::find_processes()))
+        if (one.reachable() && one.status.state != 'T') machine.processes.push_back(one.pid);
+      if (machine.processes.empty())
+        return fail(Errc::kDenied, "no .NET process of ours to look at, and {}", plan_.note)
+            .hint("{}", plan_.hint);
+    }
+    last_shown_ = TraceClock::now();
+    const auto outcome =
+        TRY(collect::record_machine(machine, [&](Bytes bytes) { return on_bytes(bytes); }));
+    summary_.asked_by = outcome.asked_by;
+    summary_.lost = outcome.lost;
+    summary_.notes = outcome.notes;
+    return std::move(summary_);
+  }
+
+ private:
+  Result<> on_bytes(Bytes bytes) {
+    TRY(reader_.feed(bytes, [&](const nettrace::Batch& batch) { live_.on_batch(reader_, batch); }));
+    const auto now = TraceClock::now();
+    // A tenth less: flushes are not on the dot, and one that misses its turn would wait for the
+    // next.
+    if (now - last_shown_ >= wish_.interval * 9 / 10) show(now);
+    return {};
+  }
+
+  // Nothing ran: an empty interval says so.
+  void on_status(const collect::StreamStatus& status) {
+    lost_ = status.lost;
+    const auto now = TraceClock::now();
+    if (status.phase == collect::Phase::kRecording && now - last_shown_ >= wish_.interval * 2)
+      show(now);
+  }
+
+  void show(TraceTime now) {
+    last_shown_ = now;
+    for (const auto& names : live_names_.take())
+      live_.on_names(names.trace, ProcessId{names.process});
+    TopInterval interval{live_.cut(reader_, now)};
+    interval.lost = lost_;
+    interval.by_runtime = !plan_.kernel;
+    interval.period = plan_.kernel ? nanoseconds{seconds{1}} / wish_.rate : kSamplerPeriod;
+    for (const auto& [process, unnamed] : interval.unnamed)
+      if (unnamed * kWorthAsking >= interval.samples) ask(static_cast<pid_t>(process));
+    ++summary_.intervals;
+    summary_.samples += interval.samples;
+    if (watcher_.on_interval) watcher_.on_interval(interval);
+  }
+
+  // Stubs never get a name: each question makes the next one rarer.
+  void ask(pid_t process) {
+    auto& [next, pause] = asked_.try_emplace(process, TraceTime{}, kFirstPause).first->second;
+    const auto now = TraceClock::now();
+    if (now < next) return;
+    next = now + pause;
+    pause = std::min<seconds>(pause * 2, kLongestPause);
+    live_names_.ask(process);
+  }
+
+  const TopWish& wish_;
+  const TopWatcher& watcher_;
+  const Plan& plan_;
+  nettrace::Reader reader_;
+  analyze::LiveTimes live_;
+  std::map<pid_t, std::pair<TraceTime, seconds>> asked_;  // when it may be asked again
+  TraceTime last_shown_{};
+  std::uint64_t lost_ = 0;
+  TopSummary summary_;
+  LiveNames live_names_;  // last: its thread ends first
+};
+
+}  // namespace
+
+double TopInterval::busy() const {
+  if (seconds() <= 0) return 0;
+  return static_cast<double>(samples) * std::chrono::duration<double>(period).count() / seconds();
+}
+
+Result<TopSummary> top(const TopWish& wish, const TopWatcher& watcher) {
+  Target target;
+  if (wish.whole_machine)
+    target.process = {.pid = 0, .name = "machine", .user = ""};
+  else
+    target = TRY(
+        find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
+  const auto plan =
+      TRY(plan_recording({.profiles = "cpu-sampling"}, perf_grant(target.process.pid)));
+  // On the heap: our own stacks are sampled too.
+  return std::make_unique<Top>(wish, watcher, plan)->run(target.process);
+}
+
+}  // namespace clrscope::ops
