@@ -57,10 +57,11 @@ class Weight:
 
 
 class Kit:
-    def __init__(self, folder, quick):
+    def __init__(self, folder, quick, long=False):
         self.clrscope = str(pathlib.Path(folder) / "clrscope")
         self.folder = pathlib.Path(folder)
         self.quick = quick
+        self.long = long
         self.tmp = pathlib.Path(tempfile.mkdtemp(prefix="clrscope-bench-"))
         self.started = []
         # Diagnostic sockets of the samples go here, away from everybody else's.

@@ -1,0 +1,243 @@
+"""What sampling the CPUs costs: the target's work, an ASP.NET endpoint, idle threads; and us: CPU, memory, bytes, the stop.
+
+Beside dotnet-trace (its sampler) and perf record. Configurations alternate, and the best run of each counts, so that what
+else the machine does matters little. Rungs: machine (root, -a), process (perf of one process), runtime (perf refused, as
+containers do it).
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from kit import ROOT, Row
+
+TICKS = os.sysconf("SC_CLK_TCK")
+REFUSE = [sys.executable, str(ROOT / "tests/e2e/refuse_perf.py"), "EPERM"]
+
+
+def note(text):
+    print(f"bench/run: sampling: {text}", file=sys.stderr)
+
+
+def cpu_seconds(pid):
+    """User and system time of a process so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def recorders(kit):
+    """Name → command that records a process until it is interrupted; None is nothing at all."""
+    ours = [kit.clrscope, "collect", "--profile", "cpu-sampling", "-o", "{out}"]
+    all_of_them = {
+        "nothing": None,
+        "machine": [kit.clrscope, "collect", "-a", "--profile", "cpu-sampling", "-o", "{out}"],
+        "process": [*ours, "-p", "{pid}"],
+        "runtime": [*REFUSE, *ours, "-p", "{pid}"],
+        "dotnet-trace": [kit.peer("dotnet-trace"), "collect", "-p", "{pid}", "-o", "{out}"],
+    }
+    if os.getuid() != 0:
+        all_of_them.pop("machine")
+    if shutil.which("perf"):
+        all_of_them["perf"] = ["perf", "record", "-q", "-F", "999", "-g", "-p", "{pid}", "-o", "{out}"]
+    else:
+        note("perf is not installed: no comparison with it")
+    return all_of_them
+
+
+class Recording:
+    """A recorder at work on a process: started and known to run, ended by Ctrl+C."""
+
+    def __init__(self, kit, command, pid):
+        self.out = kit.tmp / f"recording-{pid}"
+        self.log = kit.tmp / f"recording-{pid}.log"
+        self.process = None
+        if command is None:
+            return
+        words = [word.format(pid=pid, out=self.out) for word in command]
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=kit.env)
+        kit.started.append(self.process)
+        wanted = None if words[0] == "perf" else re.compile("Recording|Process  *:|Press <Enter>|Output File")
+        deadline = time.monotonic() + 30
+        while wanted and not wanted.search(self.log.read_text()) and time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"{words[0]} ended: {self.log.read_text()[-300:]}")
+            time.sleep(0.05)
+        time.sleep(0.5 if words[0] == "perf" else 0.2)
+
+    def stop(self):
+        """Seconds from the wish to stop to the whole file."""
+        if not self.process:
+            return 0
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=120)
+        seconds = time.monotonic() - began
+        for path in self.out.parent.glob(f"{self.out.name}*"):
+            if path.suffix != ".log":
+                path.unlink()
+        return seconds
+
+
+def alternate(kit, measure, times):
+    """name → best of `times` measurements, larger is better; all configurations in turn."""
+    commands = recorders(kit)
+    best = {}
+    for _ in range(1 if kit.quick else times):
+        for name, command in commands.items():
+            value = measure(command)
+            best[name] = max(best.get(name, value), value)
+    return best
+
+
+def loss(best, name):
+    return 100 * (1 - best[name] / best["nothing"])
+
+
+def losses(what, best, budgets):
+    rows = []
+    for name in ("machine", "process", "runtime"):
+        if name not in best:
+            continue
+        rows.append(Row(f"{what}, {name} rung", "%", loss(best, name), budgets.get(name), loss(best, "dotnet-trace"), "dotnet-trace"))
+    if "perf" in best:
+        rows.append(Row(f"{what}, perf record", "%", loss(best, "perf")))
+    return rows
+
+
+def fixed_work(kit):
+    """Sorts a second of wall time while recorded."""
+    seconds = 2 if kit.quick else 8
+
+    def measure(command):
+        sample, ready = kit.sample("native")
+        began = time.monotonic()
+        recording = Recording(kit, command, ready["pid"])
+        time.sleep(seconds)
+        done = kit.end_sample(sample)  # tells its work over all of its life; its start is not recorded, a few per cent of it
+        life = time.monotonic() - began
+        recording.stop()
+        return done["truth"]["sorts"] / life
+
+    return losses("work lost on one busy thread", alternate(kit, measure, 5), {"machine": 3, "process": 3})
+
+
+def web(kit):
+    if not shutil.which("wrk"):
+        note("wrk is not installed: no ASP.NET endpoint under load")
+        return []
+    seconds = 2 if kit.quick else 8
+
+    def measure(command):
+        sample, ready = kit.sample("web")
+        url = ready["truth"]["address"].rstrip("/") + "/plaintext"
+        wrk = ["wrk", "-t1", "-c16", url]
+        subprocess.run([*wrk, "-d1s"], check=True, capture_output=True)  # warm
+        recording = Recording(kit, command, ready["pid"])
+        out = subprocess.run([*wrk, f"-d{seconds}s"], check=True, capture_output=True, text=True).stdout
+        recording.stop()
+        kit.end_sample(sample)
+        return float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
+
+    return losses("requests lost, ASP.NET plaintext under wrk", alternate(kit, measure, 5), {"machine": 5, "process": 5})
+
+
+def idle_threads(kit):
+    """CPU that 200 idle threads burn while recorded, in per cent of a core."""
+    seconds = 2 if kit.quick else 6
+
+    def burn(command):
+        sample, ready = kit.sample("threads", "200")
+        recording = Recording(kit, command, ready["pid"])
+        before = cpu_seconds(ready["pid"])
+        time.sleep(seconds)
+        burnt = cpu_seconds(ready["pid"]) - before
+        recording.stop()
+        kit.end_sample(sample)
+        return 100 * burnt / seconds
+
+    commands = recorders(kit)
+    return [Row("200 idle threads recorded, target's CPU", "%", burn(commands["process"]), 1, burn(commands["dotnet-trace"]), "dotnet-trace")]
+
+
+def kernel_time(kit):
+    """Time in the kernel's sampling timer, of the target's CPU; by BPF on the timer's two ends."""
+    if os.getuid() != 0 or not shutil.which("bpftrace"):
+        note("the kernel's time for a sample needs root and bpftrace: not measured")
+        return []
+    seconds = 2 if kit.quick else 6
+    sample, ready = kit.sample("cpu")
+    recording = Recording(kit, recorders(kit)["process"], ready["pid"])
+    program = ('tracepoint:timer:hrtimer_expire_entry /args->function == kaddr("perf_swevent_hrtimer") && pid == %d/ { @s[tid] = nsecs; } '
+               'tracepoint:timer:hrtimer_expire_exit /@s[tid]/ { @ns = sum(nsecs - @s[tid]); @n = count(); delete(@s[tid]); } '
+               'interval:s:%d { exit(); }') % (ready["pid"], seconds)
+    before = cpu_seconds(ready["pid"])
+    done = subprocess.run(["bpftrace", "-e", program], capture_output=True, text=True)
+    burnt = cpu_seconds(ready["pid"]) - before
+    recording.stop()
+    kit.end_sample(sample)
+    spent, count = re.search(r"@ns: (\d+)", done.stdout), re.search(r"@n: (\d+)", done.stdout)
+    if not spent or not count:
+        note(f"bpftrace did not tell the kernel's time: {done.stderr.strip()[-200:]}")
+        return []
+    return [Row("kernel's time for a sample, probes included", "us", int(spent[1]) / int(count[1]) / 1000),
+            Row("kernel's time for sampling, of the target's CPU", "%", 100 * int(spent[1]) / 1e9 / max(burnt, 0.01), 1.3)]
+
+
+def collector(kit):
+    """What recording the machine takes with two busy cores: our CPU and memory, bytes a sample."""
+    if os.getuid() != 0:
+        note("the whole machine needs root: not measured")
+        return []
+    lengths = (2, 4) if kit.quick else (10, 600) if kit.long else (10, 40)
+    sample, _ = kit.sample("cpu", "--threads", "2")
+    runs = []
+    for seconds in lengths:
+        path = kit.tmp / "machine.nettrace"
+        weight = kit.weigh(kit.clrscope, "collect", "-a", "--profile", "cpu-sampling", "--duration", f"{seconds}s", "-o", path, "--json")
+        if weight.code != 0:
+            raise RuntimeError(f"collect -a ended with {weight.code}: {weight.err.strip()[-300:]}")
+        runs.append((weight, json.loads(weight.out)))
+        path.unlink()
+    peer = None
+    if shutil.which("perf"):
+        peer = kit.weigh("perf", "record", "-q", "-a", "-F", "999", "-g", "-o", kit.tmp / "perf.data", "--", "sleep", str(lengths[0]))
+    kit.end_sample(sample)
+    (short, first), (whole, second) = runs
+    steady = (whole.cpu_seconds - short.cpu_seconds) / (lengths[1] - lengths[0])
+    samples = second["samples"] - first["samples"]
+    return [
+        Row("collect -a at two busy cores, own CPU once started", "%", 100 * steady, 3,
+            100 * peer.cpu_seconds / lengths[0] if peer else None, "perf record"),
+        Row("collect -a, bytes a sample", "B", (second["bytes"] - first["bytes"]) / max(samples, 1), 60),
+        Row("collect -a, samples lost", "", second["lost"], 0),
+        Row(f"collect -a for {lengths[1]} s, peak memory", "MB", whole.rss_mb, 100, peer.rss_mb if peer else None, "perf record"),
+    ]
+
+
+def stop_to_file(kit):
+    """From Ctrl+C to the whole file, names included."""
+    def measure(command):
+        sample, ready = kit.sample("web")
+        recording = Recording(kit, command, ready["pid"])
+        time.sleep(1)
+        seconds = recording.stop()
+        kit.end_sample(sample)
+        return seconds
+
+    commands = recorders(kit)
+    times = 1 if kit.quick else 5
+    return [Row("stop of a web application's recording to the file", "s", min(measure(commands["process"]) for _ in range(times)), 1,
+                min(measure(commands["dotnet-trace"]) for _ in range(times)), "dotnet-trace")]
+
+
+def run(kit):
+    rows = []
+    for part in (fixed_work, web, idle_threads, kernel_time, collector, stop_to_file):
+        rows += part(kit)
+    return rows
