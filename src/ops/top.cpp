@@ -16,6 +16,7 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr seconds kWaitForRuntime{60};
+constexpr seconds kSilence{3};     // samples wait for a runtime that is behind
 constexpr seconds kFirstPause{5};  // before a process is asked for its names again
 constexpr seconds kLongestPause{300};
 constexpr std::uint64_t kWorthAsking = 50;  // one in so many samples lacks a name
@@ -94,7 +95,8 @@ class Top {
   void on_status(const collect::StreamStatus& status) {
     lost_ = status.lost;
     const auto now = TraceClock::now();
-    if (status.phase == collect::Phase::kRecording && now - last_shown_ >= wish_.interval * 2)
+    if (status.phase == collect::Phase::kRecording &&
+        now - last_shown_ >= wish_.interval * 2 + kSilence)
       show(now);
   }
 
