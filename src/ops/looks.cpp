@@ -7,7 +7,7 @@ namespace clrscope::ops {
 Result<Looker> Looker::at_process(pid_t pid) { return at(TRY(inspect::open_process(pid))); }
 
 Result<Looker> Looker::at_core(const std::string& path) {
-  return fail(Errc::kUnsupported, "{}: cores cannot be read yet", path);
+  return at(TRY(inspect::open_core(path)));
 }
 
 Result<Looker> Looker::at(std::unique_ptr<inspect::Target> target) {
