@@ -82,8 +82,8 @@ std::string last_lines(const doctor::Diagnosis& diagnosis, std::size_t width) {
       std::ranges::count(diagnosis.examined, doctor::Outcome::kNotRun, &doctor::Examined::outcome);
   std::string out;
   if (nothing > 0)
-    out = fmt::format("{} examination{} found nothing. ", nothing, nothing == 1 ? "" : "s");
-  if (not_run > 0) out += fmt::format("{} could not run:", not_run);
+    out = fmt::format("{} examination{} found nothing.", nothing, nothing == 1 ? "" : "s");
+  if (not_run > 0) out += fmt::format("{}{} could not run:", out.empty() ? "" : " ", not_run);
   if (!out.empty()) out += "\n";
   for (const auto& line : not_run_lines(diagnosis)) out += wrapped(printable(line), width, 2);
   return out;

@@ -76,6 +76,7 @@ struct Needs {
   bool events = false;
   bool cpu = false;
   bool events_or_looks = false;
+  bool files = false;            // the application's: its configuration, how it was compiled
   bool live = false;             // a core cannot tell
   std::chrono::seconds least{};  // watched for at least so long
 };

@@ -102,7 +102,8 @@ std::vector<CpuMethod> hot_path(const Profile& profile, const Weights& weights) 
     if (heaviest == below.end() || weights.total[*heaviest] * 2 < weights.total[at]) break;
     at = *heaviest;
     const auto& frame = profile.frame(profile.stacks[at].frame);
-    if (is_managed(frame.kind))
+    // A method that was compiled anew while it ran stands there twice.
+    if (is_managed(frame.kind) && (path.empty() || path.back().method != frame.method))
       path.push_back(
           {frame.method, frame.module,
            static_cast<double>(weights.self[at]) / static_cast<double>(weights.samples),

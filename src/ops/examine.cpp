@@ -22,7 +22,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kUsualDuration{10};
-constexpr milliseconds kMoment{50};  // between two looks, where nothing has to be watched
 constexpr milliseconds kStep{200};
 constexpr std::chrono::seconds kBetweenLooks{1};
 constexpr int kPauseShare = 100;  // a look may cost the process at most one part in so many
@@ -44,14 +43,11 @@ Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds d
   return sources;
 }
 
-// What is asked for decides how long to watch: a deadlock is told in a moment.
+// What is asked for decides how long to watch: a deadlock is told by one look.
 nanoseconds usual_duration(const std::vector<doctor::Selected>& selected) {
   const bool watches = std::ranges::any_of(
       selected, [](const auto& one) { return one.finding->needs.least.count() > 0; });
-  const bool looks = std::ranges::any_of(selected, [](const auto& one) {
-    return one.finding->needs.looks || one.finding->needs.events_or_looks;
-  });
-  return watches ? nanoseconds{kUsualDuration} : looks ? nanoseconds{kMoment} : nanoseconds{0};
+  return watches ? nanoseconds{kUsualDuration} : nanoseconds{0};
 }
 
 std::string reason_of(const Error& error) {
@@ -59,7 +55,7 @@ std::string reason_of(const Error& error) {
 }
 
 // By its number also when its runtime cannot be talked to: its memory may be read all the same.
-Result<doctor::ProcessFacts> facts_of(const TargetWish& target) {
+Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource source) {
   if (!target.pid && !target.name)
     return fail(Errc::kUsage, "which process?")
         .hint("-p PID, -n NAME or the path of a core; clrscope ps lists processes");
@@ -68,7 +64,7 @@ Result<doctor::ProcessFacts> facts_of(const TargetWish& target) {
   if (!found &&
       !(target.pid && process_exists(*target.pid) && found.error().code != Errc::kUnsupported))
     return fail(found.error());
-  auto facts = process_facts(found ? found->pid : *target.pid);
+  auto facts = process_facts(found ? found->pid : *target.pid, source);
   if (!found) return facts;
   facts.name = found->name;
   facts.runtime = found->runtime;
@@ -105,7 +101,8 @@ class Visit {
     if (sources.looks) open_looker(evidence);
     auto next_look = start_;
     for (;;) {
-      if (looker_ && TraceClock::now() >= next_look) next_look = look_now(evidence);
+      if (looker_ && duration_.count() > 0 && TraceClock::now() >= next_look)
+        next_look = look_now(evidence);
       const auto elapsed = TraceClock::now() - start_;
       tell(evidence, elapsed, false);
       if (stopped_ || elapsed >= duration_) break;
@@ -138,9 +135,7 @@ class Visit {
   TraceTime look_now(Evidence& evidence) {
     if (!take_look(evidence, Looker::Detail::kThreads)) return TraceTime::max();
     const auto pause = evidence.looks.back().pause;
-    const auto rest = std::max<nanoseconds>(
-        duration_ <= kMoment ? nanoseconds{kMoment} : nanoseconds{kBetweenLooks},
-        pause * kPauseShare);
+    const auto rest = std::max<nanoseconds>(kBetweenLooks, pause * kPauseShare);
     return TraceClock::now() + rest;
   }
 
@@ -218,7 +213,10 @@ Result<doctor::Examination> examine(const ExamineWish& wish, const ExamineWatche
     evidence = TRY(look_at_core(wish.core));
   } else {
     const auto duration = wish.duration.value_or(usual_duration(selected));
-    evidence.process = TRY(facts_of(wish.target));
+    const bool files =
+        std::ranges::any_of(selected, [](const auto& one) { return one.finding->needs.files; });
+    evidence.process =
+        TRY(facts_of(wish.target, files ? FactSource::kProcAndFiles : FactSource::kProc));
     Visit{wish, watcher, duration}.watch(evidence, sources_for(selected, duration));
   }
   doctor::Examination examination{.process = evidence.process,

@@ -107,7 +107,7 @@ bool is_told(std::string_view name) {
 
 }  // namespace
 
-doctor::ProcessFacts process_facts(pid_t pid) {
+doctor::ProcessFacts process_facts(pid_t pid, FactSource source) {
   doctor::ProcessFacts facts{.pid = pid};
   if (const auto status = proc_status(pid)) {
     facts.name = status->comm;
@@ -124,6 +124,7 @@ doctor::ProcessFacts process_facts(pid_t pid) {
   if (auto environment = proc_environment(pid))
     for (auto& [name, value] : *environment)
       if (is_told(name)) facts.environment.emplace(name, std::move(value));
+  if (source == FactSource::kProc) return facts;
   facts.runtime_config = runtime_config(pid);
   add_debug_assemblies(pid, facts);
   return facts;

@@ -7,7 +7,12 @@
 
 namespace clrscope::ops {
 
+enum class FactSource {
+  kProc,
+  kProcAndFiles
+};  // the files: how the application is configured and compiled
+
 // What can be had of it; what cannot stays empty.
-doctor::ProcessFacts process_facts(pid_t pid);
+doctor::ProcessFacts process_facts(pid_t pid, FactSource source);
 
 }  // namespace clrscope::ops

@@ -33,7 +33,7 @@ extern const Finding debug_build_finding{
     .id = "CS1902",
     .title = "Debug build",
     .description = "Assemblies of the application that were compiled without optimization.",
-    .needs = {.live = true},
+    .needs = {.files = true, .live = true},
     .price = "none: reads the process's files",
     .rights = "to read the process's files",
     .examine = examine,

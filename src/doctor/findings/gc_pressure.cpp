@@ -91,7 +91,7 @@ extern const Finding gc_pressure_finding{
     .id = "CS1602",
     .title = "GC pressure",
     .description = "A heap near its limit, or full collections all the time.",
-    .needs = {.events = true, .live = true, .least = std::chrono::seconds{1}},
+    .needs = {.events = true, .files = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "a few events for each collection",
     .rights = "the diagnostic port",
     .parameters = kParameters,

@@ -45,7 +45,7 @@ extern const Finding invariant_globalization_finding{
     .id = "CS1904",
     .title = "invariant globalization",
     .description = "Cultures are switched off while the environment asks for one.",
-    .needs = {.live = true},
+    .needs = {.files = true, .live = true},
     .price = "none: reads /proc and runtimeconfig.json",
     .rights = "to read the process's environment and files",
     .examine = examine,

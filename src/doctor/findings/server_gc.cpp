@@ -49,7 +49,7 @@ extern const Finding server_gc_finding{
     .id = "CS1901",
     .title = "server GC in a small container",
     .description = "Server GC where memory or processors are limited to little.",
-    .needs = {.live = true},
+    .needs = {.files = true, .live = true},
     .price = "none: reads /proc",
     .rights = "to see the process in /proc",
     .parameters = kParameters,

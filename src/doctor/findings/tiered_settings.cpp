@@ -49,7 +49,7 @@ extern const Finding tiered_settings_finding{
     .id = "CS1903",
     .title = "JIT settings",
     .description = "Settings of the JIT that make code slower than it need be.",
-    .needs = {.live = true},
+    .needs = {.files = true, .live = true},
     .price = "none: reads /proc and runtimeconfig.json",
     .rights = "to read the process's environment and files",
     .examine = examine,
