@@ -220,6 +220,19 @@ TEST(ZombieThreads, AreMoreAndMoreThatWaitForEver) {
               IsEmpty());
 }
 
+TEST(ZombieThreads, AreNotThreadsThatWereThereAndOnlyBeganToWait) {
+  auto first = idle_threads(15);
+  for (auto& thread : first.threads) thread.waiting_for.reset();
+  EXPECT_THAT(examined("CS1302", with_looks({first, idle_threads(15), idle_threads(15)})),
+              IsEmpty());
+  // Only the last look has lines.
+  auto without_lines = idle_threads(15);
+  for (auto& thread : without_lines.threads)
+    for (auto& frame : thread.frames) frame.file.clear();
+  EXPECT_THAT(examined("CS1302", with_looks({without_lines, without_lines, idle_threads(15)})),
+              IsEmpty());
+}
+
 TEST(ZombieThreads, ThatOnlyIdleAreAFactAndOnlyWhenThereAreMany) {
   const auto found = examined("CS1302", same_look(idle_threads(60)));
   ASSERT_THAT(found, SizeIs(1));

@@ -35,12 +35,16 @@ bool waits_for_nobody(const ThreadView& thread) {
          wait.kind == WaitKind::kSleep;
 }
 
-using BySite = std::map<std::string, std::vector<const ThreadView*>>;
-BySite idle_in(const Snapshot& look) {
-  BySite sites;
+// By method: only the last look has lines.
+using ByMethod = std::map<std::string, std::vector<const ThreadView*>>;
+ByMethod idle_in(const Snapshot& look) {
+  ByMethod methods;
   for (const auto& thread : look.threads)
-    if (waits_for_nobody(thread)) sites[site_text(thread)].push_back(&thread);
-  return sites;
+    if (waits_for_nobody(thread)) {
+      const auto* site = site_of(thread);
+      methods[site ? site->method : "?"].push_back(&thread);
+    }
+  return methods;
 }
 
 std::optional<Report> dead_kept(const Evidence& evidence, double least) {
@@ -67,24 +71,31 @@ bool stayed(const Evidence& evidence, const std::vector<const ThreadView*>& grou
   return static_cast<std::size_t>(still) * 10 >= group.size() * 9;
 }
 
-// Those of the first look are all still there, and each look has at least as many as the one
-// before.
-std::size_t grown(const Evidence& evidence, const std::string& site) {
+// Threads that were not there at all in the first look. Each look has at least as many in that wait
+// as the one before, or else they come and go.
+std::size_t grown(const Evidence& evidence, const std::string& method) {
   std::vector<std::size_t> counts;
+  std::size_t came = 0;
   for (const auto& look : evidence.looks) {
-    const auto sites = idle_in(look);
-    const auto at = sites.find(site);
-    counts.push_back(at == sites.end() ? 0 : at->second.size());
+    const auto methods = idle_in(look);
+    const auto at = methods.find(method);
+    counts.push_back(at == methods.end() ? 0 : at->second.size());
+    came =
+        at == methods.end()
+            ? 0
+            : static_cast<std::size_t>(std::ranges::count_if(at->second, [&](const auto* thread) {
+                return !find_thread(evidence.looks.front(), thread->os_id());
+              }));
   }
-  if (counts.size() < 3 || !std::ranges::is_sorted(counts)) return 0;
-  return counts.back() - counts.front();
+  return counts.size() < 3 || !std::ranges::is_sorted(counts) ? 0 : came;
 }
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
   std::vector<Report> reports;
   if (auto dead = dead_kept(evidence, parameters["dead"])) reports.push_back(std::move(*dead));
-  for (const auto& [site, group] : idle_in(*evidence.last_look())) {
-    const auto more = evidence.live ? grown(evidence, site) : 0;
+  for (const auto& [method, group] : idle_in(*evidence.last_look())) {
+    const auto site = site_text(*group.front());
+    const auto more = evidence.live ? grown(evidence, method) : 0;
     const bool grows = static_cast<double>(more) >= parameters["grown"];
     const bool many = static_cast<double>(group.size()) >= parameters["idle"] &&
                       (!evidence.live || stayed(evidence, group));
