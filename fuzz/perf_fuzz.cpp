@@ -104,8 +104,8 @@ void read_format(Bytes bytes) {
   }
   (void)describe(*format, raw);
   ByteWriter payload;
-  put_tracepoint(*format, raw, payload);
-  const auto plan = nettrace::make_plan(type_of_tracepoint(*format), 8);
+  collect::put_tracepoint(*format, raw, payload);
+  const auto plan = nettrace::make_plan(collect::type_of_tracepoint(*format), 8);
   CHECK(nettrace::for_each_field(plan, payload.bytes(), [](auto&&...) {}) ==
         nettrace::Decoded::kComplete);
 }
