@@ -71,6 +71,17 @@ TEST(StacksText, PutsEqualStacksTogetherTheMostFirst) {
                         "       thread 13 \"timer\", thread 14 \"timer\"\n"));
 }
 
+TEST(StacksText, PutsWaitsForDifferentTasksTogether) {
+  auto seen = deadlock();
+  for (const std::uint32_t id : {14U, 15U}) {
+    seen.threads.push_back(thread(id, "worker", {native(), managed("Shop.Serve()")}));
+    seen.threads.back().waiting_for =
+        Wait{.kind = WaitKind::kTask, .object = id * 0x100, .type = "Shop.Load"};
+  }
+  EXPECT_THAT(stacks_text(seen, {.view = StacksView::kMerged}),
+              HasSubstr("   2 × waiting for a Task (Shop.Load)\n"));
+}
+
 TEST(StacksHtml, ShowsHostileNamesAndObeysThemNot) {
   auto seen = deadlock();
   seen.name = "<script>alert(1)</script>";

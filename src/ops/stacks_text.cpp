@@ -118,6 +118,14 @@ std::string threads_text(const Snapshot& seen, const StacksStyle& style) {
   return text;
 }
 
+// Many wait each for a task or event of its own: which one does not tell them apart.
+std::string merged_wait_text(const Snapshot& seen, const ThreadView& thread) {
+  if (!thread.waiting_for || thread.waiting_for->owner_os_id != 0) return wait_text(seen, thread);
+  ThreadView any{.waiting_for = thread.waiting_for};
+  any.waiting_for->object = 0;
+  return wait_text(seen, any);
+}
+
 std::string merged_text(const Snapshot& seen, const StacksStyle& style) {
   struct Group {
     std::vector<const ThreadView*> threads;
@@ -129,7 +137,7 @@ std::string merged_text(const Snapshot& seen, const StacksStyle& style) {
   for (const auto& thread : seen.threads) {
     if (!is_shown(seen, thread, style)) continue;
     ++shown;
-    auto wait = wait_text(seen, thread);
+    auto wait = merged_wait_text(seen, thread);
     auto lines = frame_lines(thread, style);
     auto& group = by_key[fmt::format("{}\n{}", wait, fmt::join(lines, "\n"))];
     group.threads.push_back(&thread);

@@ -89,9 +89,13 @@ std::vector<Report> by_looks(const Evidence& evidence, const Parameters& paramet
 
   Report report{.severity = Severity::kError, .confidence = Confidence::kCertain};
   report.title = fmt::format(
-      "Thread pool is starving: {} of {} workers wait for {}", worst->second.size(), workers.all,
+      "Thread pool is starving: {} of {} workers wait for {}",
+      std::ranges::count(workers.blocked, kind,
+                         [](const auto* thread) { return thread->waiting_for->kind; }),
+      workers.all,
       kind == WaitKind::kTask ? "a task (sync over async)" : fmt::format("a {}", words_for(kind)));
-  report.summary = fmt::format("They block in {}; queued work waits for a free worker.", where);
+  report.summary = fmt::format("{} in {}; queued work waits for a free worker.",
+                               calls.size() == 1 ? "They block" : "Most of them block", where);
   constexpr std::size_t kShown = 3;
   std::vector<const decltype(calls)::value_type*> ranked;
   for (const auto& one : calls) ranked.push_back(&one);
