@@ -118,7 +118,8 @@ std::string threads_text(const Snapshot& seen, const StacksStyle& style) {
   return text;
 }
 
-// Many wait each for a task or event of its own: which one does not tell them apart.
+// Many wait each for a task or event of its own: which one does not tell them apart, and is said
+// only where all wait for the same.
 std::string merged_wait_text(const Snapshot& seen, const ThreadView& thread) {
   if (!thread.waiting_for || thread.waiting_for->owner_os_id != 0) return wait_text(seen, thread);
   ThreadView any{.waiting_for = thread.waiting_for};
@@ -137,11 +138,13 @@ std::string merged_text(const Snapshot& seen, const StacksStyle& style) {
   for (const auto& thread : seen.threads) {
     if (!is_shown(seen, thread, style)) continue;
     ++shown;
-    auto wait = merged_wait_text(seen, thread);
+    auto merged = merged_wait_text(seen, thread);
+    auto wait = wait_text(seen, thread);
     auto lines = frame_lines(thread, style);
-    auto& group = by_key[fmt::format("{}\n{}", wait, fmt::join(lines, "\n"))];
+    auto& group = by_key[fmt::format("{}\n{}", merged, fmt::join(lines, "\n"))];
+    const bool same = group.threads.empty() || group.wait == wait;
     group.threads.push_back(&thread);
-    group.wait = std::move(wait);
+    group.wait = std::move(same ? wait : merged);
     group.lines = std::move(lines);
   }
   std::vector<const Group*> groups;
