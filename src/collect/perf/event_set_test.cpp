@@ -162,7 +162,7 @@ TEST(PerfEventSet, ThreadsThatComeAndGoAreCountedOnce) {
   });
   if (!set.kernel_included()) GTEST_SKIP() << "time in the kernel is not seen by this user";
   EXPECT_GT(by_thread.size(), 3U);
-  EXPECT_NEAR(static_cast<double>(samples) / expected_samples(set, used), 1.0, 0.15);
+  EXPECT_NEAR(static_cast<double>(samples) / expected_samples(set, used), 1.0, 0.25);
 }
 
 TEST(PerfEventSet, ATinyRingLosesRecordsAndCountsThem) {
