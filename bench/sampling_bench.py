@@ -60,7 +60,8 @@ class Recording:
             return
         words = [word.format(pid=pid, out=self.out) for word in command]
         with open(self.log, "w") as log:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=kit.env)
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=kit.env,
+                                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ignored in the background of a shell
         kit.started.append(self.process)
         wanted = None if words[0] == "perf" else re.compile("Recording|Process  *:|Press <Enter>|Output File")
         deadline = time.monotonic() + 30
