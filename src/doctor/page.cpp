@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/html.h"
 #include "doctor/examination.h"
 
 namespace clrscope::doctor {
@@ -20,54 +21,30 @@ code,pre{font:13px/1.5 ui-monospace,monospace}pre{overflow-x:auto;margin:.5rem 0
 .dim{opacity:.7}
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  return out;
-}
-
 std::string evidence_html(const Report& report) {
   std::string out;
   for (const auto& thread : report.threads) {
     out += fmt::format("<p>thread {}{}: {}</p>\n", thread.os_id,
-                       thread.name.empty() ? "" : fmt::format(" “{}”", escaped(thread.name)),
-                       escaped(thread.does));
+                       thread.name.empty() ? "" : fmt::format(" “{}”", html_escaped(thread.name)),
+                       html_escaped(thread.does));
     if (thread.frames.empty()) continue;
     out += "<pre>";
     for (const auto& frame : thread.frames) {
-      out += escaped(frame.method);
-      if (!frame.file.empty()) out += fmt::format("  {}:{}", escaped(frame.file), frame.line);
+      out += html_escaped(frame.method);
+      if (!frame.file.empty()) out += fmt::format("  {}:{}", html_escaped(frame.file), frame.line);
       out += "\n";
     }
     out += "</pre>\n";
   }
   if (!report.details.empty()) {
     out += "<pre>";
-    for (const auto& line : report.details) out += escaped(line) + "\n";
+    for (const auto& line : report.details) out += html_escaped(line) + "\n";
     out += "</pre>\n";
   }
   if (!report.numbers.empty()) {
     out += "<ul>";
     for (const auto& number : report.numbers)
-      out += fmt::format("<li>{}</li>", escaped(number.words));
+      out += fmt::format("<li>{}</li>", html_escaped(number.words));
     out += "</ul>\n";
   }
   return out;
@@ -77,15 +54,15 @@ std::string report_html(const Report& report) {
   auto out = fmt::format(
       "<section class=\"{}{}\" id=\"{}\">\n<h2>{} {} <span class=\"dim\">{}</span></h2>\n",
       name_of(report.severity), report.folded() ? " folded" : "", report.id, report.id,
-      escaped(report.title), name_of(report.confidence));
+      html_escaped(report.title), name_of(report.confidence));
   if (!report.because_of.empty())
     out += fmt::format("<p>because of <a href=\"#{0}\">{0}</a></p>\n", report.because_of);
   if (!report.part_of.empty())
     out += fmt::format("<p>part of <a href=\"#{0}\">{0}</a></p>\n", report.part_of);
-  if (!report.summary.empty()) out += fmt::format("<p>{}</p>\n", escaped(report.summary));
+  if (!report.summary.empty()) out += fmt::format("<p>{}</p>\n", html_escaped(report.summary));
   out += evidence_html(report);
   if (!report.advice.empty())
-    out += fmt::format("<p><strong>Do:</strong> {}</p>\n", escaped(report.advice));
+    out += fmt::format("<p><strong>Do:</strong> {}</p>\n", html_escaped(report.advice));
   return out +
          fmt::format("<p class=\"dim\">clrscope doctor --explain {}</p>\n</section>\n", report.id);
 }
@@ -94,7 +71,7 @@ std::string report_html(const Report& report) {
 
 std::string to_html(const Examination& examination) {
   const auto& diagnosis = examination.diagnosis;
-  const auto title = escaped(headline(examination));
+  const auto title = html_escaped(headline(examination));
   auto out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
@@ -108,9 +85,9 @@ std::string to_html(const Examination& examination) {
       std::ranges::count(diagnosis.examined, Outcome::kNothing, &Examined::outcome);
   out += fmt::format("<p>{} examination{} found nothing.</p>\n", nothing, nothing == 1 ? "" : "s");
   for (const auto& line : not_run_lines(diagnosis))
-    out += fmt::format("<p>Could not run: {}</p>\n", escaped(line));
+    out += fmt::format("<p>Could not run: {}</p>\n", html_escaped(line));
   for (const auto& note : examination.notes)
-    out += fmt::format("<p class=\"dim\">{}</p>\n", escaped(note));
+    out += fmt::format("<p class=\"dim\">{}</p>\n", html_escaped(note));
   return out + "</body></html>\n";
 }
 
