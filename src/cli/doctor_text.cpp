@@ -94,7 +94,12 @@ std::string last_lines(const doctor::Diagnosis& diagnosis, std::size_t width) {
 std::string doctor_text(const doctor::Examination& examination, const Console& console) {
   const auto width = std::clamp<std::size_t>(console.width(), 40, kPageWidth);
   auto out = wrapped(printable(headline(examination)), width) + "\n";
-  if (examination.diagnosis.reports.empty()) out += "Nothing found.\n\n";
+  if (examination.diagnosis.reports.empty())
+    out +=
+        std::ranges::any_of(examination.diagnosis.examined,
+                            [](const auto& one) { return one.outcome == doctor::Outcome::kNotRun; })
+            ? "Nothing found. What could not be examined stands below.\n\n"
+            : "Nothing found.\n\n";
   for (const auto& report : examination.diagnosis.reports)
     out += report_text(report, console, width);
   out += last_lines(examination.diagnosis, width);

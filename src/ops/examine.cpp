@@ -218,6 +218,12 @@ Result<doctor::Examination> examine(const ExamineWish& wish, const ExamineWatche
     evidence.process =
         TRY(facts_of(wish.target, files ? FactSource::kProcAndFiles : FactSource::kProc));
     Visit{wish, watcher, duration}.watch(evidence, sources_for(selected, duration));
+    // Blind on every side is no "nothing found".
+    const bool saw = !evidence.looks.empty() || evidence.events || evidence.cpu;
+    if (!saw && !evidence.no_looks.empty() && !evidence.no_events.empty())
+      return fail(Errc::kDenied, "cannot examine process {} ({}): {}", evidence.process.pid,
+                  evidence.process.name, evidence.no_looks)
+          .hint("its events cannot be had either: {}", evidence.no_events);
   }
   doctor::Examination examination{.process = evidence.process,
                                   .core = wish.core,
