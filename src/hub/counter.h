@@ -25,9 +25,18 @@ enum class CounterKind : std::uint8_t {
   kGauge,      // value: as it is now
   kUpDown,     // value: as it is now; told as changes
   kMean,       // value: the mean of what was recorded in the interval; count, min, max
-  kHistogram,  // quantiles of what was recorded in the interval; count, sum; value: the median
+  kHistogram,  // buckets or quantiles of what was recorded in the interval; count, sum; value: the
+               // median
 };
 std::string_view name_of(CounterKind kind);  // "rate", "gauge", …
+
+// So many recordings above the bound of the bucket before and not above this one's.
+struct Bucket {
+  double upper = 0;  // of the last: infinity
+  std::uint64_t count = 0;
+
+  friend bool operator==(const Bucket&, const Bucket&) = default;
+};
 
 struct CounterValue {
   WallTime time{};
@@ -44,8 +53,10 @@ struct CounterValue {
   std::optional<double> total{};
   std::uint64_t count = 0;
   std::optional<double> sum{}, min{}, max{};
-  std::vector<std::pair<double, double>> quantiles{};  // share, value
-  std::chrono::nanoseconds interval{};                 // that it is about
+  std::vector<std::pair<double, double>>
+      quantiles{};                      // share, value; where the program tells these
+  std::vector<Bucket> buckets{};        // where each recording was seen; or neither
+  std::chrono::nanoseconds interval{};  // that it is about
 
   // "route=/a,status=200"
   std::string tags_text() const;
