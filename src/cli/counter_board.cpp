@@ -50,7 +50,7 @@ void CounterBoard::add(std::span<const hub::CounterValue> values) {
     auto title = ops::counter_title(value);
     if (!value.tags.empty()) title += fmt::format(" [{}]", value.tags_text());
     if (value.kind != hub::CounterKind::kHistogram) {
-      put(value, title, ops::shown_value(value));
+      put(value, title, hub::shown_value(value));
       continue;
     }
     for (const auto& [share, one] : value.quantiles)

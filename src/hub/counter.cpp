@@ -297,4 +297,10 @@ std::vector<CounterValue> CounterAggregate::add(CounterValue value) {
   return done;
 }
 
+double shown_value(const CounterValue& value) {
+  const auto seconds = std::chrono::duration<double>(value.interval).count();
+  if (value.kind != CounterKind::kRate || seconds <= 0) return value.value;
+  return value.value / seconds;
+}
+
 }  // namespace clrscope::hub

@@ -62,6 +62,9 @@ struct CounterValue {
   std::string tags_text() const;
 };
 
+// What people are shown of it: a rate per second, else the value.
+double shown_value(const CounterValue& value);
+
 // One for each source: it remembers how often that source collects.
 class CounterDecoder {
  public:

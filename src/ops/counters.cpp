@@ -107,7 +107,7 @@ std::string_view type_of(const hub::CounterValue& value) {
 // One row, or one for each quantile.
 template <class Row>
 void for_each_row(const hub::CounterValue& value, Row&& row) {
-  if (value.kind != hub::CounterKind::kHistogram) return row(shown_value(value), "");
+  if (value.kind != hub::CounterKind::kHistogram) return row(hub::shown_value(value), "");
   for (const auto& [share, one] : value.quantiles)
     row(one, fmt::format("Percentile={:g}", share * 100));
 }
@@ -195,12 +195,6 @@ Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target) {
   std::vector<PublishedCounter> list;
   for (auto& [key, one] : all) list.push_back(std::move(one));
   return list;
-}
-
-double shown_value(const hub::CounterValue& value) {
-  const auto seconds = std::chrono::duration<double>(value.interval).count();
-  if (value.kind != hub::CounterKind::kRate || seconds <= 0) return value.value;
-  return value.value / seconds;
 }
 
 std::string counter_title(const hub::CounterValue& value) {

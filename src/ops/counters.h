@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "hub/counter.h"
+#include "hub/counter_json.h"
 #include "ops/watch.h"
 
 namespace clrscope::ops {
@@ -73,7 +73,5 @@ class CountersFile {
 
 // "Request Duration (ms)", "requests ({request} / 1 sec)": as dotnet-counters titles it.
 std::string counter_title(const hub::CounterValue& value);
-// What is shown of it: a rate per second, else the value.
-double shown_value(const hub::CounterValue& value);
 
 }  // namespace clrscope::ops

@@ -37,37 +37,6 @@ Result<ops::CountersWish> counters_wish(const Args& args) {
   return wish;
 }
 
-std::string as_json(const hub::CounterValue& value) {
-  JsonWriter json;
-  json.begin_object()
-      .member("time", iso8601(value.time))
-      .member("pid", value.pid)
-      .member("provider", value.provider)
-      .member("name", value.name)
-      .key("tags")
-      .begin_object();
-  for (const auto& [key, one] : value.tags) json.member(key, one);
-  json.end_object()
-      .member("value", ops::shown_value(value))
-      .member("unit", value.unit)
-      .member("kind", hub::name_of(value.kind));
-  if (!value.display.empty() && value.display != value.name) json.member("display", value.display);
-  if (value.total) json.member("total", *value.total);
-  if (value.kind == hub::CounterKind::kHistogram || value.kind == hub::CounterKind::kMean)
-    json.member("count", value.count);
-  if (value.sum) json.member("sum", *value.sum);
-  if (value.min) json.member("min", *value.min);
-  if (value.max) json.member("max", *value.max);
-  if (!value.quantiles.empty()) {
-    json.key("quantiles").begin_object();
-    for (const auto& [share, one] : value.quantiles) json.member(fmt::format("{:g}", share), one);
-    json.end_object();
-  }
-  json.member("intervalMs", std::chrono::duration<double, std::milli>(value.interval).count());
-  json.end_object();
-  return json.text() + "\n";
-}
-
 std::size_t screen_height() {
   winsize size{};
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 4 ? size.ws_row : 24;
@@ -97,7 +66,7 @@ Result<int> monitor(const Args& args, Console& console) {
   } else if (args.has("--json")) {
     watcher.on_values = [&](auto values) {
       std::string lines;
-      for (const auto& value : values) lines += as_json(value);
+      for (const auto& value : values) hub::append_json_line(lines, value);
       console.data(lines);
     };
   } else {
@@ -108,7 +77,7 @@ Result<int> monitor(const Args& args, Console& console) {
         lines += fmt::format("{}  {}  {}  {}{}  {}\n", iso8601(value.time).substr(11, 12),
                              value.pid, value.provider, ops::counter_title(value),
                              tags.empty() ? "" : fmt::format(" [{}]", tags),
-                             readable_number(ops::shown_value(value)));
+                             readable_number(hub::shown_value(value)));
       }
       console.data(lines);
     };

@@ -1,0 +1,57 @@
+#include "sinks/sink_kind.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace clrscope::sinks {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ParseSink, TakesKindTargetAndOptionsApart) {
+  const auto address = parse_sink("ndjson:unix:/run/x.sock,interval=10s,block=yes");
+  ASSERT_TRUE(address) << address.error().what;
+  EXPECT_EQ(address->kind->name, "ndjson");
+  EXPECT_EQ(address->target, "unix:/run/x.sock");
+  EXPECT_EQ(address->duration("interval", {}).value(), std::chrono::seconds{10});
+  EXPECT_TRUE(address->truth("block", false).value());
+}
+
+TEST(ParseSink, NamesTheKindsThereAreWhenOneIsUnknown) {
+  const auto address = parse_sink("grafite:1.2.3.4:2003");
+  ASSERT_FALSE(address);
+  EXPECT_THAT(address.error().what, HasSubstr("'grafite'"));
+  EXPECT_THAT(address.error().hint, HasSubstr("ndjson"));
+}
+
+TEST(ParseSink, AsksForATarget) {
+  const auto address = parse_sink("ndjson");
+  ASSERT_FALSE(address);
+  EXPECT_THAT(address.error().what, HasSubstr("where to?"));
+}
+
+TEST(ParseSink, RefusesAnOptionThatTheKindDoesNotHave) {
+  const auto address = parse_sink("ndjson:-,color=red");
+  ASSERT_FALSE(address);
+  EXPECT_THAT(address.error().what, HasSubstr("'color'"));
+  EXPECT_THAT(address.error().hint, HasSubstr("interval"));
+}
+
+TEST(ParseSink, RefusesAnOptionWithoutAValueAndAWrongOne) {
+  EXPECT_FALSE(parse_sink("ndjson:-,block"));
+  const auto address = parse_sink("ndjson:-,block=perhaps,interval=soon");
+  ASSERT_TRUE(address);
+  EXPECT_FALSE(address->truth("block", false));
+  EXPECT_FALSE(address->duration("interval", {}));
+}
+
+TEST(SinkKinds, HaveWhatHelpNeeds) {
+  for (const auto* kind : sink_kinds()) {
+    EXPECT_FALSE(kind->name.empty());
+    EXPECT_FALSE(kind->summary.empty()) << kind->name;
+    EXPECT_NE(kind->make, nullptr) << kind->name;
+  }
+}
+
+}  // namespace
+}  // namespace clrscope::sinks
