@@ -43,6 +43,17 @@ Result<> write_all(int fd, Bytes bytes) {
   return {};
 }
 
+Result<> write_all_at(int fd, Bytes bytes, off_t at) {
+  while (!bytes.empty()) {
+    const auto written = ::pwrite(fd, bytes.data(), bytes.size(), at);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(errc_of(errno), "cannot write: {}", errno_text());
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    at += written;
+  }
+  return {};
+}
+
 Result<bool> wait_readable(int fd, const Deadline& deadline) {
   for (;;) {
     pollfd waiting{fd, POLLIN, 0};

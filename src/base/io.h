@@ -1,6 +1,8 @@
 // Small files, whole writes, and waiting with a deadline.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/bytes.h"
@@ -17,6 +19,8 @@ Result<UniqueFd> open_for_reading(const std::string& path);
 
 // Writes all of it, whatever the kernel takes at a time.
 Result<> write_all(int fd, Bytes bytes);
+// The same at a place of the file; its position stays.
+Result<> write_all_at(int fd, Bytes bytes, off_t at);
 
 // True when the descriptor is readable (or closed by its peer) before the deadline.
 Result<bool> wait_readable(int fd, const Deadline& deadline);

@@ -12,7 +12,6 @@
 #include "collect/eventpipe/early_names.h"
 #include "collect/eventpipe/flight_ring.h"
 #include "collect/eventpipe/rewrite.h"
-#include "nettrace/framing.h"
 #include "ops/output.h"
 #include "ops/record_machine.h"
 
@@ -84,11 +83,19 @@ Result<> take_rewritten(RecordSummary& summary, const Result<collect::RewriteSum
   return {};
 }
 
+// What a ring keeps is written anew.
+collect::TraceVersion output_version(const RecordWish& wish) {
+  return wish.last ? collect::TraceVersion::kV6 : collect::TraceVersion::kV4;
+}
+
 // The recording as it will be kept: the runtime's bytes, or made anew from them.
 class Keeper {
  public:
   Keeper(const RecordWish& wish, const std::string& file, int output)
-      : file_(file), fd_(output), output_(output, packing_of(wish)), last_(wish.last) {
+      : file_(file),
+        fd_(output),
+        output_(output, packing_of(wish), output_version(wish)),
+        last_(wish.last) {
     if (last_) ring_.emplace(folder_of(file), *last_);
   }
 
@@ -101,8 +108,6 @@ class Keeper {
     if (!ring_) (void)output_.tick();  // the next write fails too, and is looked at
   }
   std::uint64_t file_bytes() const { return output_.bytes(); }
-  // Behind the stream, if what it writes goes there as it is.
-  int plain_output() const { return ring_ || output_.packed() ? -1 : fd_; }
 
   Result<> finish(RecordSummary& summary, collect::EarlyNames* early) {
     const auto& outcome = summary.outcome;
@@ -118,11 +123,9 @@ class Keeper {
                                .oldest = newest - *last_}),
           fmt::format("only the last {} are kept", format_duration(*last_)));
     }
-    if (output_.packed() && outcome.ending != Ending::kWriteFailed) {
-      if (!outcome.summary.ended) TRY(output_.write({&nettrace::kNullTag, 1}));
-      TRY(output_.finish());
-    }
-    summary.bytes = output_.packed() ? output_.bytes() : outcome.bytes;
+    if (outcome.ending != Ending::kWriteFailed)
+      TRY(outcome.summary.ended || outcome.unreadable ? output_.finish() : output_.finish_early());
+    summary.bytes = output_.bytes();
     summary.events = outcome.summary.events;
     summary.lost = outcome.summary.lost;
     if (names.empty() || !is_regular_file(fd_)) return {};
@@ -171,7 +174,6 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
       .session = std::move(session),
       .pid = target.process.pid,
       .write = [&](Bytes blocks) { return keeper.write(blocks); },
-      .output = keeper.plain_output(),
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .stop_fds = wish.stop_fds,
       .file_bytes = [&] { return keeper.file_bytes(); },

@@ -76,7 +76,7 @@ constexpr std::chrono::nanoseconds kShortestCut = std::chrono::seconds{1};
 class KernelKeeper {
  public:
   KernelKeeper(const RecordWish& wish, const std::string& file, int output)
-      : output_(output, packing_of(wish)), last_(wish.last) {
+      : output_(output, packing_of(wish), collect::TraceVersion::kV6), last_(wish.last) {
     if (last_) ring_.emplace(folder_of(file), *last_);
   }
 
@@ -93,12 +93,12 @@ class KernelKeeper {
   }
 
   Result<> finish(RecordSummary& summary) {
-    if (summary.outcome.ending == collect::Ending::kWriteFailed) return {};
+    const bool write_failed = summary.outcome.ending == collect::Ending::kWriteFailed;
     if (!ring_) {
-      TRY(output_.finish());
+      if (!write_failed) TRY(output_.finish());
       summary.bytes = output_.bytes();
-      return {};
     }
+    if (!ring_ || write_failed) return {};
     const auto names = TRY(ring_->names());
     const auto rewritten = TRY(
         collect::rewrite_to(output_, {.feed = [&](const auto& take) { return ring_->replay(take); },

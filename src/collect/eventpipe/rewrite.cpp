@@ -80,7 +80,7 @@ Result<RewriteSummary> rewrite_file(const std::string& path, Packing packing,
   const auto new_path = path + ".new";
   const UniqueFd new_file{::open(new_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
   if (!new_file) return fail(errc_of(errno), "cannot write {}: {}", new_path, errno_text());
-  TraceOutput output{new_file.get(), packing};
+  TraceOutput output{new_file.get(), packing, TraceVersion::kV6};
   auto done =
       rewrite_to(output, {.feed = [&](const auto& take) { return feed_file(old_file.get(), take); },
                           .early_names = early_names});

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "collect/eventpipe/session_end.h"
-#include "nettrace/framing.h"
 
 namespace clrscope::collect {
 namespace {
@@ -31,7 +30,6 @@ class StreamRecorder {
       report();
     }
     job_.session.stream.reset();  // the runtime drops the session, whatever became of the stop
-    if (!reader_.summary().ended && !unreadable_) close_early();
     outcome_.recorded = end_.asked_at().value_or(TraceClock::now()) - started_;
     (void)reader_.finish([](const nettrace::Batch&) {});
     outcome_.summary = reader_.summary();
@@ -81,9 +79,9 @@ class StreamRecorder {
       if (job_.on_batch && job_.on_batch(batch, reader_)) wants_stop = true;
     });
     if (!parsed) {  // not a trace as we know it: still the runtime's bytes, kept as they come
-      if (!unreadable_)
+      if (!outcome_.unreadable)
         log(LogLevel::kWarning, "{}: recording goes on uncounted", parsed.error().what);
-      unreadable_ = true;
+      outcome_.unreadable = true;
     }
     write_whole_blocks();
     if (wants_stop) stop("event");
@@ -93,7 +91,7 @@ class StreamRecorder {
 
   // Writes up to the end of the last whole block and keeps the rest.
   void write_whole_blocks() {
-    const auto whole = unreadable_
+    const auto whole = outcome_.unreadable
                            ? pending_.size()
                            : static_cast<std::size_t>(reader_.whole_bytes() - outcome_.bytes);
     if (whole == 0 || ended_) return;
@@ -110,15 +108,6 @@ class StreamRecorder {
     outcome_.asked_by = asked_by;
     end_.ask();
     if (job_.on_stop) job_.on_stop();
-  }
-
-  // The stream broke off: what a failed write left of a block goes, and the mark that ends a trace
-  // comes.
-  void close_early() {
-    const auto end = static_cast<off_t>(outcome_.bytes);
-    if (job_.output < 0 || outcome_.bytes == 0 || ::ftruncate(job_.output, end) != 0)
-      return;  // a pipe stays as it is
-    if (::pwrite(job_.output, &nettrace::kNullTag, 1, end) == 1) ++outcome_.bytes;
   }
 
   void finish(Ending ending) {
@@ -142,7 +131,6 @@ class StreamRecorder {
   TraceTime last_status_{};
   nettrace::Reader reader_;
   std::vector<std::uint8_t> pending_;  // begins at byte outcome_.bytes of the stream
-  bool unreadable_ = false;
   bool ended_ = false;
   StreamOutcome outcome_;
   SessionEnd end_;  // last: its thread ends before what it uses goes

@@ -1,9 +1,9 @@
 // Records one EventPipe session: the runtime's bytes to a descriptor, as they are, with a parse in
 // passing that counts.
 //
-// Only whole blocks are written, so that the file can be read however the recording ends, our own
-// death included. Ends by itself when asked, at a limit, or when the target goes; a target that no
-// longer answers is given up after a grace.
+// Only whole blocks are written, so that what was written can be read however the recording ends,
+// our own death included. Ends by itself when asked, at a limit, or when the target goes; a target
+// that no longer answers is given up after a grace.
 #pragma once
 
 #include <sys/types.h>
@@ -50,6 +50,7 @@ struct StreamOutcome {
   std::chrono::nanoseconds recorded{};
   std::uint64_t bytes = 0;
   nettrace::Summary summary{};
+  bool unreadable = false;       // no trace as we know it: the runtime's bytes as they came
   std::optional<Error> error{};  // for kWriteFailed
 };
 
@@ -58,7 +59,6 @@ struct StreamJob {
   ipc::Session session;
   pid_t pid = 0;                           // as we see it; 0 when unknown
   std::function<Result<>(Bytes)> write{};  // whole blocks, in order
-  int output = -1;  // behind write(), if there is a file: closed early it gets an end mark
   StreamLimits limits{};
   std::span<const int> stop_fds{};              // one of them readable: stop
   std::function<std::uint64_t()> file_bytes{};  // for max_size; empty: what was handed to write()
