@@ -1,0 +1,37 @@
+#include "sinks/waiting.h"
+
+#include "base/text.h"
+
+namespace clrscope::sinks {
+
+Result<> WaitingInMemory::push(std::string message, std::uint32_t items) {
+  if (bytes_ + message.size() > limit_)
+    return fail(Errc::kSystem, "{} wait in memory, which is the limit", format_bytes(bytes_))
+        .hint("--spool FOLDER keeps more, on disk");
+  bytes_ += message.size();
+  messages_.push_back({std::move(message), items});
+  return {};
+}
+
+std::optional<Message> WaitingInMemory::take() {
+  if (taken_ == messages_.size()) return {};
+  return messages_[taken_++];
+}
+
+std::uint64_t WaitingInMemory::forget(std::size_t count) {
+  std::uint64_t items = 0;
+  for (; count > 0 && taken_ > 0; --count, --taken_) {
+    items += messages_.front().items;
+    bytes_ -= messages_.front().text.size();
+    messages_.pop_front();
+  }
+  return items;
+}
+
+std::uint64_t WaitingInMemory::perishable() const {
+  std::uint64_t items = 0;
+  for (const auto& one : messages_) items += one.items;
+  return items;
+}
+
+}  // namespace clrscope::sinks
