@@ -84,8 +84,8 @@ Result<> take_rewritten(RecordSummary& summary, const Result<collect::RewriteSum
 }
 
 // What a ring keeps is written anew.
-collect::TraceVersion output_version(const RecordWish& wish) {
-  return wish.last ? collect::TraceVersion::kV6 : collect::TraceVersion::kV4;
+nettrace::TraceVersion output_version(const RecordWish& wish) {
+  return wish.last ? nettrace::TraceVersion::kV6 : nettrace::TraceVersion::kV4;
 }
 
 // The recording as it will be kept: the runtime's bytes, or made anew from them.
@@ -132,14 +132,14 @@ class Keeper {
     return take_rewritten(
         summary,
         collect::rewrite_file(
-            file_, output_.packed() ? collect::Packing::kZstd : collect::Packing::kPlain, names),
+            file_, output_.packed() ? nettrace::Packing::kZstd : nettrace::Packing::kPlain, names),
         "method names taken early were added");
   }
 
  private:
   std::string file_;
   int fd_;
-  collect::TraceOutput output_;
+  nettrace::TraceOutput output_;
   std::optional<std::chrono::nanoseconds> last_;
   std::optional<collect::FlightRing> ring_;
   std::optional<TraceTime> stopped_;

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
-#include "collect/trace_output.h"
+#include "nettrace/trace_output.h"
 #include "ops/plan.h"
 #include "ops/target.h"
 
@@ -62,8 +62,8 @@ struct RecordSummary {
   std::unique_ptr<Child> child{};    // still running, or ended; the caller decides
 };
 
-inline collect::Packing packing_of(const RecordWish& wish) {
-  return wish.compress ? collect::Packing::kZstd : collect::Packing::kPlain;
+inline nettrace::Packing packing_of(const RecordWish& wish) {
+  return wish.compress ? nettrace::Packing::kZstd : nettrace::Packing::kPlain;
 }
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);

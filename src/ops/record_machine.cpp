@@ -76,7 +76,7 @@ constexpr std::chrono::nanoseconds kShortestCut = std::chrono::seconds{1};
 class KernelKeeper {
  public:
   KernelKeeper(const RecordWish& wish, const std::string& file, int output)
-      : output_(output, packing_of(wish), collect::TraceVersion::kV6), last_(wish.last) {
+      : output_(output, packing_of(wish), nettrace::TraceVersion::kV6), last_(wish.last) {
     if (last_) ring_.emplace(folder_of(file), *last_);
   }
 
@@ -114,7 +114,7 @@ class KernelKeeper {
   }
 
  private:
-  collect::TraceOutput output_;
+  nettrace::TraceOutput output_;
   std::optional<std::chrono::nanoseconds> last_;
   std::optional<collect::SegmentRing> ring_;
   TraceTime stopped_ = TraceClock::now();

@@ -55,7 +55,7 @@ bool names_something(const Event& event) {
          type.id == 187 || type.id == 190;
 }
 
-Result<RewriteSummary> rewrite_to(TraceOutput& output, const Rewrite& rewrite) {
+Result<RewriteSummary> rewrite_to(nettrace::TraceOutput& output, const Rewrite& rewrite) {
   std::uint64_t samples = 0;
   const auto keep = [&](const Event& event) {
     if (rewrite.oldest && event.time < *rewrite.oldest && !names_something(event)) return false;
@@ -74,13 +74,13 @@ Result<RewriteSummary> rewrite_to(TraceOutput& output, const Rewrite& rewrite) {
   return RewriteSummary{output.bytes(), written.events, written.lost, samples};
 }
 
-Result<RewriteSummary> rewrite_file(const std::string& path, Packing packing,
+Result<RewriteSummary> rewrite_file(const std::string& path, nettrace::Packing packing,
                                     const EarlyNames::Traces& early_names) {
   const auto old_file = TRY(open_for_reading(path));
   const auto new_path = path + ".new";
   const UniqueFd new_file{::open(new_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
   if (!new_file) return fail(errc_of(errno), "cannot write {}: {}", new_path, errno_text());
-  TraceOutput output{new_file.get(), packing, TraceVersion::kV6};
+  nettrace::TraceOutput output{new_file.get(), packing, nettrace::TraceVersion::kV6};
   auto done =
       rewrite_to(output, {.feed = [&](const auto& take) { return feed_file(old_file.get(), take); },
                           .early_names = early_names});

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "collect/eventpipe/early_names.h"
-#include "collect/trace_output.h"
 #include "model/event.h"
+#include "nettrace/trace_output.h"
 
 namespace clrscope::collect {
 
@@ -36,10 +36,10 @@ struct Rewrite {
 };
 
 // Finishes the output too.
-Result<RewriteSummary> rewrite_to(TraceOutput& output, const Rewrite& rewrite);
+Result<RewriteSummary> rewrite_to(nettrace::TraceOutput& output, const Rewrite& rewrite);
 
 // The file is replaced when the new one is whole, not before.
-Result<RewriteSummary> rewrite_file(const std::string& path, Packing packing,
+Result<RewriteSummary> rewrite_file(const std::string& path, nettrace::Packing packing,
                                     const EarlyNames::Traces& early_names);
 
 // An event that later ones need to be understood: it names processes, code, modules.

@@ -16,7 +16,7 @@
 #include "base/compress.h"
 #include "base/result.h"
 
-namespace clrscope::collect {
+namespace clrscope::nettrace {
 
 enum class Packing { kPlain, kZstd };
 
@@ -49,4 +49,4 @@ class TraceOutput {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace clrscope::collect
+}  // namespace clrscope::nettrace

@@ -1,4 +1,4 @@
-#include "collect/trace_output.h"
+#include "nettrace/trace_output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "nettrace/reader.h"
 #include "nettrace/writer.h"
 
-namespace clrscope::collect {
+namespace clrscope::nettrace {
 namespace {
 
 // Blocks of a trace that grows for ever.
@@ -175,4 +175,4 @@ TEST(TraceOutput, KilledAtAnyInstantTheFileIsWhole) {
 }
 
 }  // namespace
-}  // namespace clrscope::collect
+}  // namespace clrscope::nettrace

@@ -1,4 +1,4 @@
-#include "collect/trace_output.h"
+#include "nettrace/trace_output.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include "base/io.h"
 #include "nettrace/framing.h"
 
-namespace clrscope::collect {
+namespace clrscope::nettrace {
 namespace {
 
 constexpr std::chrono::seconds kFlushEvery{1};
@@ -97,4 +97,4 @@ Result<> TraceOutput::finish_early() {
   return finish();
 }
 
-}  // namespace clrscope::collect
+}  // namespace clrscope::nettrace
