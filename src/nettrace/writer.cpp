@@ -106,8 +106,21 @@ class Writer::Impl {
   }
 
   SourceId add_source(Numbering numbering) {
+    if (!free_sources_.empty()) {
+      const auto id = free_sources_.back();
+      free_sources_.pop_back();
+      source(id) = {.numbering = numbering};
+      return id;
+    }
     sources_.push_back({.numbering = numbering});
     return SourceId{static_cast<std::uint32_t>(sources_.size() - 1)};
+  }
+
+  Result<> remove_source(SourceId id) {
+    TRY(sequence_point(last_ticks_));
+    source(id) = {.numbering = Numbering::kNone};
+    free_sources_.push_back(id);
+    return {};
   }
 
   Result<> write(SourceId id, const Event& event, const StackView& stack) {
@@ -381,6 +394,7 @@ class Writer::Impl {
   WriteBytes write_;
   std::optional<std::int64_t> advanced_;  // all sources have come so far; nothing: not asked for
   std::deque<Source> sources_;
+  std::vector<SourceId> free_sources_;
   std::map<ThreadKey, std::uint64_t> threads_;
   std::map<ThreadKey, std::string> names_;
   std::uint64_t next_index_ = 0;
@@ -406,6 +420,7 @@ Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
 
 SourceId Writer::add_source(Numbering numbering) { return impl_->add_source(numbering); }
+Result<> Writer::remove_source(SourceId source) { return impl_->remove_source(source); }
 Result<> Writer::write(SourceId source, const Event& event, const StackView& stack) {
   return impl_->write(source, event, stack);
 }

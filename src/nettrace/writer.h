@@ -45,6 +45,9 @@ class Writer {
   enum class Numbering { kNone, kFromFirstSeen, kFromZero, kIndexFromFirstSeen };
   SourceId add_source(Numbering numbering);
 
+  // Nothing more comes from it: writes what is held, its losses included, and forgets it.
+  Result<> remove_source(SourceId source);
+
   // The event's `stack` is not looked at: the addresses are given here, leaf first.
   Result<> write(SourceId source, const Event& event, const StackView& stack = {});
 

@@ -111,6 +111,16 @@ Result<std::chrono::nanoseconds> SinkAddress::duration(std::string_view name,
   return *duration;
 }
 
+Result<std::uint64_t> SinkAddress::size(std::string_view name, std::uint64_t otherwise) const {
+  const auto word = option(name);
+  if (!word) return otherwise;
+  const auto size = parse_size(*word);
+  if (!size || *size == 0)
+    return fail(Errc::kUsage, "--to {}: {}='{}' is no size", text, name, *word)
+        .hint("64MiB, 1.5GB");
+  return *size;
+}
+
 Result<bool> SinkAddress::truth(std::string_view name, bool otherwise) const {
   const auto word = option(name);
   if (!word) return otherwise;

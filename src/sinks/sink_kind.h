@@ -35,6 +35,7 @@ struct SinkAddress {
                                std::uint64_t most) const;
   Result<std::chrono::nanoseconds> duration(std::string_view name,
                                             std::chrono::nanoseconds otherwise) const;
+  Result<std::uint64_t> size(std::string_view name, std::uint64_t otherwise) const;  // "64MiB"
   Result<bool> truth(std::string_view name, bool otherwise) const;  // "yes", "true", "1", "no" …
   // One of `words`, else an error that names them.
   Result<std::string> one_of(std::string_view name, std::string_view otherwise,
