@@ -1,12 +1,14 @@
 // What the contract reader parses, over bytes that claim to be it. The first byte says which: j the
-// data descriptor's JSON, m metadata, s a signature, d debug info.
+// data descriptor's JSON, m metadata, s a signature, r the tables of a ReadyToRun image, d debug
+// info.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
-#include "inspect/contract/debug_info.h"
 #include "inspect/contract/descriptor.h"
 #include "inspect/contract/metadata.h"
 #include "inspect/contract/signature.h"
+#include "symbols/ready_to_run.h"
 
 namespace {
 
@@ -52,6 +54,22 @@ void read_signature(Bytes bytes) {
   (void)type_of_signature(bytes, names);
 }
 
+void read_tables(Bytes bytes) {
+  const auto tables = ReadyToRunTables::open(
+      [bytes](std::uint64_t address, std::span<std::uint8_t> out) {
+        if (address > bytes.size() || out.size() > bytes.size() - address) return false;
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(address), out.size(), out.begin());
+        return true;
+      },
+      4, 0);
+  if (!tables) return;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    (void)tables->il_map(i);
+    (void)tables->function_of_token(0x06000000 | i);
+    (void)tables->function_at(i * 16);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -66,6 +84,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 's':
       read_signature(bytes);
+      break;
+    case 'r':
+      read_tables(bytes);
       break;
     default:
       (void)il_map_of_jitted(bytes).il_offset(4);

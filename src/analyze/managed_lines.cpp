@@ -43,18 +43,47 @@ void ManagedLines::on_map(const Event& event, Order order) {
     maps_.insert_or_assign(code->second, std::move(map));
 }
 
-std::optional<SourceLine> ManagedLines::find(SourceLines& lines, const Method& method,
-                                             std::string_view module_path,
-                                             std::uint64_t address) const {
+void ManagedLines::on_module(std::uint64_t module_id, const std::string& path, PdbReference pdb) {
+  pdbs_by_path_[path] = pdb;
+  pdbs_[module_id] = std::move(pdb);
+}
+
+std::optional<PdbReference> ManagedLines::pdb_of_path(std::string_view path) const {
+  const auto found = pdbs_by_path_.find(std::string{path});
+  return found == pdbs_by_path_.end() ? std::nullopt : std::optional{found->second};
+}
+
+// By where the code lies in a mapped file: instances of generic methods lie in the image of whoever
+// wanted them. Where the trace has no mappings, by the method's place in its own module.
+IlMap ManagedLines::compiled_ahead(SourceLines& lines, const Code& code) const {
+  const bool mapped = !code.image_path.empty();
+  const auto path = mapped ? code.image_path : code.module_path;
+  const auto* image = lines.ready_to_run(std::string{path}, pdb_of_path(path));
+  if (!image) return {};
+  std::optional<std::uint32_t> function;
+  if (!mapped)
+    function = image->tables().function_of_token(code.method.token);
+  else if (const auto rva = image->rva_of_offset(code.image_offset))
+    function = image->tables().function_at(*rva);
+  return function ? image->tables().il_map(*function) : IlMap{};
+}
+
+std::optional<SourceLine> ManagedLines::find(SourceLines& lines, const Code& code,
+                                             std::uint64_t address) {
+  const auto& method = code.method;
   if (method.dynamic) return std::nullopt;
-  const auto map = maps_.find({method.start, method.method_id});
-  if (map == maps_.end()) return std::nullopt;
+  const Body body{method.start, method.method_id};
+  auto map = maps_.find(body);
+  if (map == maps_.end()) {
+    if (method.jitted) return std::nullopt;
+    map = maps_.emplace(body, compiled_ahead(lines, code)).first;
+  }
   // A return address may lie right behind the code that it was called from.
   const auto offset = address < method.start ? 0 : address - method.start;
   const auto il = map->second.il_offset(static_cast<std::uint32_t>(offset));
   if (!il) return std::nullopt;
   const auto pdb = pdbs_.find(method.module_id);
-  return lines.of_managed(std::string{module_path},
+  return lines.of_managed(std::string{code.module_path},
                           pdb == pdbs_.end() ? std::nullopt : std::optional{pdb->second},
                           method.token, *il);
 }

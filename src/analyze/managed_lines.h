@@ -1,5 +1,6 @@
 // What a trace says of source lines in one process's managed code: for each body of a method which
-// IL its machine code came from, and for each module which PDB was made with it.
+// IL its machine code came from, and for each module which PDB was made with it. Code that was
+// compiled ahead of time has no such events: its own image is asked.
 //
 // The runtime's events that map IL to machine code name the method, not its code: they stand next
 // to the event that does, on the same thread, after a load and before a rundown's end. Give it all
@@ -23,11 +24,17 @@ class ManagedLines {
 
   void on_code(const Event& event, const MethodCode& code, Order order);
   void on_map(const Event& event, Order order);
-  void on_module(std::uint64_t module_id, PdbReference pdb) { pdbs_[module_id] = std::move(pdb); }
+  void on_module(std::uint64_t module_id, const std::string& path, PdbReference pdb);
 
+  struct Code {
+    const Method& method;
+    std::string_view module_path{};
+    // The file that is mapped where the code begins, if the trace knows it, and where in it.
+    std::string_view image_path{};
+    std::uint64_t image_offset = 0;
+  };
   // The line of the instruction at `address`, which is one of the method's.
-  std::optional<SourceLine> find(SourceLines& lines, const Method& method,
-                                 std::string_view module_path, std::uint64_t address) const;
+  std::optional<SourceLine> find(SourceLines& lines, const Code& code, std::uint64_t address);
 
  private:
   struct Body {
@@ -45,10 +52,14 @@ class ManagedLines {
     IlMap map;
   };
 
-  std::unordered_map<Body, IlMap, BodyHash> maps_;
+  IlMap compiled_ahead(SourceLines& lines, const Code& code) const;
+  std::optional<PdbReference> pdb_of_path(std::string_view path) const;
+
+  std::unordered_map<Body, IlMap, BodyHash> maps_;        // empty: known to be nowhere
   std::unordered_map<std::uint64_t, PdbReference> pdbs_;  // by module
-  std::unordered_map<ThreadId, Body> last_code_;          // that a map may follow
-  std::unordered_map<ThreadId, Mapped> last_map_;         // whose code is still to come
+  std::unordered_map<std::string, PdbReference> pdbs_by_path_;
+  std::unordered_map<ThreadId, Body> last_code_;   // that a map may follow
+  std::unordered_map<ThreadId, Mapped> last_map_;  // whose code is still to come
 };
 
 }  // namespace clrscope::analyze

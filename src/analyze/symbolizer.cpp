@@ -25,6 +25,7 @@ enum RuntimeId : std::uint32_t {
 enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4, kMappingMetadata = 5 };
 
 constexpr std::uint32_t kDynamicFlag = 1;
+constexpr std::uint32_t kJittedFlag = 8;
 
 // Names that mean something in their file only get it in front: exports have no other place for it.
 std::string native_name(const std::string& module, std::string_view symbol) {
@@ -97,7 +98,9 @@ void Symbolizer::on_method(const Event& event, std::uint32_t id) {
   code.start = in.read<std::uint64_t>();
   code.size = in.read<std::uint32_t>();
   code.token = in.read<std::uint32_t>();
-  code.dynamic = (in.read<std::uint32_t>() & kDynamicFlag) != 0;
+  const auto flags = in.read<std::uint32_t>();
+  code.dynamic = (flags & kDynamicFlag) != 0;
+  code.jitted = (flags & kJittedFlag) != 0;
   code.type = in.take_utf16z();
   code.name = in.take_utf16z();
   code.signature = in.take_utf16z();
@@ -133,7 +136,8 @@ void Symbolizer::on_module(const Event& event, bool of_domain) {
   PdbReference pdb{.guid = in.read<std::array<std::uint8_t, 16>>()};
   in.skip(4);  // age
   pdb.path = utf8_of(in.take_utf16z());
-  if (in.ok() && pdb.guid != decltype(pdb.guid){}) space.lines.on_module(module_id, std::move(pdb));
+  if (in.ok() && pdb.guid != decltype(pdb.guid){})
+    space.lines.on_module(module_id, utf8_of(path), std::move(pdb));
 }
 
 void Symbolizer::on_map(const Event& event, ManagedLines::Order order) {
@@ -188,7 +192,8 @@ FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime wh
   if (const auto [method, always] = method_at(space, address, when, kind); method) {
     const auto id =
         frames_.lines()
-            ? method_frame_at(space, *method, kind == AddressKind::kReturn ? address - 1 : address)
+            ? method_frame_at(space, *method, kind == AddressKind::kReturn ? address - 1 : address,
+                              when)
             : method_frame(space, *method);
     if (always) space.cache.insert(key, id);
     return id;
@@ -220,10 +225,16 @@ FrameId Symbolizer::method_frame(Space& space, const Method& method) {
   return known;
 }
 
-FrameId Symbolizer::method_frame_at(Space& space, const Method& method, std::uint64_t address) {
+FrameId Symbolizer::method_frame_at(Space& space, const Method& method, std::uint64_t address,
+                                    TraceTime when) {
   const auto plain = method_frame(space, method);
-  const auto place =
-      space.lines.find(*frames_.lines(), method, space.methods.module_path(method), address);
+  ManagedLines::Code code{.method = method, .module_path = space.methods.module_path(method)};
+  if (!method.jitted)
+    if (const auto image = space.native.find(method.start, when); image.mapped) {
+      code.image_path = image.path;
+      code.image_offset = image.file_offset;
+    }
+  const auto place = space.lines.find(*frames_.lines(), code, address);
   if (!place) return plain;
   auto frame = frames_.frame(plain);
   frame.file = place->file;

@@ -107,7 +107,8 @@ class Symbolizer {
   void on_mapping_metadata(const Event& event);
   MethodMap::Found method_at(Space& space, std::uint64_t address, TraceTime when, AddressKind kind);
   FrameId method_frame(Space& space, const Method& method);
-  FrameId method_frame_at(Space& space, const Method& method, std::uint64_t address);
+  FrameId method_frame_at(Space& space, const Method& method, std::uint64_t address,
+                          TraceTime when);
   FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found);
 
   FrameTable& frames_;

@@ -46,7 +46,8 @@ void MethodMap::note(const MethodCode& code, TraceTime when, Said said) {
                      .signature = intern(code.signature),
                      .method_id = code.method_id,
                      .module_id = code.module_id,
-                     .dynamic = code.dynamic},
+                     .dynamic = code.dynamic,
+                     .jitted = code.jitted},
                     when,
                     said});
 }

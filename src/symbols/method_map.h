@@ -27,6 +27,7 @@ struct MethodCode {
   std::uint64_t module_id = 0;
   std::uint32_t token = 0;  // in the module's metadata
   bool dynamic = false;     // made at run time, in no module
+  bool jitted = true;       // else it was compiled ahead of time, and lies in an image
   Bytes type{};             // "Shop.Cart"
   Bytes name{};
   Bytes signature{};
@@ -44,6 +45,7 @@ struct Method {
   TraceTime from = TraceTime::min();
   TraceTime to = TraceTime::max();
   bool dynamic = false;
+  bool jitted = true;
 };
 
 class MethodMap {

@@ -44,6 +44,21 @@ std::optional<SourceLine> SourceLines::of_managed(const std::string& module_path
   return known.pdb->pdb().line_of(method_token, il_offset);
 }
 
+const ReadyToRunImage* SourceLines::ready_to_run(const std::string& module_path,
+                                                 const std::optional<PdbReference>& wanted) {
+  const auto [at, is_new] = images_.try_emplace(module_path);
+  if (!is_new || !is_file(module_path)) return at->second.image.get();
+  auto image = ReadyToRunImage::open(folders_.root + module_path, wanted);
+  if (!image && !folders_.symbol_folder.empty())
+    image = ReadyToRunImage::open(
+        folders_.symbol_folder + module_path.substr(module_path.rfind('/')), wanted);
+  if (image)
+    at->second.image = std::make_unique<ReadyToRunImage>(std::move(*image));
+  else
+    at->second.why = image.error().what;
+  return at->second.image.get();
+}
+
 SourceLines::Native SourceLines::load_native(const std::string& path,
                                              const std::string& build_id) const {
   Native native;
@@ -85,6 +100,8 @@ std::vector<SourceLines::Missing> SourceLines::missing() const {
   std::vector<Missing> all;
   for (const auto& [path, module] : modules_)
     if (!module.pdb) all.push_back({path, module.why});
+  for (const auto& [path, image] : images_)
+    if (!image.why.empty()) all.push_back({path, image.why});
   return all;
 }
 

@@ -11,6 +11,7 @@ internal static class Program
                oracle tracelog FILE
                oracle gc       FILE
                oracle pdb      MODULE
+               oracle il-pdb   MODULE FILE
         """;
 
     private const int Failed = 2;
@@ -39,6 +40,7 @@ internal static class Program
                 "tracelog" when options.Length == 0 => TraceLogCommand.Run(file),
                 "gc" when options.Length == 0 => GcCommand.Run(file),
                 "pdb" when options.Length == 0 => PdbCommand.Run(file),
+                "il-pdb" when options.Length == 1 => IlPdbCommand.Run(file, options[0]),
                 _ => Refuse(Usage),
             };
         }

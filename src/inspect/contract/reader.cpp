@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "inspect/contract/code.h"
-#include "inspect/contract/debug_info.h"
 #include "inspect/contract/descriptor.h"
 #include "inspect/contract/frames.h"
 #include "inspect/contract/locks.h"
@@ -14,6 +13,7 @@
 #include "inspect/contract/types.h"
 #include "inspect/elf_image.h"
 #include "inspect/runtime_reader.h"
+#include "symbols/debug_info.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -116,15 +116,13 @@ class ContractReader final : public RuntimeReader {
   }
 
   IlMap il_map_of(const CodeBlock& block) {
-    const bool jitted = block.kind == CodeBlock::Kind::kJitted;
-    const auto address = jitted ? block.debug_info : ready_debug_->find(block);
-    if (address == 0) return {};
+    if (block.kind != CodeBlock::Kind::kJitted) return ready_debug_->il_map(block);
+    if (block.debug_info == 0) return {};
     // How long it is stands inside; it lies in one piece with other such things.
     for (std::size_t size = 512; size <= kMostDebugInfo; size *= 4) {
       std::vector<std::uint8_t> bytes(size);
-      if (!memory_.read(address, bytes)) return {};
-      auto map = jitted ? il_map_of_jitted(bytes) : il_map_of_ready_to_run(bytes);
-      if (!map.empty()) return map;
+      if (!memory_.read(block.debug_info, bytes)) return {};
+      if (auto map = il_map_of_jitted(bytes); !map.empty()) return map;
     }
     return {};
   }

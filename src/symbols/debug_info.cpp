@@ -1,8 +1,9 @@
-#include "inspect/contract/debug_info.h"
+#include "symbols/debug_info.h"
 
+#include <algorithm>
 #include <vector>
 
-namespace clrscope::inspect {
+namespace clrscope {
 namespace {
 
 constexpr std::uint8_t kHasPatchpoint = 1;
@@ -66,7 +67,23 @@ class BitReader {
   bool ok_ = true;
 };
 
-IlMap read_bounds(Bytes bounds) {
+IlMap read_nibbles(Bytes bounds) {
+  NibbleReader in{bounds};
+  const auto count = in.read();
+  if (!in.ok() || count > kMostEntries) return {};
+  std::vector<IlMap::Entry> entries;
+  std::uint32_t native = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    native += in.read();
+    const auto il = in.read() - kIlBias;
+    in.read();  // what kind of place
+    if (!in.ok()) return {};
+    entries.push_back({native, il});
+  }
+  return IlMap{std::move(entries)};
+}
+
+IlMap read_bits(Bytes bounds) {
   NibbleReader head{bounds};
   const auto count = head.read();
   const auto native_bits = head.read() + 1;
@@ -87,12 +104,13 @@ IlMap read_bounds(Bytes bounds) {
 
 }  // namespace
 
-IlMap il_map_of_ready_to_run(Bytes debug_info) {
+IlMap il_map_of_ready_to_run(Bytes debug_info, BoundsCoding coding) {
   NibbleReader head{debug_info};
   const auto size = head.read();
   head.read();  // of what is known of variables
   if (!head.ok() || size > head.rest().size()) return {};
-  return read_bounds(head.rest().first(size));
+  const auto bounds = head.rest().first(size);
+  return coding == BoundsCoding::kBits ? read_bits(bounds) : read_nibbles(bounds);
 }
 
 IlMap il_map_of_jitted(Bytes debug_info) {
@@ -108,4 +126,4 @@ IlMap il_map_of_jitted(Bytes debug_info) {
   return in.ok() ? il_map_of_ready_to_run(in.rest()) : IlMap{};
 }
 
-}  // namespace clrscope::inspect
+}  // namespace clrscope

@@ -1,8 +1,8 @@
-#include "inspect/contract/debug_info.h"
+#include "symbols/debug_info.h"
 
 #include <gmock/gmock.h>
 
-namespace clrscope::inspect {
+namespace clrscope {
 namespace {
 
 using testing::ElementsAre;
@@ -32,6 +32,16 @@ TEST(DebugInfo, PassesOverWhatAPatchpointNeeds) {
   EXPECT_EQ(il_map_of_jitted(bytes).entries().size(), 3u);
 }
 
+TEST(DebugInfo, ReadsTheNibblesOfOlderImages) {
+  // Sizes 5 and 0; two places: 0 from the prologue (1), 11 from IL 7 (10), both of kind 1.
+  const std::vector<std::uint8_t> bytes{0x05, 0x02, 0x11, 0x39, 0x29, 0x01};
+  EXPECT_THAT(il_map_of_ready_to_run(bytes, BoundsCoding::kNibbles).entries(),
+              ElementsAre(Entry{0, 0}, Entry{11, 7}));
+  for (std::size_t size = 0; size < 6; ++size)
+    EXPECT_TRUE(il_map_of_ready_to_run(Bytes{bytes}.first(size), BoundsCoding::kNibbles).empty())
+        << size;
+}
+
 TEST(DebugInfo, IsEmptyWhenItMakesNoSense) {
   EXPECT_TRUE(il_map_of_jitted({}).empty());
   auto flagged = kDispose;
@@ -45,4 +55,4 @@ TEST(DebugInfo, IsEmptyWhenItMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace clrscope::inspect
+}  // namespace clrscope
