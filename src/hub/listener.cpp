@@ -31,7 +31,9 @@ SessionSummary Listener::summary() const {
           .dropped = dropped_,
           .lost = lost_,
           .failures = failures_,
-          .last_failure = last_failure_.with([](const auto& text) { return text; })};
+          .last_failure = last_failure_.with([](const auto& text) { return text; }),
+          .lag = std::chrono::nanoseconds{lag_.load()},
+          .state = sink_->state()};
 }
 
 void Listener::note(const Result<>& done) {
@@ -74,6 +76,8 @@ void Listener::take(Batch& batch) {
       knowledge_.try_emplace(block.reader(), block.source().id, block.pointer_size()).first->second;
   if (const auto dropped = dropped_.load(); dropped != told_dropped_)
     note(sink_->on_dropped(dropped - std::exchange(told_dropped_, dropped)));
+  if (!batch.rows.empty())
+    lag_ = (TraceClock::now() - block.events()[batch.rows.back()].time).count();
   std::vector<CounterValue> values;
   std::vector<std::uint32_t> rows;
   for (const auto row : batch.rows) {

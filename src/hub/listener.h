@@ -54,12 +54,13 @@ class Listener {
   void note(const Result<>& done);
 
   SessionWish wish_;
-  std::unique_ptr<Sink> sink_;                    // touched by worker_ only, as the next three
+  std::unique_ptr<Sink> sink_;  // but for its state touched by worker_ only, as the next three
   std::map<std::uint64_t, Knowledge> knowledge_;  // by reader
   CounterAggregate aggregate_;
   std::uint64_t told_dropped_ = 0;
   Channel<Item> inbox_;
   std::atomic<std::uint64_t> events_{0}, counters_{0}, dropped_{0}, lost_{0}, failures_{0};
+  std::atomic<std::chrono::nanoseconds::rep> lag_{0};
   Guarded<std::string> last_failure_;
   std::jthread worker_;  // last member: joins first
 };

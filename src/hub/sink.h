@@ -1,10 +1,11 @@
 // Where a listener's events and counters go. One file each in sinks/; the terminal's are the verbs'
 // own.
 //
-// All calls come on the sink's own thread, one after the other. A failure is counted and shown; the
-// sink is called again with the next batch and may recover.
+// All calls but state() come on the sink's own thread, one after the other. A failure is counted
+// and shown; the sink is called again with the next batch and may recover.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,8 @@ struct SessionSummary {
   std::uint64_t lost = 0;      // events that the runtimes lost before they came to us
   std::uint64_t failures = 0;  // calls of the sink that failed
   std::string last_failure{};
+  std::chrono::nanoseconds lag{};  // how old the newest event was when its sink took it
+  std::string state{};             // what the sink says of itself
 };
 
 enum class SourceChange : std::uint8_t { kCame, kGone };
@@ -50,6 +53,8 @@ class Sink {
   }
   // About once a second, also when nothing comes.
   virtual Result<> on_tick() { return {}; }
+  // Any thread, at any time: what people may want to know of it: "listens on 127.0.0.1:52325".
+  virtual std::string state() const { return {}; }
   virtual Result<> close(const SessionSummary& summary) {
     (void)summary;
     return {};

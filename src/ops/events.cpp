@@ -70,22 +70,27 @@ Result<hub::SessionWish> session_wish(const EventsWish& wish) {
   auto words = wish.providers;
   if (!words.profiles && words.providers.empty() && !words.clr_events)
     words.profiles = "dotnet-common";
-  const auto asked = TRY(parse_wish(words));
-  if (asked.kernel != KernelWish::kNothing)
-    return fail(Errc::kUsage, "CPU samples are no events to be printed")
-        .hint("clrscope collect records them");
-  hub::SessionWish session;
-  for (const auto& one : asked.providers)
-    session.providers.push_back({.name = one.provider.name,
-                                 .keywords = one.provider.keywords,
-                                 .level = static_cast<std::uint8_t>(one.provider.level),
-                                 .arguments = one.provider.arguments,
-                                 .ids = one.provider.event_ids});
+  hub::SessionWish session{.providers = TRY(event_providers(words))};
   session.where = TRY(hub::Where::parse(wish.where));
   return session;
 }
 
 }  // namespace
+
+Result<std::vector<hub::ProviderWish>> event_providers(const ProviderWords& words) {
+  const auto asked = TRY(parse_wish(words));
+  if (asked.kernel != KernelWish::kNothing)
+    return fail(Errc::kUsage, "CPU samples are no events to be told one by one")
+        .hint("clrscope collect records them");
+  std::vector<hub::ProviderWish> providers;
+  for (const auto& one : asked.providers)
+    providers.push_back({.name = one.provider.name,
+                         .keywords = one.provider.keywords,
+                         .level = static_cast<std::uint8_t>(one.provider.level),
+                         .arguments = one.provider.arguments,
+                         .ids = one.provider.event_ids});
+  return providers;
+}
 
 Result<EventsSummary> watch_events(const EventsWish& wish, const EventsWatcher& watcher) {
   auto session = TRY(session_wish(wish));

@@ -35,6 +35,9 @@ struct EventsSummary {
   std::string ending{};    // "signal", "duration", "target ended"
 };
 
+// What the hub is to be asked for; CPU samples are no events, and an error.
+Result<std::vector<hub::ProviderWish>> event_providers(const ProviderWords& words);
+
 Result<EventsSummary> watch_events(const EventsWish& wish, const EventsWatcher& watcher);
 
 }  // namespace clrscope::ops

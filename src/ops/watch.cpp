@@ -20,7 +20,7 @@ bool Watch::wants(const std::string& name) const {
 
 Result<> Watch::attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint) {
   const auto status = proc_status(process.pid);
-  const Attached attached{next_source_++, status ? status->start_ticks : 0};
+  const Attached attached{next_source_++, status ? status->start_ticks : 0, process.name};
   auto source = collect::make_live_source({.id = attached.source,
                                            .pid = process.pid,
                                            .process = process.name,
@@ -50,6 +50,23 @@ Result<std::unique_ptr<Watch>> Watch::start(hub::Hub& hub, const WatchWish& wish
   for (const auto pid : wish.pids) TRY(watch->attach_pid(pid));
   if (wish.comes_and_goes()) (void)watch->look();
   return watch;
+}
+
+void Watch::rewish(std::vector<pid_t> pids, std::vector<std::string> names, bool all) {
+  wish_.pids = std::move(pids);
+  wish_.names = std::move(names);
+  wish_.all = all;
+  std::erase_if(attached_, [&](const auto& one) {
+    const bool stays =
+        std::ranges::find(wish_.pids, one.first) != wish_.pids.end() || wants(one.second.name);
+    if (!stays) hub_.detach(one.second.source);
+    return !stays;
+  });
+  for (const auto pid : wish_.pids) {
+    if (attached_.contains(pid)) continue;
+    if (auto done = attach_pid(pid); !done) trouble_ = done.error().what;
+  }
+  (void)look();
 }
 
 bool Watch::look() {

@@ -26,6 +26,10 @@ class Watch {
   // Attaches what is there. A pid that cannot be reached is an error; names may come later.
   static Result<std::unique_ptr<Watch>> start(hub::Hub& hub, const WatchWish& wish, int stop_fd);
 
+  // From now on these are wanted: who no longer is is let go, who is new is attached. A pid that
+  // cannot be reached is trouble, no error.
+  void rewish(std::vector<pid_t> pids, std::vector<std::string> names, bool all);
+
   // Looks who came and who went; about once a second. False when nobody is left and nobody may
   // come.
   bool look();
@@ -40,6 +44,7 @@ class Watch {
   struct Attached {
     std::uint64_t source = 0;
     std::uint64_t start_ticks = 0;  // with the pid it names a process for ever
+    std::string name{};
   };
   Watch(hub::Hub& hub, WatchWish wish) : hub_(hub), wish_(std::move(wish)) {}
   Result<> attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint);

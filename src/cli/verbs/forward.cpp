@@ -1,0 +1,137 @@
+#include "ops/forward.h"
+
+#include <fmt/format.h>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+#include "cli/args.h"
+#include "cli/console.h"
+#include "cli/forward_text.h"
+#include "cli/live_args.h"
+#include "cli/stop_request.h"
+#include "cli/verb.h"
+#include "ops/forward_config.h"
+
+namespace clrscope::cli {
+namespace {
+
+constexpr Option kForward[] = {
+    {.name = "--to",
+     .value = "SINK",
+     .help = "where to: KIND:TARGET[,option=value]; several; docs/forwarding.md tells them all"},
+    {.name = "--counters", .value = "LIST", .help = "Provider[a,b],Meter"},
+    {.name = "--providers", .value = "LIST", .help = "Name[:keywords[:level[:key=value;…]]],…"},
+    {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
+    {.name = "--clrevents", .value = "LIST", .help = "groups of runtime events: gc+exception"},
+    {.name = "--clreventlevel", .value = "LEVEL", .help = "how much of them"},
+    {.name = "--where", .value = "FILTER", .help = "only events that pass: 'name=GC/* Depth>=2'"},
+    {.name = "--stacks", .help = "with the stack of each event, for sinks that take them"},
+    {.name = "--refresh-interval", .value = "S", .help = "seconds between values, 1 unless told"},
+    {.name = "--config",
+     .value = "FILE",
+     .help = "processes, wishes and sinks from a file, read again on SIGHUP"},
+    {.name = "--spool", .value = "DIR", .help = "keeps here what a sink cannot take yet"},
+    {.name = "--spool-limit",
+     .value = "SIZE",
+     .help = "how much of it, per sink; 1GiB unless told"},
+    {.name = "--status", .help = "shows the forwards that run, and their losses"},
+    {.name = "--duration", .value = "TIME", .help = "stop after this long: 30, 30s, 5m"},
+};
+
+Result<ops::ForwardPlan> plan_of(const Args& args) {
+  ops::ForwardPlan plan;
+  if (const auto file = args.text("--config")) {
+    if (args.has("--to"))
+      return fail(Errc::kUsage, "--config and --to at once")
+          .hint("the sinks stand in the file, each in a section of its own");
+    plan = TRY(ops::read_forward_config(*file));
+  } else {
+    ops::RouteWords words{.targets = TRY(watch_wish(args)), .counters = args.all("--counters")};
+    words.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
+                       args.text("--clreventlevel")};
+    words.where = args.text("--where").value_or("");
+    words.stacks = args.has("--stacks");
+    words.interval =
+        std::chrono::seconds{TRY(args.number("--refresh-interval", 1, 3600)).value_or(1)};
+    if (!args.has("--to"))
+      return fail(Errc::kUsage, "where to?").hint("--to KIND:TARGET, such as {}", sink_examples());
+    for (const auto& to : args.all("--to")) {
+      words.to = to;
+      plan.routes.push_back(TRY(ops::route_of(words)));
+    }
+  }
+  if (const auto spool = args.text("--spool")) plan.spool = *spool;
+  if (const auto limit = TRY(args.size("--spool-limit"))) plan.spool_limit = *limit;
+  return plan;
+}
+
+Result<int> show_status(const Args& args, Console& console) {
+  std::optional<pid_t> pid;
+  if (const auto word = TRY(args.number("--process-id", 1, 0x7fffffff)))
+    pid = static_cast<pid_t>(*word);
+  const auto states = TRY(ops::forward_states(pid));
+  if (args.has("--json")) {
+    for (const auto& state : states) console.data(state);
+    return kDone;
+  }
+  if (states.empty()) console.talk("No forward of yours runs here.");
+  for (const auto& state : states) console.data(forward_text(TRY(read_json(state))));
+  return kDone;
+}
+
+Result<int> run(const Args& args, Console& console) {
+  if (args.has("--status")) return show_status(args, console);
+  ops::ForwardWish wish{.plan = TRY(plan_of(args))};
+  wish.config = args.text("--config").value_or("");
+  if (!wish.config.empty()) wish.read_plan = [&] { return plan_of(args); };
+  wish.duration = TRY(args.duration("--duration"));
+  const StopRequest stop{EnterKey::kIgnored, Hangup::kReloads};
+  wish.stop_fds = stop.fds();
+  wish.reload_fd = stop.reload_fd();
+  const auto summary = TRY(ops::forward(
+      wish, {.on_start =
+                 [&](const ops::ForwardStatus& status) {
+                   if (status.processes.empty()) console.talk("Waiting for a process to come …");
+                   for (const auto& sink : status.sinks)
+                     console.talk("{}{}{}", sink.to, sink.summary.state.empty() ? "" : "  ",
+                                  sink.summary.state);
+                 },
+             .on_trouble = [&](const std::string& text) { console.talk("clrscope: {}", text); },
+             .on_reload =
+                 [&](const Result<>& done) {
+                   if (done)
+                     console.talk("Read {} again.", wish.config.empty() ? "nothing" : wish.config);
+                   else
+                     console.talk("clrscope: {}\n  hint: the old plan stays in force",
+                                  done.error().what);
+                 }}));
+  bool failed = false;
+  for (const auto& sink : summary.last.sinks) {
+    const auto& one = sink.summary;
+    console.talk(
+        "{}  {} events  {} values  dropped {}  lost {}{}", sink.to, format_count(one.events),
+        format_count(one.counters), format_count(one.dropped), format_count(one.lost),
+        one.failures == 0 ? ""
+                          : fmt::format("  failed {} times: {}", one.failures, one.last_failure));
+    failed = failed || (one.failures != 0 && one.events + one.counters == 0);
+  }
+  return failed ? kFailedWhileRunning : kDone;
+}
+
+const Options kOptions[] = {kLiveTargetOptions, Options{kForward}, kCommonOptions};
+
+}  // namespace
+
+extern const Verb forward_verb{
+    .name = "forward",
+    .summary = "Sends events and counters of processes that come and go to Graphite, Prometheus, …",
+    .usage = "-p PID|-n NAME|-a|--config FILE --to SINK [--to SINK …] [--counters …]",
+    .options = kOptions,
+    .examples =
+        "  clrscope forward -n 'Shop.*' --to graphite:127.0.0.1:2003 --to prometheus\n"
+        "  clrscope forward -a --clrevents gc --to ndjson:- --duration 1m",
+    .run = run,
+    .takes_command = true,
+};
+
+}  // namespace clrscope::cli

@@ -1,0 +1,295 @@
+#include "ops/forward.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <map>
+
+#include "base/proc.h"
+#include "base/text.h"
+#include "ops/counters.h"
+#include "ops/events.h"
+#include "ops/forward_door.h"
+
+namespace clrscope::ops {
+namespace {
+
+// When a sink may take over the target of one that is about to close.
+struct Turn {
+  std::latch come{1};
+  std::atomic<bool> never = false;  // the old one stays after all
+};
+
+// Opens only when its turn has come; its events wait in the queue meanwhile.
+class SucceedingSink final : public hub::Sink {
+ public:
+  SucceedingSink(std::unique_ptr<hub::Sink> sink, std::shared_ptr<Turn> turn)
+      : sink_(std::move(sink)), turn_(std::move(turn)) {}
+
+  Result<> open() override {
+    turn_->come.wait();
+    return turn_->never ? Result<>{} : sink_->open();
+  }
+  Result<> on_source(const hub::SourceInfo& source, hub::SourceChange change) override {
+    return turn_->never ? Result<>{} : sink_->on_source(source, change);
+  }
+  Result<> on_batch(const hub::Batch& batch) override {
+    return turn_->never ? Result<>{} : sink_->on_batch(batch);
+  }
+  Result<> on_counters(std::span<const hub::CounterValue> values) override {
+    return turn_->never ? Result<>{} : sink_->on_counters(values);
+  }
+  Result<> on_dropped(std::uint64_t events) override {
+    return turn_->never ? Result<>{} : sink_->on_dropped(events);
+  }
+  Result<> on_tick() override { return turn_->never ? Result<>{} : sink_->on_tick(); }
+  std::string state() const override { return sink_->state(); }
+  Result<> close(const hub::SessionSummary& summary) override {
+    return turn_->never ? Result<>{} : sink_->close(summary);
+  }
+
+ private:
+  std::unique_ptr<hub::Sink> sink_;
+  std::shared_ptr<Turn> turn_;
+};
+
+bool chooses(const WatchWish& targets, const hub::SourceInfo& source) {
+  if (targets.all || std::ranges::find(targets.pids, source.pid) != targets.pids.end()) return true;
+  if (targets.target.diagnostic_port || !targets.target.command.empty()) return true;
+  return std::ranges::any_of(targets.names,
+                             [&](const auto& name) { return glob_match(name, source.process); });
+}
+
+// All that any route wants.
+WatchWish union_of(const ForwardPlan& plan) {
+  WatchWish all;
+  for (const auto& route : plan.routes) {
+    const auto& one = route.targets;
+    if (one.target.diagnostic_port || !one.target.command.empty()) return one;
+    all.pids.insert(all.pids.end(), one.pids.begin(), one.pids.end());
+    all.names.insert(all.names.end(), one.names.begin(), one.names.end());
+    all.all = all.all || one.all;
+  }
+  std::ranges::sort(all.pids);
+  all.pids.erase(std::ranges::unique(all.pids).begin(), all.pids.end());
+  return all;
+}
+
+class Forwarder {
+ public:
+  Forwarder(const ForwardWish& wish, const ForwardWatcher& watcher)
+      : wish_(wish), watcher_(watcher), began_(TraceClock::now()) {}
+
+  Result<ForwardSummary> run() {
+    auto door = open_forward_door();
+    if (!door) trouble(door.error().what);
+    for (const auto& route : wish_.plan.routes) {
+      auto added = TRY(add(wish_.plan, route, nullptr));
+      running_.push_back(std::move(added));
+    }
+    watch_ = TRY(Watch::start(hub_, union_of(wish_.plan),
+                              wish_.stop_fds.empty() ? -1 : wish_.stop_fds.front()));
+    if (watcher_.on_start) watcher_.on_start(status());
+    ForwardSummary summary;
+    summary.ending = work(door ? &*door : nullptr);
+    summary.last = status();
+    for (std::size_t i = 0; i < running_.size(); ++i)
+      summary.last.sinks[i].summary = hub_.remove(running_[i].listener);
+    return summary;
+  }
+
+ private:
+  struct Running {
+    ForwardRoute route;
+    hub::ListenerId listener{};
+    std::uint64_t events = 0;  // at the last look, for rates
+    double rate = 0;
+  };
+  struct Rate {
+    std::uint64_t events = 0;
+    double rate = 0;
+  };
+
+  void trouble(const std::string& text) const {
+    if (watcher_.on_trouble) watcher_.on_trouble(text);
+  }
+
+  Result<Running> add(const ForwardPlan& plan, const ForwardRoute& route,
+                      const std::shared_ptr<Turn>& after) {
+    auto sink = TRY(route.to.kind->make(
+        route.to,
+        {.spool = plan.spool, .spool_limit = plan.spool_limit, .interval = route.wish.interval}));
+    if (after) sink = std::make_unique<SucceedingSink>(std::move(sink), after);
+    const auto id =
+        TRY(hub_.add(route.wish, std::move(sink), [targets = route.targets](const auto& source) {
+          return chooses(targets, source);
+        }));
+    return Running{.route = route, .listener = id};
+  }
+
+  std::string work(ForwardDoor* door) {
+    const Deadline end{wish_.duration.value_or(std::chrono::nanoseconds::max())};
+    std::vector<pollfd> fds;
+    for (const auto fd : wish_.stop_fds) fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    const auto stops = fds.size();
+    fds.push_back({.fd = wish_.reload_fd, .events = POLLIN, .revents = 0});
+    fds.push_back({.fd = door ? door->fd() : -1, .events = POLLIN, .revents = 0});
+    auto looked = TraceClock::now();
+    for (;;) {
+      const auto wait = std::min<std::chrono::milliseconds>(end.left(), std::chrono::seconds{1});
+      ::poll(fds.data(), fds.size(), static_cast<int>(wait.count()));
+      for (const auto& fd : std::span{fds}.first(stops))
+        if (fd.revents != 0) return "signal";
+      if (end.passed()) return "duration";
+      if (fds[stops].revents != 0) reload();
+      if (fds[stops + 1].revents != 0) door->answer(status().json());
+      const auto now = TraceClock::now();
+      if (now - looked < std::chrono::milliseconds{900}) continue;
+      measure(std::chrono::duration<double>(now - looked).count());
+      looked = now;
+      // What is read from a file goes on without anybody to watch: somebody may come.
+      if (!watch_->look() && wish_.config.empty()) return "target ended";
+      if (const auto text = watch_->take_trouble(); !text.empty()) trouble(text);
+    }
+  }
+
+  void reload() {
+    std::uint64_t times = 0;
+    [[maybe_unused]] const auto got = ::read(wish_.reload_fd, &times, sizeof times);
+    const auto done = wish_.read_plan ? take_plan() : Result<>{};
+    ++reloads_;
+    last_reload_ = done ? "ok" : done.error().what;
+    if (watcher_.on_reload) watcher_.on_reload(done);
+  }
+
+  // Either all of the new plan, or nothing of it.
+  Result<> take_plan() {
+    const auto plan = TRY(wish_.read_plan());
+    std::vector<Running> next;
+    std::vector<Running> leaving = running_;
+    std::vector<hub::ListenerId> fresh;
+    const auto turn = std::make_shared<Turn>();
+    Result<> added_all{};
+    for (const auto& route : plan.routes) {
+      const auto same = std::ranges::find_if(
+          leaving, [&](const auto& one) { return one.route.identity == route.identity; });
+      if (same != leaving.end()) {
+        next.push_back(*same);
+        leaving.erase(same);
+        continue;
+      }
+      auto added = add(plan, route, turn);
+      if (!added) {
+        added_all = fail(std::move(added.error()));
+        break;
+      }
+      fresh.push_back(added->listener);
+      next.push_back(std::move(*added));
+    }
+    turn->never = !added_all;
+    if (added_all)
+      for (const auto& one : leaving) hub_.remove(one.listener);
+    turn->come.count_down();
+    if (!added_all) {
+      for (const auto id : fresh) hub_.remove(id);
+      return added_all;
+    }
+    running_ = std::move(next);
+    auto targets = union_of(plan);
+    watch_->rewish(std::move(targets.pids), std::move(targets.names), targets.all);
+    return {};
+  }
+
+  void measure(double seconds) {
+    for (const auto& [id, summary] : hub_.summaries())
+      for (auto& one : running_)
+        if (one.listener == id) {
+          const auto events = summary.events + summary.counters;
+          one.rate = static_cast<double>(events - std::exchange(one.events, events)) / seconds;
+        }
+    for (const auto& process : hub_.processes()) {
+      auto& rate = rates_[process.source->id];
+      rate.rate =
+          static_cast<double>(process.events - std::min(process.events, rate.events)) / seconds;
+      rate.events = process.events;
+    }
+  }
+
+  ForwardStatus status() {
+    ForwardStatus status{.pid = ::getpid(),
+                         .config = wish_.config,
+                         .reloads = reloads_,
+                         .last_reload = last_reload_};
+    const auto up = TraceClock::now() - began_;
+    status.up = std::chrono::duration_cast<std::chrono::seconds>(up);
+    if (const auto own = proc_status(::getpid())) {
+      status.memory_bytes = own->rss_bytes;
+      status.cpu_percent = 100 * std::chrono::duration<double>(own->cpu).count() /
+                           std::max(std::chrono::duration<double>(own->age).count(), 0.01);
+    }
+    for (const auto& process : hub_.processes())
+      status.processes.push_back({.pid = process.source->pid,
+                                  .name = process.source->process,
+                                  .runtime = process.source->runtime,
+                                  .sessions = process.sessions,
+                                  .events = process.events,
+                                  .events_per_second = rates_[process.source->id].rate,
+                                  .ended = process.ended});
+    const auto summaries = hub_.summaries();
+    for (const auto& one : running_) {
+      ForwardStatus::Sink sink{.to = one.route.to.text, .events_per_second = one.rate};
+      for (const auto& [id, summary] : summaries)
+        if (id == one.listener) sink.summary = summary;
+      status.sinks.push_back(std::move(sink));
+    }
+    return status;
+  }
+
+  const ForwardWish& wish_;
+  const ForwardWatcher& watcher_;
+  const TraceTime began_;
+  std::uint64_t reloads_ = 0;
+  std::string last_reload_;
+  std::map<std::uint64_t, Rate> rates_;  // by source
+  std::vector<Running> running_;
+  hub::Hub hub_;
+  std::unique_ptr<Watch> watch_;  // last member: lets go first
+};
+
+}  // namespace
+
+Result<ForwardRoute> route_of(const RouteWords& words) {
+  ForwardRoute route{.targets = words.targets, .to = TRY(sinks::parse_sink(words.to))};
+  if (route.targets.pids.empty() && !route.targets.comes_and_goes() &&
+      !route.targets.target.diagnostic_port && route.targets.target.command.empty())
+    return fail(Errc::kUsage, "which processes?").hint("process-id, name or all");
+  auto& wish = route.wish;
+  if (!words.providers.empty()) wish.providers = TRY(event_providers(words.providers));
+  wish.counters = TRY(parse_counters(words.counters));
+  if (wish.providers.empty() && wish.counters.empty()) wish.counters = default_counters();
+  wish.where = TRY(hub::Where::parse(words.where));
+  wish.stacks = words.stacks;
+  wish.interval =
+      TRY(route.to.duration("interval", words.interval.value_or(std::chrono::seconds{1})));
+  if (wish.interval < std::chrono::seconds{1})
+    return fail(Errc::kUsage, "an interval of {} is too short", format_duration(wish.interval))
+        .hint("1s or more");
+  const auto& providers = words.providers;
+  route.identity = fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", words.to, fmt::join(words.targets.pids, ","),
+      fmt::join(words.targets.names, ","), words.targets.all, fmt::join(words.counters, ","),
+      fmt::join(providers.providers, ","), providers.profiles.value_or(""),
+      providers.clr_events.value_or(""), providers.clr_level.value_or(""), words.where,
+      words.stacks, wish.interval.count());
+  return route;
+}
+
+Result<ForwardSummary> forward(const ForwardWish& wish, const ForwardWatcher& watcher) {
+  return Forwarder{wish, watcher}.run();
+}
+
+}  // namespace clrscope::ops

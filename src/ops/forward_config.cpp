@@ -1,0 +1,133 @@
+#include "ops/forward_config.h"
+
+#include <fmt/format.h>
+
+#include "base/io.h"
+#include "base/text.h"
+
+namespace clrscope::ops {
+namespace {
+
+constexpr std::size_t kLargestFile = 1 << 20;
+
+struct Section {
+  RouteWords words{};
+  std::size_t line = 0;
+};
+
+Result<bool> truth(std::string_view text) {
+  if (equal_ignoring_case(text, "yes") || equal_ignoring_case(text, "true")) return true;
+  if (equal_ignoring_case(text, "no") || equal_ignoring_case(text, "false")) return false;
+  return fail(Errc::kUsage, "'{}' is neither yes nor no", text);
+}
+
+Result<std::vector<pid_t>> pids(std::string_view text) {
+  std::vector<pid_t> all;
+  for (const auto word : split(text, ',')) {
+    const auto pid = parse_number(trim(word));
+    if (!pid || *pid == 0 || *pid > 0x7fffffff)
+      return fail(Errc::kUsage, "'{}' is no process id", word).hint("clrscope ps lists them");
+    all.push_back(static_cast<pid_t>(*pid));
+  }
+  return all;
+}
+
+// What a section says of a thing replaces what was said for all.
+Result<> set(RouteWords& words, std::string_view key, std::string_view value) {
+  std::string text{value};
+  if (key == "process-id") {
+    words.targets = {.pids = TRY(pids(value))};
+  } else if (key == "name") {
+    words.targets = {};
+    for (const auto name : split(value, ',')) words.targets.names.emplace_back(trim(name));
+  } else if (key == "all") {
+    words.targets = {.all = TRY(truth(value))};
+  } else if (key == "counters") {
+    words.counters = {std::move(text)};
+  } else if (key == "providers") {
+    words.providers.providers = {std::move(text)};
+  } else if (key == "profile") {
+    words.providers.profiles = std::move(text);
+  } else if (key == "clrevents") {
+    words.providers.clr_events = std::move(text);
+  } else if (key == "clreventlevel") {
+    words.providers.clr_level = std::move(text);
+  } else if (key == "where") {
+    words.where = std::move(text);
+  } else if (key == "stacks") {
+    words.stacks = TRY(truth(value));
+  } else if (key == "interval") {
+    words.interval = TRY(parse_duration(value));
+  } else {
+    return fail(Errc::kUsage, "no such key")
+        .hint(
+            "process-id, name, all, counters, providers, profile, clrevents, clreventlevel, "
+            "where, stacks, interval; before the first section also spool, spool-limit");
+  }
+  return {};
+}
+
+// The same failure, with the place it has in the file.
+Failure at(std::string_view file, std::size_t line, std::string_view key, Failure failure) {
+  auto error = std::move(failure).take();
+  error.code = Errc::kUsage;
+  error.what = key.empty() ? fmt::format("{}:{}: {}", file, line, error.what)
+                           : fmt::format("{}:{}: {}: {}", file, line, key, error.what);
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<ForwardPlan> parse_forward_config(std::string_view text, std::string_view file) {
+  ForwardPlan plan;
+  RouteWords common;
+  std::vector<Section> sections;
+  std::size_t number = 0;
+  for (const auto raw : split(text, '\n')) {
+    ++number;
+    const auto line = trim(raw);
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with('[')) {
+      if (!line.ends_with(']'))
+        return at(file, number, {},
+                  fail(Errc::kUsage, "'{}' has no closing ]", line).hint("[graphite:HOST:PORT]"));
+      sections.push_back({common, number});
+      sections.back().words.to = trim(line.substr(1, line.size() - 2));
+      continue;
+    }
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos)
+      return at(file, number, {},
+                fail(Errc::kUsage, "'{}' is neither [SINK] nor key = value", line));
+    const auto key = trim(line.substr(0, equals)), value = trim(line.substr(equals + 1));
+    Result<> done{};
+    if (value.empty()) {
+      done = fail(Errc::kUsage, "has no value");
+    } else if (sections.empty() && key == "spool") {
+      plan.spool = value;
+    } else if (sections.empty() && key == "spool-limit") {
+      if (auto size = parse_size(value))
+        plan.spool_limit = *size;
+      else
+        done = fail(std::move(size.error()));
+    } else {
+      done = set(sections.empty() ? common : sections.back().words, key, value);
+    }
+    if (!done) return at(file, number, key, fail(std::move(done.error())));
+  }
+  if (sections.empty())
+    return fail(Errc::kUsage, "{}: names no sink", file).hint("[graphite:HOST:PORT] begins one");
+  for (const auto& section : sections) {
+    auto route = route_of(section.words);
+    if (!route) return at(file, section.line, section.words.to, fail(std::move(route.error())));
+    plan.routes.push_back(std::move(*route));
+  }
+  return plan;
+}
+
+Result<ForwardPlan> read_forward_config(const std::string& path) {
+  const auto text = TRY(read_file(path, kLargestFile));
+  return parse_forward_config(text, path);
+}
+
+}  // namespace clrscope::ops

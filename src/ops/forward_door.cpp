@@ -1,0 +1,94 @@
+#include "ops/forward_door.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "net/socket.h"
+#include "ops/forward.h"
+
+namespace clrscope::ops {
+namespace {
+
+constexpr std::string_view kPrefix = "clrscope-forward-", kSuffix = ".sock";
+constexpr std::size_t kLargestState = 16 << 20;
+
+std::string folder() {
+  const char* named = std::getenv("TMPDIR");
+  return named && *named ? named : "/tmp";
+}
+
+std::string path_of(pid_t pid) { return fmt::format("{}/{}{}{}", folder(), kPrefix, pid, kSuffix); }
+
+Result<std::string> ask(const std::string& path) {
+  const Deadline deadline{std::chrono::seconds{5}};
+  const auto fd = TRY(net::connect({.path = path}, net::Transport::kStream, deadline));
+  std::string text;
+  std::uint8_t piece[16384];
+  for (;;) {
+    const auto got = TRY(net::receive_some(fd.get(), piece, deadline));
+    if (got == 0) return text;
+    text.append(reinterpret_cast<const char*>(piece), got);
+    if (text.size() > kLargestState) return fail(Errc::kCorrupt, "{} tells no end", path);
+  }
+}
+
+}  // namespace
+
+ForwardDoor::~ForwardDoor() {
+  if (listening_) ::unlink(path_.c_str());
+}
+
+void ForwardDoor::answer(const std::string& text) const {
+  for (;;) {
+    const UniqueFd guest{
+        ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (!guest) return;
+    // Who does not read is not waited for long.
+    (void)net::send_all(guest.get(), as_bytes(text), Deadline{std::chrono::milliseconds{200}});
+  }
+}
+
+Result<ForwardDoor> open_forward_door() {
+  auto path = path_of(::getpid());
+  sockaddr_un at{};
+  if (path.size() >= sizeof at.sun_path)
+    return fail(Errc::kUnsupported, "{} is too long for a socket: --status will not see this",
+                path);
+  at.sun_family = AF_UNIX;
+  std::memcpy(at.sun_path, path.data(), path.size());
+  UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  ::unlink(path.c_str());  // left by one that was killed and had our pid
+  const auto mask = ::umask(0177);
+  const bool bound = fd &&
+                     ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0 &&
+                     ::listen(fd.get(), 16) == 0;
+  ::umask(mask);
+  if (!bound)
+    return fail(Errc::kSystem, "cannot listen at {}: {}: --status will not see this", path,
+                errno_text());
+  return ForwardDoor{std::move(fd), std::move(path)};
+}
+
+Result<std::vector<std::string>> forward_states(std::optional<pid_t> pid) {
+  if (pid) return std::vector{TRY(ask(path_of(*pid)))};
+  std::vector<std::string> states;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at{folder(), error}, end; !error && at != end;
+       at.increment(error)) {
+    const auto name = at->path().filename().string();
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    // One that was killed left its door behind: nobody answers.
+    if (auto state = ask(at->path().string())) states.push_back(std::move(*state));
+  }
+  if (error) return fail(Errc::kSystem, "cannot list {}: {}", folder(), error.message());
+  return states;
+}
+
+}  // namespace clrscope::ops
