@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Fails unless the NDJSON of `samples flood` holds, for each process, its numbers without gap, double or disorder.
+
+    check_numbers.py FILE [--processes N] [--each N]
+
+With --each they count from 0 to N.
+"""
+import argparse
+import collections
+import json
+import sys
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("--processes", type=int)
+    parser.add_argument("--each", type=int)
+    options = parser.parse_args()
+    seen = collections.defaultdict(list)
+    with open(options.file) as lines:
+        for line in lines:
+            row = json.loads(line)
+            seen[row["pid"], row["payload"]["thread"]].append(int(row["payload"]["sequence"]))
+    if not seen or options.processes not in (None, len(seen)):
+        sys.exit(f"{options.file}: {len(seen)} processes, not {options.processes}")
+    for who, numbers in seen.items():
+        first = 0 if options.each else numbers[0]
+        for at, number in enumerate(numbers):
+            if number != first + at:
+                sys.exit(f"{options.file}: {who}: event {at} is number {number}, not {first + at}")
+        if options.each and len(numbers) != options.each:
+            sys.exit(f"{options.file}: {who}: {len(numbers)} events, not {options.each}")
+
+
+if __name__ == "__main__":
+    main()
