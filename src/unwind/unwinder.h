@@ -128,6 +128,8 @@ class Unwinder {
   // Frames from the innermost on. `registers` needs rip, rsp and rbp at least.
   Unwound unwind(const Registers& registers, const StackCopy& stack, std::span<Frame> frames);
 
+  // The stack will be walked again, with more known: it counts once.
+  void take_back(const Unwound& walked) { --stops_[static_cast<std::size_t>(walked.stop)]; }
   // How many stacks ended for which reason, by Stop.
   const std::array<std::uint64_t, kStopCount>& stops() const { return stops_; }
 

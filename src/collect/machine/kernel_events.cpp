@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostEnded = 10'000;
 constexpr std::size_t kMostUnnamed = 500;  // processes that have ended and wait for their names
+constexpr std::chrono::milliseconds kLookPause{50};
 constexpr std::string_view kKernelPath = "[kernel.kallsyms]";
 
 unwind::Registers registers_of(const perf::UserRegisters& from) {
@@ -191,9 +192,7 @@ std::span<const std::uint64_t> KernelEvents::unwound(const perf::Sample& sample)
   if (!stack_.empty()) kernel_seen_[sample.origin.process].insert(stack_.begin(), stack_.end());
   if (!sample.registers.empty()) {
     auto& process = processes_.of(sample.origin.process);
-    const auto registers = registers_of(sample.registers);
-    const auto result =
-        process.unwinder().unwind(registers, {registers[unwind::kRsp], sample.stack}, frames_);
+    const auto result = walk(sample, process);
     for (std::size_t i = 0; i < result.frames; ++i) {
       stack_.push_back(frames_[i].pc);
       check(process.saw(frames_[i].lookup_pc(), time_of(sample.origin), universal_));
@@ -203,6 +202,33 @@ std::span<const std::uint64_t> KernelEvents::unwound(const perf::Sample& sample)
       ++mended_;
   }
   return stack_;
+}
+
+unwind::Unwound KernelEvents::walk(const perf::Sample& sample, TracedProcess& process) {
+  const auto registers = registers_of(sample.registers);
+  const unwind::StackCopy stack{registers[unwind::kRsp], sample.stack};
+  const auto result = process.unwinder().unwind(registers, stack, frames_);
+  const bool nowhere =
+      result.stop == unwind::Stop::kBadAddress || !process.covers(registers[unwind::kRip]);
+  if (!nowhere || !found_new_mappings(process, sample.origin.time)) return result;
+  process.unwinder().take_back(result);
+  return process.unwinder().unwind(registers, stack, frames_);
+}
+
+// What the kernel did not tell (memory that was moved, records that the ring had no room for) can
+// still be seen. That takes time, and a stack that went astray leads to nowhere too: not often.
+bool KernelEvents::found_new_mappings(TracedProcess& process, TraceTime now) {
+  if (now < next_look_ || !process.may_look_again(now)) return false;
+  next_look_ = now + kLookPause;
+  bool found = false;
+  const auto read =
+      perf::read_mappings(static_cast<pid_t>(process.id()), now, [&](const perf::Mapping& mapping) {
+        const auto last = mapping.address + mapping.size - 1;
+        if (process.covers(mapping.address) && process.covers(last)) return;
+        found = true;
+        on(mapping);
+      });
+  return read && found;
 }
 
 // The copy of the stack ended too soon. The kernel has followed the frame pointers through all of

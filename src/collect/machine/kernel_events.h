@@ -89,6 +89,8 @@ class KernelEvents {
   void on(const auto&) {}  // losses are in the set's own count
 
   std::span<const std::uint64_t> unwound(const perf::Sample& sample);
+  unwind::Unwound walk(const perf::Sample& sample, TracedProcess& process);
+  bool found_new_mappings(TracedProcess& process, TraceTime now);
   bool append_kernels_walk(const perf::Sample& sample, std::size_t frames, TracedProcess& process);
   void retire(ProcessId process, TraceTime time);
   std::unordered_set<std::uint64_t> take_kernel_seen(ProcessId process);
@@ -121,6 +123,7 @@ class KernelEvents {
   std::vector<std::uint64_t> stack_;
   ByteWriter payload_;
   TraceTime started_{};
+  TraceTime next_look_{};  // at the mappings of any process
   std::uint64_t samples_ = 0;
   std::uint64_t switches_ = 0;
   std::uint64_t asked_ = 0;

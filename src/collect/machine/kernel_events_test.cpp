@@ -1,7 +1,10 @@
 #include "collect/machine/kernel_events.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "collect/perf/registers_x64.h"
 #include "nettrace/reader.h"
 
 namespace clrscope::collect {
@@ -79,6 +82,51 @@ TEST_F(KernelEventsTest, AThreadThatTakesANameHasThat) {
   name(70000, 70001, "worker");
   sample(70000, 70001, 4000);
   EXPECT_EQ(name_of(70001), "worker");
+}
+
+// Our own process, of which no record told anything.
+class UnknownCode : public KernelEventsTest {
+ protected:
+  void sample_at(std::uint64_t pc, std::int64_t ns) {
+    static constexpr std::uint64_t kNothing[8] = {};
+    perf::Sample sample;
+    sample.origin = origin_of_thread(::getpid(), static_cast<std::uint64_t>(::getpid()), ns);
+    sample.origin.event = perf::EventIndex{0};
+    const std::uint64_t values[] = {0, reinterpret_cast<std::uint64_t>(kNothing), pc};
+    static constexpr auto kMask =
+        1ULL << perf::x64::kRbp | 1ULL << perf::x64::kRsp | 1ULL << perf::x64::kRip;
+    sample.registers = {kMask, bytes_of(values)};
+    sample.stack = bytes_of(kNothing);
+    events_.take(sample);
+  }
+  static Bytes bytes_of(std::span<const std::uint64_t> values) {
+    return {reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()};
+  }
+  std::uint64_t broken() const {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, count] : events_.broken_stacks()) sum += count;
+    return sum;
+  }
+};
+
+TEST_F(UnknownCode, IsLookedForBeforeAStackCountsAsBroken) {
+  sample_at(reinterpret_cast<std::uint64_t>(&::getpid), 2'000'000'000);
+  sample_at(reinterpret_cast<std::uint64_t>(&::getpid), 2'000'000'001);
+  EXPECT_EQ(broken(), 0U);
+}
+
+TEST_F(UnknownCode, IsNotLookedForTooOften) {
+  constexpr std::uint64_t kNowhere = 0x1000;
+  sample_at(kNowhere, 2'000'000'000);  // looks
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  const auto code = reinterpret_cast<std::uint64_t>(page);
+  sample_at(code, 2'000'000'001);
+  EXPECT_EQ(broken(), 2U);
+  sample_at(code, 4'000'000'000);
+  sample_at(code, 4'000'000'001);
+  EXPECT_EQ(broken(), 2U);
+  ::munmap(page, 4096);
 }
 
 }  // namespace

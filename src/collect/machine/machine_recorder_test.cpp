@@ -2,7 +2,10 @@
 #include "collect/machine/machine_recorder.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <csignal>
+#include <cstring>
 #include <thread>
 
 #include "collect/perf/test_support.h"
@@ -96,6 +99,52 @@ TEST(MachineRecorder, TellsWhereThreadsWaitWhereItMay) {
   const auto seen = count(trace);
   EXPECT_GT(seen.switches, 100U);
   EXPECT_GT(seen.switches_with_stack, seen.switches * 9 / 10);
+}
+
+// A child whose code moves to where the kernel does not say, when it is told to; there it works.
+class Mover {
+ public:
+  Mover() : child_(::fork()) {
+    CHECK(child_ >= 0);
+    if (child_ != 0) return;
+    move_.in.reset();
+    ::alarm(120);
+    if (move_.await()) work();
+    ::_exit(0);
+  }
+  ~Mover() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  pid_t pid() const { return child_; }
+  void move() const { move_.signal(); }
+
+ private:
+  [[noreturn]] static void work() {
+    // push rbp; mov rbp, rsp; jmp to itself
+    static constexpr std::uint8_t kLoop[] = {0x55, 0x48, 0x89, 0xe5, 0xeb, 0xfe};
+    constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
+    void* old = ::mmap(nullptr, 4096, kAll, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memcpy(old, kLoop, sizeof kLoop);
+    void* place = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    place = ::mremap(old, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    reinterpret_cast<void (*)()>(place)();
+    ::_exit(1);
+  }
+
+  perf::Pipe move_;
+  pid_t child_;
+};
+
+TEST(MachineRecorder, LooksForCodeThatTheKernelDidNotTellOf) {
+  const Mover child;
+  std::vector<std::uint8_t> trace;
+  MachineWish wish{.processes = {child.pid()}};
+  wish.on_started = [&] { child.move(); };
+  const auto outcome = record(std::move(wish), trace);
+  if (!outcome) GTEST_SKIP() << outcome.error().what;
+  EXPECT_GT(outcome->samples, 200U);
+  EXPECT_LT(outcome->broken_stacks, outcome->samples / 10);
 }
 
 }  // namespace

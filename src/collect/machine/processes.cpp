@@ -9,6 +9,9 @@ namespace clrscope::collect {
 
 namespace {
 
+constexpr std::chrono::milliseconds kFirstPause{500};
+constexpr std::chrono::minutes kLongestPause{1};
+
 std::string hex_of(Bytes bytes) {
   std::string text;
   for (const auto byte : bytes) text += fmt::format("{:02x}", byte);
@@ -18,7 +21,10 @@ std::string hex_of(Bytes bytes) {
 }  // namespace
 
 TracedProcess::TracedProcess(ProcessId id)
-    : id_(id), code_(static_cast<pid_t>(id)), unwinder_(space_, nullptr, &code_) {}
+    : id_(id),
+      pause_(kFirstPause),
+      code_(static_cast<pid_t>(id)),
+      unwinder_(space_, nullptr, &code_) {}
 
 Result<> TracedProcess::map(const perf::Mapping& mapping, TraceTime time, unwind::CodeMap& code,
                             UniversalWriter& out) {
@@ -46,6 +52,13 @@ void TracedProcess::inherit(const TracedProcess& parent) {
   ranges_ = parent.ranges_;
   for (auto& range : ranges_) range.mapping = MappingId::kNone;
   inherited_ = true;
+}
+
+bool TracedProcess::may_look_again(TraceTime now) {
+  if (now < next_look_) return false;
+  next_look_ = now + pause_;
+  pause_ = std::min<std::chrono::nanoseconds>(pause_ * 2, kLongestPause);
+  return true;
 }
 
 Result<> TracedProcess::saw(std::uint64_t address, TraceTime time, UniversalWriter& out) {

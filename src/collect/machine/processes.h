@@ -38,6 +38,11 @@ class TracedProcess {
   // A fork begins with all that its parent has mapped; the kernel does not say so again. Told when
   // it is first seen there: most forks become another program at once.
   void inherit(const TracedProcess& parent);
+  // Whether code may lie there, as far as we were told.
+  bool covers(std::uint64_t address) const { return space_.find(address) != nullptr; }
+  // An address led to where nothing is known to be: whether it is worth the time to look at all its
+  // mappings again. Each time makes the next one rarer.
+  bool may_look_again(TraceTime now);
   Result<> saw(std::uint64_t address, TraceTime time, UniversalWriter& out);
   // The names of the native functions that were seen.
   Result<> write_symbols(TraceTime time, NameStore& names, UniversalWriter& out) const;
@@ -64,6 +69,8 @@ class TracedProcess {
   unwind::AddressSpace space_;
   std::vector<Range> ranges_;  // by start
   bool inherited_ = false;     // some of them
+  TraceTime next_look_{};      // at its mappings, not before
+  std::chrono::nanoseconds pause_;
   std::unordered_set<std::uint64_t> seen_;
   std::unordered_set<std::uint64_t> told_;  // by write_new_symbols()
   unwind::ProcessCode code_;

@@ -82,22 +82,11 @@ class ProcessSnapshot {
   }
 
   void mappings() const {
-    const auto maps = read_file(fmt::format("/proc/{}/maps", pid_));
-    if (!maps) {
-      ++(maps.error().code == Errc::kDenied ? totals_.denied : totals_.gone);
-      return;
-    }
-    for (const auto line : split(*maps, '\n')) {
-      auto mapping = parse_maps_line(line);
-      if (!mapping || (mapping->protection & PROT_EXEC) == 0) continue;
-      mapping->origin = origin_;
-      mapping->process = facts_.process;
-      mapping->thread = origin_.thread;
-      const auto path = unescaped_maps_path(mapping->path);
-      mapping->path = path;
+    const auto read = read_mappings(pid_, origin_.time, [this](const Mapping& mapping) {
       ++totals_.mappings;
-      sink_.on_record(*mapping);
-    }
+      sink_.on_record(mapping);
+    });
+    if (!read) ++(read.error().code == Errc::kDenied ? totals_.denied : totals_.gone);
   }
 
   pid_t pid_;
@@ -124,6 +113,22 @@ std::optional<Mapping> parse_maps_line(std::string_view line) {
   m.inode = parsed->inode;
   m.path = parsed->path.empty() ? std::string_view{"//anon"} : parsed->path;
   return m;
+}
+
+Result<> read_mappings(pid_t process, TraceTime as_of,
+                       const std::function<void(const Mapping&)>& take) {
+  const auto maps = TRY(read_file(fmt::format("/proc/{}/maps", process)));
+  for (const auto line : split(maps, '\n')) {
+    auto mapping = parse_maps_line(line);
+    if (!mapping || (mapping->protection & PROT_EXEC) == 0) continue;
+    mapping->process = mapping->origin.process = ProcessId{process};
+    mapping->thread = mapping->origin.thread = ThreadId{static_cast<std::uint64_t>(process)};
+    mapping->origin.time = as_of;
+    const auto path = unescaped_maps_path(mapping->path);
+    mapping->path = path;
+    take(*mapping);
+  }
+  return {};
 }
 
 Result<SnapshotTotals> take_snapshot(const std::vector<pid_t>& processes, TraceTime as_of,

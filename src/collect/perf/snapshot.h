@@ -51,6 +51,10 @@ struct SnapshotTotals {
 Result<SnapshotTotals> take_snapshot(const std::vector<pid_t>& processes, TraceTime as_of,
                                      const SnapshotSink& sink);
 
+// The executable mappings that a process has now, in that shape. Fails when they may not be read.
+Result<> read_mappings(pid_t process, TraceTime as_of,
+                       const std::function<void(const Mapping&)>& take);
+
 // One line of /proc/PID/maps, all protections. The path is a view into the line, its newlines
 // escaped as \012; anonymous memory is "//anon" as in the kernel's records.
 std::optional<Mapping> parse_maps_line(std::string_view line);
