@@ -36,6 +36,8 @@ sealed class Options
 
     public bool Has(string name) => _values.ContainsKey(name);
 
+    public string Text(string name, string otherwise) => _values.GetValueOrDefault(name, otherwise);
+
     /// <summary>The plain argument.</summary>
     public int Plain(int otherwise) => (int)PlainNumber(otherwise);
 

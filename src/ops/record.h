@@ -31,6 +31,7 @@ struct RecordWish {
   unsigned rate = 999;          // CPU samples per second
   std::string symbol_folder{};  // names of native code
   std::uint32_t buffer_mb = 256;
+  std::size_t ring_bytes = 0;  // of the kernel's, per CPU; 0: as it needs
   bool rundown = true;
   bool resume = true;
   std::span<const int> stop_fds{};

@@ -63,6 +63,9 @@ constexpr Option kCollect[] = {
      .value = "FOLDER",
      .help = "where else names of native code are looked for"},
     {.name = "--buffersize", .value = "MB", .help = "buffer in the target, 256 unless told"},
+    {.name = "--ring-size",
+     .value = "SIZE",
+     .help = "memory per CPU for what the kernel tells: 64MB; as it needs unless told"},
     {.name = "--rundown", .value = "BOOL", .help = "false: leave out the method names at the end"},
     {.name = "--resume-runtime",
      .value = "BOOL",
@@ -101,6 +104,10 @@ Result<ops::RecordWish> record_wish(const Args& args) {
   wish.stopping_event = TRY(stopping_event(args));
   wish.buffer_mb =
       static_cast<std::uint32_t>(TRY(args.number("--buffersize", 1, 65536)).value_or(256));
+  wish.ring_bytes = TRY(args.size("--ring-size")).value_or(0);
+  if (wish.ring_bytes > (1U << 30))
+    return fail(Errc::kUsage, "--ring-size is {} a CPU", format_bytes(wish.ring_bytes))
+        .hint("1GB is the most");
   wish.rundown = TRY(args.truth("--rundown", true));
   wish.resume = TRY(args.truth("--resume-runtime", true));
   return wish;

@@ -70,8 +70,12 @@ Result<int> run(const Args& args, Console& console) {
     console.data(answer.json());
   else
     console.data(page_text(answer.report->page()));
-  for (const auto& file : answer.files)
+  for (const auto& file : answer.files) {
     if (const auto line = ops::damage_line(file); !line.empty()) console.talk("clrscope: {}", line);
+    if (file.summary.lost > 0)
+      console.talk("clrscope: {}: {} events were lost while it was recorded", file.path,
+                   format_count(file.summary.lost));
+  }
   if (const auto line = ops::missing_lines(*answer.lines); !line.empty())
     console.talk("clrscope: {}", line);
   return kDone;

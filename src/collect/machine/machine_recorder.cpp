@@ -44,6 +44,7 @@ KernelSession kernel_session(const MachineWish& wish) {
   KernelSession session;
   session.wish.scope = wish.processes.empty() ? perf::Scope::kMachine : perf::Scope::kBestFor;
   session.wish.processes = wish.processes;
+  session.wish.ring_bytes = wish.ring_bytes;
   if (wish.samples) {
     const bool machine = wish.processes.empty();
     session.wish.events.push_back(
@@ -155,6 +156,7 @@ class MachineRecorder {
     auto whole = drained_ - kInFlight;
     for (const auto& runtime : runtimes_)
       if (const auto mark = runtime->watermark(now)) whole = std::min(whole, *mark);
+    add_kernel_losses();
     TRY(writer_.advance(whole.time_since_epoch().count()));
     if (!wish_.cut_every || now - last_cut_ < *wish_.cut_every) return {};
     last_cut_ = now;
@@ -272,11 +274,23 @@ class MachineRecorder {
     tell(unnamed, "only methods compiled since it was found have names");
   }
 
+  // While it goes on too: who kills us shall see them in the file.
+  void add_kernel_losses() {
+    if (!events_) return;
+    const auto stats = events_->stats();
+    const auto lost = stats.lost + stats.hardware_lost;
+    if (lost > kernel_lost_) kernel_.add_lost(lost - kernel_lost_);
+    kernel_lost_ = std::max(kernel_lost_, lost);
+  }
+
   void add_losses() {
-    const auto stats = events_ ? events_->stats() : perf::SetStats{};
-    const auto kernel_lost = stats.lost + stats.hardware_lost;
-    if (kernel_lost > 0) kernel_.add_lost(kernel_lost);
-    outcome_.lost = kernel_lost;
+    add_kernel_losses();
+    outcome_.lost = kernel_lost_;
+    if (kernel_lost_ > 0)
+      outcome_.notes.push_back(
+          fmt::format("{} records found no room in the kernel's rings: --ring-size makes them "
+                      "larger, --rate fewer",
+                      kernel_lost_));
     for (const auto& runtime : runtimes_) {
       outcome_.lost += runtime->lost();
       outcome_.samples += runtime->samples();
@@ -295,8 +309,7 @@ class MachineRecorder {
     if (!wish_.on_status || now - last_status_ < 2 * kLook) return;
     last_status_ = now;
     const auto& written = writer_.summary();
-    wish_.on_status({phase, now - started_, written.bytes, written.events,
-                     events_ ? events_->stats().lost : 0});
+    wish_.on_status({phase, now - started_, written.bytes, written.events, kernel_lost_});
   }
 
   Result<> write_out(Bytes bytes) {
@@ -328,7 +341,8 @@ class MachineRecorder {
   TraceTime last_status_{};
   TraceTime last_flush_{};
   TraceTime last_cut_{};
-  TraceTime drained_{};  // up to then the rings have been read
+  TraceTime drained_{};            // up to then the rings have been read
+  std::uint64_t kernel_lost_ = 0;  // told so far
   std::optional<Error> error_;
 };
 

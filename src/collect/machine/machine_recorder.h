@@ -37,6 +37,7 @@ struct MachineWish {
   unsigned rate = 999;             // samples per second and CPU
   WaitsWish waits = WaitsWish::kNone;
   std::vector<perf::EventWish> perf_events{};  // others, each time they happen
+  std::size_t ring_bytes = 0;                  // of the kernel's, per CPU; 0: as it needs
   std::string symbol_folder{};                 // where else names of native code are looked for
   ipc::SessionConfig runtime{};                // for each .NET process
   bool live = false;  // somebody reads the trace while it grows: names come as they are needed

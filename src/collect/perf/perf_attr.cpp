@@ -137,12 +137,15 @@ std::size_t ring_bytes_for(const SessionWish& wish) {
   if (wish.ring_bytes > 0) return wish.ring_bytes;
   constexpr std::size_t kLeast = 1 << 20;
   constexpr std::size_t kMost = 32 << 20;
+  constexpr std::size_t kMostTogether = 48 << 20;
   constexpr std::size_t kTracepointsPerSecond = 8000;  // context switches of a busy CPU
   std::size_t per_second = 0;
   for (const auto& event : wish.events)
     per_second += (event.each_time() ? kTracepointsPerSecond : event.rate) *
                   (std::size_t{event.stack_bytes} + 512);
-  return std::clamp(std::bit_ceil(per_second / 4), kLeast, kMost);
+  const auto cpus = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  const auto most = std::clamp(std::bit_floor(kMostTogether / cpus), kLeast, kMost);
+  return std::clamp(std::bit_ceil(per_second / 4), kLeast, most);
 }
 
 }  // namespace clrscope::collect::perf

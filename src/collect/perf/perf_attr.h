@@ -96,7 +96,8 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
 // perf_event_open(2) with close-on-exec; pid -1 is everybody. When it fails errno says why.
 UniqueFd open_event(const perf_event_attr& attr, pid_t pid, int cpu);
 
-// A ring that holds a quarter to half a second of the wish on a busy CPU.
+// A ring that holds a quarter to half a second of the wish on a busy CPU; less where there are so
+// many CPUs that all rings together would be large.
 std::size_t ring_bytes_for(const SessionWish& wish);
 
 }  // namespace clrscope::collect::perf
