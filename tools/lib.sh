@@ -3,7 +3,7 @@
 packages=(build-essential cmake ninja-build ccache pkg-config git python3
   libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
   clang-format clang-tidy clang libclang-rt-14-dev
-  linux-perf wrk gdb strace binutils babeltrace2 zstd time jq procps iproute2 util-linux curl ca-certificates)
+  linux-perf wrk gdb strace binutils babeltrace2 liblttng-ust-dev lttng-tools zstd time jq procps iproute2 util-linux curl ca-certificates)
 
 # Without these nothing is built; the others make single checks and tests impossible.
 needed_commands=(g++ cmake ninja git python3)

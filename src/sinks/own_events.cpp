@@ -81,8 +81,7 @@ void put_value(ByteWriter& out, const hub::CounterValue& value) {
   out.write(value.min.value_or(kUnknown));
   out.write(value.max.value_or(kUnknown));
   out.write(std::chrono::duration<double, std::milli>(value.interval).count());
-  using Quantile = std::pair<double, double>;
-  put_text(out, list_of(value.quantiles, &Quantile::first, &Quantile::second));
+  put_text(out, quantiles_text(value));
   put_text(out, list_of(value.buckets, &hub::Bucket::upper, &hub::Bucket::count));
 }
 
@@ -127,6 +126,11 @@ hub::Batch event_of(const hub::SourceInfo& source, TraceTime time,
   put_short_text(payload, {});
   block->add(event_at(time, *kType, source.pid, payload.bytes()), {});
   return batch_of(block);
+}
+
+std::string quantiles_text(const hub::CounterValue& value) {
+  using Quantile = std::pair<double, double>;
+  return list_of(value.quantiles, &Quantile::first, &Quantile::second);
 }
 
 ProcessId process_of(const hub::Block& block, const Event& event) {

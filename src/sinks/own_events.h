@@ -23,6 +23,9 @@ hub::Batch event_of(const hub::SourceInfo& source, TraceTime time,
 // The process as the machine knows it: one in a container knows itself by another number.
 ProcessId process_of(const hub::Block& block, const Event& event);
 
+// "0.5=12.5,0.95=40"
+std::string quantiles_text(const hub::CounterValue& value);
+
 // Wall time less TraceTime, now.
 std::chrono::nanoseconds wall_offset_now();
 
