@@ -1,0 +1,115 @@
+using System.Collections.Concurrent;
+using System.Diagnostics.Tracing;
+using Xunit;
+
+namespace Clrscope.Tests;
+
+/// <summary>The runtime's own events, on the runtime that runs the tests.</summary>
+public class RuntimeTests
+{
+    sealed class Refused(string message) : Exception(message);
+
+    static void Throw(string message)
+    {
+        try
+        {
+            throw new Refused(message);
+        }
+        catch (Refused) { }
+    }
+
+    [Fact]
+    public void CollectionsHaveNamesTypesAndReasons()
+    {
+        var seen = new ConcurrentQueue<(string Name, long Depth, string Reason, FieldKind Kind, DateTime Time, long Thread)>();
+        var before = DateTime.UtcNow;
+        using (Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc:Informational" }, Where = "name=GC/Start Depth=2 Reason=Induced" },
+            (in ClrEvent e) => seen.Enqueue((e.Type.Name, e["Depth"].AsInt64(), e["Reason"].ToString(), e.Type.Fields[e.Type.IndexOf("Depth")].Kind, e.Timestamp, e.ThreadId))))
+        {
+            GC.Collect(0); // not asked for
+            GC.Collect(2, GCCollectionMode.Forced, blocking: true);
+            Wait.Until(() => !seen.IsEmpty, "GC/Start");
+        }
+        var one = Assert.Single(seen);
+        Assert.Equal(("GC/Start", 2L, "Induced", FieldKind.Int), (one.Name, one.Depth, one.Reason, one.Kind));
+        Assert.InRange(one.Time, before.AddSeconds(-1), DateTime.UtcNow.AddSeconds(1)); // two clocks
+        Assert.True(one.Thread > 0);
+    }
+
+    [Fact]
+    public void EachSessionGetsItsShareOfTheRuntimesEvents()
+    {
+        var messages = new ConcurrentQueue<string>();
+        var collections = 0;
+        using var exceptions = Session.Start(
+            new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:exception:Error" }, Where = "name=Exception/Start ExceptionType=*Refused" },
+            (in ClrEvent e) => messages.Enqueue(e["ExceptionMessage"].AsString()));
+        using (var gc = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc:4" } }, (in ClrEvent e) =>
+        {
+            Assert.StartsWith("GC/", e.Type.Name);
+            if (e.Type.Name == "GC/Start") Interlocked.Increment(ref collections);
+        }))
+        {
+            Assert.Equal(1, exceptions.RuntimeRestarts); // the second wanted more than the first
+            for (var i = 0; i < 20; ++i) Throw($"{i}");
+            for (var i = 0; i < 5; ++i) GC.Collect();
+            Wait.Until(() => messages.Count >= 20 && Volatile.Read(ref collections) >= 5, "exceptions and collections");
+            Assert.Equal(0, gc.Failures);
+        }
+        // Nobody wants collections now; asking for less would lose some of what the other gets.
+        for (var i = 20; i < 40; ++i) Throw($"{i}");
+        Wait.Until(() => messages.Count >= 40, "more exceptions");
+        Assert.Equal(Enumerable.Range(0, 40).Select(i => $"{i}"), messages);
+        Assert.Equal(1, exceptions.RuntimeRestarts);
+    }
+
+    [Fact]
+    public void SessionsThatAskForNoMoreDisturbNobody()
+    {
+        var messages = new ConcurrentQueue<string>();
+        SessionWish wish = new() { Providers = { "Microsoft-Windows-DotNETRuntime:exception+gc:4" }, Where = "ExceptionType=*Refused name=Exception/Start" };
+        using var steady = Session.Start(wish, (in ClrEvent e) => messages.Enqueue(e["ExceptionMessage"].AsString()));
+        for (var i = 0; i < 100; ++i)
+        {
+            using var guest = Session.Start(wish, (in ClrEvent e) => { });
+            Throw($"{i}");
+        }
+        Wait.Until(() => messages.Count >= 100, "exceptions");
+        Assert.Equal(Enumerable.Range(0, 100).Select(i => $"{i}"), messages);
+        Assert.Equal(0, steady.RuntimeRestarts);
+    }
+
+    [Fact]
+    public void NothingOfTheRuntimeIsOnWhenNobodyListens()
+    {
+        var source = EventSource.GetSources().Single(s => s.Name == ProviderWish.Runtime);
+        using (Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc" } })) Assert.True(source.IsEnabled());
+        Wait.Until(() => !source.IsEnabled(), "the end of the runtime's own session"); // by a thread of its own
+    }
+
+    [Fact]
+    public void TableKnowsTheRuntimesNames()
+    {
+        Assert.Equal("GC/Start", EventTable.Runtime.Find(1, 2)?.Name);
+        Assert.Equal("GC/AllocationTick", EventTable.Runtime.Find(10, 4)?.Name);
+        Assert.Equal("Exception/Start", EventTable.Runtime.Find(80, 1)?.Name);
+        Assert.Equal(0x8000UL, EventTable.Runtime.Keyword("exception"));
+        Assert.Equal(["Count", "Depth", "Reason", "Type", "ClrInstanceID", "ClientSequenceNumber"], EventTable.Runtime.Find(1, 9)!.Fields.Select(f => f.Name));
+    }
+
+    [Fact]
+    public void MethodFlagsAreTakenApart()
+    {
+        var tiers = new ConcurrentDictionary<string, string>();
+        using (Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:jit:Verbose" }, Where = "name=Method/LoadVerbose" },
+            (in ClrEvent e) => tiers[e["MethodName"].AsString()] = e["OptimizationTier"].ToString()))
+        {
+            CompiledNow<int>();
+            Wait.Until(() => tiers.ContainsKey(nameof(CompiledNow)), "a method");
+        }
+        Assert.Contains(tiers[nameof(CompiledNow)], new[] { "QuickJitted", "MinOptJitted", "OptimizedTier1", "Optimized" });
+    }
+
+    [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
+    static void CompiledNow<T>() => GC.KeepAlive(typeof(T));
+}

@@ -1,0 +1,110 @@
+namespace Clrscope;
+
+/// <summary>The one place of a process where sessions meet: EventSources are process-wide, so this is too.</summary>
+internal sealed class Core
+{
+    public static Core Shared { get; } = new();
+
+    readonly object _sync = new();
+    readonly Dictionary<string, EventLane> _lanes = [];
+    CounterLane? _counters;
+
+    public void Join(Session session)
+    {
+        foreach (var arguments in LanesOf(session))
+        {
+            var lane = Borrow(arguments);
+            session.Lanes.Add(lane);
+            lane.Join(session);
+        }
+        if (!session.Wish.Counters.Any(c => c.MeansEventCounters)) return;
+        session.CounterLane = BorrowCounters();
+        session.CounterLane.Join(session);
+    }
+
+    public void Leave(Session session)
+    {
+        foreach (var lane in session.Lanes)
+        {
+            lane.Leave(session);
+            lock (_sync)
+            {
+                if (--lane.Users > 0) continue;
+                _lanes.Remove(lane.Arguments);
+            }
+            lane.Dispose();
+        }
+        if (session.CounterLane is not { } counters) return;
+        counters.Leave(session);
+        lock (_sync)
+        {
+            if (--counters.Users > 0) return;
+            _counters = null;
+        }
+        counters.Dispose();
+    }
+
+    public ProviderWish[] InForce()
+    {
+        Lane[] lanes;
+        lock (_sync) lanes = _counters is null ? [.. _lanes.Values] : [.. _lanes.Values, _counters];
+        return (from lane in lanes
+                from one in lane.InForce()
+                orderby one.Name
+                select new ProviderWish(one.Name)
+                {
+                    Keywords = one.Demand.Keywords,
+                    Level = one.Demand.Level,
+                    Arguments = (lane as EventLane)?.Arguments ?? CounterLane.ArgumentText(one.Demand),
+                }).Distinct().ToArray(); // an EventSource may be there several times
+    }
+
+    // The runtime's own provider knows no arguments.
+    static string[] LanesOf(Session session) =>
+        session.Wish.Providers.Select(p => p.Name == ProviderWish.Runtime ? "" : p.Arguments)
+            .Concat(session.Wish.Providers.Any(p => p.Names(ProviderWish.Runtime)) ? [""] : [])
+            .Distinct().ToArray();
+
+    // An EventListener is made and ended outside of the lock: both take the runtime's.
+    EventLane Borrow(string arguments)
+    {
+        EventLane? made = null;
+        while (true)
+        {
+            EventLane? lane;
+            lock (_sync)
+            {
+                if (!_lanes.TryGetValue(arguments, out lane) && made is not null) _lanes.Add(arguments, lane = made);
+                if (lane is not null) ++lane.Users;
+            }
+            if (lane is null)
+            {
+                made = EventLane.Open(arguments);
+                continue;
+            }
+            if (lane != made) made?.Dispose();
+            return lane;
+        }
+    }
+
+    CounterLane BorrowCounters()
+    {
+        CounterLane? made = null;
+        while (true)
+        {
+            CounterLane? lane;
+            lock (_sync)
+            {
+                lane = _counters ??= made;
+                if (lane is not null) ++lane.Users;
+            }
+            if (lane is null)
+            {
+                made = new CounterLane();
+                continue;
+            }
+            if (lane != made) made?.Dispose();
+            return lane;
+        }
+    }
+}

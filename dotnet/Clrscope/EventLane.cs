@@ -1,0 +1,119 @@
+using System.Diagnostics.Tracing;
+
+namespace Clrscope;
+
+/// <summary>
+/// The events of all sessions that ask with the same arguments. Arguments change what a provider sends, so those who give
+/// others have a lane of their own; almost everybody gives none.
+/// </summary>
+internal sealed class EventLane : Lane
+{
+    // For a provider whose keywords nobody wants: 0 would mean all of them to an EventSource.
+    const ulong NoKeyword = 1UL << 62;
+
+    Member[] _members = [];
+    Dictionary<string, string?>? _arguments;
+
+    sealed record Member(Session Session)
+    {
+        public bool Active; // gets events: after the runtime has been told
+    }
+
+    public static EventLane Open(string arguments) => new() { _arguments = Parse(arguments), Arguments = arguments };
+
+    public string Arguments { get; private init; } = "";
+
+    public void Join(Session session)
+    {
+        var member = new Member(session);
+        lock (Sync)
+        {
+            _members = [.. _members, member];
+            LookAtAll();
+        }
+        Apply();
+        lock (Sync)
+        {
+            // At once for all its events: it misses none between its first and its last.
+            member.Active = true;
+            PublishAll();
+        }
+    }
+
+    public void Leave(Session session)
+    {
+        lock (Sync)
+        {
+            _members = _members.Where(m => m.Session != session).ToArray();
+            PublishAll();
+            LookAtAll();
+        }
+        Apply();
+    }
+
+    protected override void OnEventWritten(EventWrittenEventArgs e)
+    {
+        if (Find(e.EventSource) is { } provider) Volatile.Read(ref provider.Routes)?.Dispatch(e, provider.IsRuntime);
+    }
+
+    protected override Demand DemandFor(Provider provider)
+    {
+        var all = Demand.None;
+        foreach (var member in _members)
+            foreach (var wish in WishesOf(member.Session, provider.Source.Name))
+                all = new Demand(all.Keywords | wish.Keywords, Max(all.Level, Max(wish.Level, EventLevel.Critical)), 0);
+        if (all.IsNone) return all;
+        if (all.Keywords == 0 && !provider.IsRuntime) all = all with { Keywords = NoKeyword };
+        // Asking again makes the runtime begin its own events anew, and some providers their arguments' effect: not for less.
+        var dear = provider.IsRuntime || _arguments is not null;
+        return dear && provider.Applied.Covers(all) ? provider.Applied : all;
+    }
+
+    protected override void Publish(Provider provider)
+    {
+        var subscriptions = from member in _members
+                            where member.Active
+                            let wishes = WishesOf(member.Session, provider.Source.Name)
+                            where wishes.Length > 0
+                            select new Subscription(member.Session, wishes);
+        provider.Types ??= new EventTypes();
+        Volatile.Write(ref provider.Routes, new EventRoutes(subscriptions.ToArray(), provider.Types));
+    }
+
+    protected override IDictionary<string, string?>? ArgumentsFor(Demand demand) => _arguments;
+
+    protected override void OnReapplied(Provider provider)
+    {
+        if (!provider.IsRuntime) return;
+        foreach (var member in _members)
+            if (member.Active && WishesOf(member.Session, provider.Source.Name).Length > 0) member.Session.NoteRestart();
+    }
+
+    // A session is served by one lane for each provider: that of its first wish that names it.
+    ProviderWish[] WishesOf(Session session, string provider)
+    {
+        var wishes = session.Wish.Providers.Where(wish => wish.Names(provider)).ToArray();
+        return wishes.Length > 0 && (provider == ProviderWish.Runtime ? "" : wishes[0].Arguments) == Arguments ? wishes : [];
+    }
+
+    static EventLevel Max(EventLevel a, EventLevel b) => a > b ? a : b;
+
+    // key=value;key2="va;lue"
+    internal static Dictionary<string, string?>? Parse(string arguments)
+    {
+        if (arguments.Length == 0) return null;
+        var parsed = new Dictionary<string, string?>();
+        var quoted = false;
+        var begin = 0;
+        for (var i = 0; i <= arguments.Length; ++i)
+        {
+            if (i < arguments.Length && arguments[i] == '"') quoted = !quoted;
+            if (i < arguments.Length && (arguments[i] != ';' || quoted)) continue;
+            var part = arguments[begin..i];
+            begin = i + 1;
+            var equal = part.IndexOf('=');
+            if (equal > 0) parsed[part[..equal].Trim()] = part[(equal + 1)..].Trim().Trim('"');
+        }
+        return parsed;
+    }
+}

@@ -1,0 +1,250 @@
+using System.Diagnostics.Tracing;
+
+namespace Clrscope;
+
+/// <summary>Gets events, on the thread they happened on, or on the session's own if it has a queue. The event is lent for the call.</summary>
+public delegate void ClrEventHandler(in ClrEvent e);
+
+/// <summary>Gets counters, on a thread that collects them, or on the session's own if it has a queue.</summary>
+public delegate void CounterHandler(CounterValue value);
+
+/// <summary>How a session hands over what it gets.</summary>
+public sealed record SessionOptions
+{
+    /// <summary>0: the listener is called at once by whoever makes the event, who waits for it. Else a bounded queue of that
+    /// many entries and a thread of the session's own: a slow listener loses its own events, counted in <see cref="Session.Dropped"/>.</summary>
+    public int QueueCapacity { get; init; }
+
+    /// <summary>How long <see cref="Session.Dispose"/> waits until the queue is handed over.</summary>
+    public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(5);
+
+    /// <summary>At most so many combinations of tags are kept for an instrument of a meter.</summary>
+    public int MaxSeries { get; init; } = 1000;
+}
+
+/// <summary>
+/// One listener, and what it asked for. It gets exactly that, whatever others ask for, from the moment that
+/// <see cref="Start"/> returns until <see cref="Dispose"/>. All members may be used by any thread.
+/// </summary>
+public sealed class Session : IDisposable
+{
+    readonly ClrEventHandler? _onEvent;
+    readonly CounterHandler? _onCounter;
+    readonly SessionOptions _options;
+    readonly EventQueue? _queue;
+    readonly Thread? _worker;
+    MeterFeed? _meters;
+    volatile bool _open = true;
+    int _disposed;
+    long _entered, _left; // calls of handlers: the difference are those under way
+    long _dropped, _failures, _restarts;
+    Exception? _lastFailure;
+
+    Session(SessionWish wish, ClrEventHandler? onEvent, CounterHandler? onCounter, SessionOptions options)
+    {
+        Wish = wish;
+        _onEvent = onEvent;
+        _onCounter = onCounter;
+        _options = options;
+        Counters = new CounterAggregate(wish);
+        if (options.QueueCapacity <= 0) return;
+        _queue = new EventQueue(options.QueueCapacity);
+        _worker = new Thread(Work) { IsBackground = true, Name = "clrscope session" };
+    }
+
+    /// <summary>Begins to listen. What nobody asked for before is enabled in the runtime now.</summary>
+    public static Session Start(SessionWish wish, ClrEventHandler? onEvent = null, CounterHandler? onCounter = null, SessionOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(wish);
+        if (wish.Interval < TimeSpan.FromMilliseconds(100)) throw new ArgumentException($"an interval of {wish.Interval} is too short: 0.1 s at least", nameof(wish));
+        var session = new Session(wish.Copy(), onEvent, onCounter, options ?? new SessionOptions());
+        session._worker?.Start();
+        try
+        {
+            Core.Shared.Join(session);
+            if (session.Wish.Counters.Any(c => c.MeansMeter)) session._meters = new MeterFeed(session, session._options.MaxSeries);
+        }
+        catch
+        {
+            session.Dispose();
+            throw;
+        }
+        return session;
+    }
+
+    /// <summary>What the runtime is asked for on behalf of all sessions together. Empty: nothing is enabled.</summary>
+    public static IReadOnlyList<ProviderWish> InForce => Core.Shared.InForce();
+
+    /// <summary>What it asked for.</summary>
+    public SessionWish Wish { get; }
+
+    /// <summary>Events and counter values that its handlers got.</summary>
+    public long Delivered => Volatile.Read(ref _left) - Volatile.Read(ref _failures);
+
+    /// <summary>Events and counter values lost because its queue was full, or because its own handler made them.</summary>
+    public long Dropped => Volatile.Read(ref _dropped);
+
+    /// <summary>How often a handler threw. The exception goes no further.</summary>
+    public long Failures => Volatile.Read(ref _failures);
+
+    /// <summary>What a handler threw last.</summary>
+    public Exception? LastFailure => Volatile.Read(ref _lastFailure);
+
+    /// <summary>How often the runtime's own events were asked for anew because another session wanted more of them: the
+    /// runtime may then have thrown away some of the last few milliseconds.</summary>
+    public long RuntimeRestarts => Volatile.Read(ref _restarts);
+
+    /// <summary>Combinations of tags that were not followed because there were too many.</summary>
+    public long SeriesRefused => _meters?.Refused ?? 0;
+
+    /// <summary>Ends it. When this returns its handlers are called no more and have come back, and what was in its queue has been
+    /// handed over: as far as that takes no longer than <see cref="SessionOptions.DrainTimeout"/>.</summary>
+    public void Dispose()
+    {
+        if (Interlocked.Exchange(ref _disposed, 1) != 0) return;
+        var deadline = Environment.TickCount64 + (long)_options.DrainTimeout.TotalMilliseconds;
+        _open = false;
+        _meters?.Dispose();
+        Core.Shared.Leave(this);
+        if (_worker is not null && Thread.CurrentThread != _worker)
+        {
+            _queue!.Wake();
+            _worker.Join(_options.DrainTimeout);
+        }
+        Interlocked.MemoryBarrier();
+        var own = Reentry.Has(this) ? 1 : 0; // a handler that ends its session is itself under way
+        var spin = new SpinWait();
+        while (Volatile.Read(ref _entered) - Volatile.Read(ref _left) > own && Environment.TickCount64 < deadline) spin.SpinOnce();
+    }
+
+    internal CounterAggregate Counters { get; }
+    internal List<EventLane> Lanes { get; } = []; // by Core
+    internal CounterLane? CounterLane { get; set; }
+    internal void NoteRestart() => Interlocked.Increment(ref _restarts);
+
+    internal void Deliver(in ClrEvent e)
+    {
+        if (_onEvent is null) return;
+        if (_queue is null)
+        {
+            Call(e);
+        }
+        else if (_open)
+        {
+            _ = e.ActivityId; // the runtime looks it up on the thread that asks first: that must be this one
+            if (!_queue.TryAdd(e.Args, e.Type, e.ThreadId)) Interlocked.Increment(ref _dropped);
+        }
+    }
+
+    internal void Deliver(CounterValue value)
+    {
+        if (_onCounter is null) return;
+        if (_queue is null) Call(value);
+        else if (_open && !_queue.TryAdd(value, null, 0)) Interlocked.Increment(ref _dropped);
+    }
+
+    // Whoever is counted before the session closes is waited for; who comes after that is turned back.
+    bool Enter()
+    {
+        if (Reentry.Enter(this))
+        {
+            Interlocked.Increment(ref _entered);
+            if (_open || _queue is not null) return true;
+            Interlocked.Decrement(ref _entered);
+            Reentry.Leave();
+        }
+        else
+        {
+            Interlocked.Increment(ref _dropped);
+        }
+        return false;
+    }
+
+    void Leave()
+    {
+        Reentry.Leave();
+        Interlocked.Increment(ref _left);
+    }
+
+    void Call(in ClrEvent e)
+    {
+        if (!Enter()) return;
+        try
+        {
+            _onEvent!(in e);
+        }
+        catch (Exception failure)
+        {
+            Note(failure);
+        }
+        finally
+        {
+            Leave();
+        }
+    }
+
+    void Call(CounterValue value)
+    {
+        if (!Enter()) return;
+        try
+        {
+            _onCounter!(value);
+        }
+        catch (Exception failure)
+        {
+            Note(failure);
+        }
+        finally
+        {
+            Leave();
+        }
+    }
+
+    internal void Note(Exception failure)
+    {
+        Volatile.Write(ref _lastFailure, failure);
+        Interlocked.Increment(ref _failures);
+    }
+
+    void Work()
+    {
+        while (true)
+        {
+            while (_queue!.TryTake(out var entry))
+            {
+                if (entry.Item is CounterValue value) Call(value);
+                else Call(new ClrEvent(entry.Type!, (EventWrittenEventArgs)entry.Item!, entry.Thread));
+            }
+            if (!_open) return;
+            _queue.Sleep();
+        }
+    }
+}
+
+/// <summary>Keeps a handler that makes events from being called for them without end: a session is on a thread's stack once.</summary>
+internal static class Reentry
+{
+    const int Deepest = 16;
+
+    [ThreadStatic] static Session?[]? t_stack;
+    [ThreadStatic] static int t_depth;
+
+    public static bool Enter(Session session)
+    {
+        var stack = t_stack ??= new Session?[Deepest];
+        if (t_depth == Deepest) return false;
+        for (var i = 0; i < t_depth; ++i)
+            if (ReferenceEquals(stack[i], session)) return false;
+        stack[t_depth++] = session;
+        return true;
+    }
+
+    public static bool Has(Session session)
+    {
+        for (var i = 0; i < t_depth; ++i)
+            if (ReferenceEquals(t_stack![i], session)) return true;
+        return false;
+    }
+
+    public static void Leave() => t_stack![--t_depth] = null;
+}
