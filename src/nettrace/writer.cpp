@@ -216,6 +216,7 @@ class Writer::Impl {
         ++count;
       }
     content.patch(12, count);
+    put_new_types_and_threads();  // a capture thread may have had no event yet
     put_block(out_, BlockKind::kSequencePoint, content.bytes());
     const auto stacks = std::exchange(stacks_, {});
     const auto labels = std::exchange(labels_, {});
@@ -300,8 +301,7 @@ class Writer::Impl {
     summary.lost += shown;
   }
 
-  // What the events to come refer to.
-  void put_new_ids() {
+  void put_new_types_and_threads() {
     if (new_types_.size() > 0) {
       ByteWriter content;
       content.write(std::uint16_t{0});
@@ -313,6 +313,11 @@ class Writer::Impl {
       put_block(out_, BlockKind::kThread, new_threads_.bytes());
       new_threads_.clear();
     }
+  }
+
+  // What the events to come refer to.
+  void put_new_ids() {
+    put_new_types_and_threads();
     stacks_.put_new(out_, BlockKind::kStack, true);
     labels_.put_new(out_, BlockKind::kLabelList, false);
   }

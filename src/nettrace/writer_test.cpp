@@ -124,6 +124,20 @@ TEST_F(NettraceWriter, KeepsGapsOfWhatItHolds) {
   EXPECT_EQ(writer_->summary().late, 0U);
 }
 
+// TraceEvent refuses a file whose sequence point names a thread that it has not heard of.
+TEST_F(NettraceWriter, DeclaresACaptureThreadWithoutEventsBeforeASequencePoint) {
+  ASSERT_TRUE(writer_->advance(10));
+  ASSERT_TRUE(writer_->write(source_, event(20, 1)));  // held
+  writer_->checkpoint(source_, 77, 5);
+  ASSERT_TRUE(writer_->sequence_point(10));
+  std::vector<std::size_t> declared;
+  read([&](const Batch& batch) {
+    if (batch.sequence_point) declared.push_back(reader_.thread_count());
+  });
+  ASSERT_FALSE(declared.empty());
+  EXPECT_EQ(declared.front(), 4U);  // none, the event's own, and the two capture threads
+}
+
 TEST_F(NettraceWriter, KeepsGapsApartForEachSource) {
   const auto other = writer_->add_source(Writer::Numbering::kFromFirstSeen);
   ASSERT_TRUE(writer_->write(source_, event(10, 100)));
