@@ -118,6 +118,9 @@ void KernelEvents::on(const perf::Switch& change) {
 
 void KernelEvents::on(const perf::Mapping& mapping) {
   check(processes_.of(mapping.process).map(mapping, time_of(mapping.origin), code_, universal_));
+  if (settings_.on_runtime && mapping.origin.time > started_ &&
+      mapping.path.ends_with("/libcoreclr.so"))
+    settings_.on_runtime(mapping.process);
 }
 
 void KernelEvents::on(const perf::ThreadName& name) {

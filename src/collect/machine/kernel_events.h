@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,6 +40,7 @@ class KernelEvents {
     std::string symbol_folder{};
     std::vector<Role> roles{};
     WaitsWish waits = WaitsWish::kNone;
+    std::function<void(ProcessId)> on_runtime{};  // one begins to load; may be empty
   };
   KernelEvents(nettrace::Writer& writer, Settings settings);
 

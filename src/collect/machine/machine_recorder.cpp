@@ -81,10 +81,12 @@ class MachineRecorder {
         write_(write),
         writer_(trace_info(wish), [this](Bytes bytes) { return write_out(bytes); }),
         events_(std::move(events)),
-        kernel_(
-            writer_,
-            {.symbol_folder = wish.symbol_folder, .roles = std::move(roles), .waits = wish.waits}) {
-  }
+        kernel_(writer_, {.symbol_folder = wish.symbol_folder,
+                          .roles = std::move(roles),
+                          .waits = wish.waits,
+                          .on_runtime = [this](ProcessId process) {
+                            if (finder_) finder_->expect(static_cast<pid_t>(process));
+                          }}) {}
 
   Result<MachineOutcome> run() {
     auto done = record();

@@ -5,9 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "base/proc.h"
 
 namespace clrscope::collect {
@@ -16,12 +13,8 @@ namespace {
 constexpr std::chrono::seconds kPatience{2};  // with one runtime
 constexpr std::chrono::seconds kAgain{1};     // for processes that start meanwhile
 
-void sleep_unless_stopped(const std::stop_token& stop, std::chrono::nanoseconds time) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock{mutex};
-  never.wait_for(lock, stop, time, [] { return false; });
-}
+constexpr std::chrono::seconds kStartUp{5};  // from loading a runtime to its listening
+constexpr std::chrono::milliseconds kSoon{20};
 
 }  // namespace
 
@@ -43,8 +36,32 @@ void RuntimeFinder::run(const std::stop_token& stop) {
   do {
     look(stop);
     state_.with([](State& state) { state.looked_once = true; });
-    if (wish_.all) sleep_unless_stopped(stop, kAgain);
+    if (wish_.all) await_next_look(stop);
   } while (wish_.all && !stop.stop_requested());
+}
+
+void RuntimeFinder::expect(pid_t process) { (void)expected_.try_push(process); }
+
+void RuntimeFinder::await_next_look(const std::stop_token& stop) {
+  const auto next = TraceClock::now() + kAgain;
+  for (auto now = TraceClock::now(); now < next && !stop.stop_requested();
+       now = TraceClock::now()) {
+    const auto patience = starting_.empty() ? next - now : std::chrono::nanoseconds{kSoon};
+    if (const auto process = expected_.pop_for(stop, patience))
+      starting_.push_back({*process, TraceClock::now() + kStartUp});
+    open_started();
+  }
+}
+
+void RuntimeFinder::open_started() {
+  const auto now = TraceClock::now();
+  std::erase_if(starting_, [&](const Starting& one) {
+    if (now > one.until || !process_exists(one.process)) return true;
+    const auto process = ipc::find_process(one.process);
+    if (!process || !process->reachable()) return false;
+    open(*process);
+    return true;
+  });
 }
 
 void RuntimeFinder::look(const std::stop_token& stop) {

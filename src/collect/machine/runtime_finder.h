@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/channel.h"
+#include "base/clock.h"
 #include "base/guarded.h"
 #include "base/result.h"
 #include "collect/machine/early_rundown.h"
@@ -40,9 +42,10 @@ class RuntimeFinder {
     std::vector<OpenedRuntime> opened{};
     std::vector<std::string> notes{};  // of those that did not let us in
   };
-  Found take();              // since the last call
-  bool looked_once() const;  // everything that was there at the start has been asked
-  void stop();               // returns when nothing is opened any more
+  Found take();                // since the last call
+  void expect(pid_t process);  // a runtime starts there: it is asked as soon as it listens
+  bool looked_once() const;    // everything that was there at the start has been asked
+  void stop();                 // returns when nothing is opened any more
 
  private:
   struct State {
@@ -51,10 +54,18 @@ class RuntimeFinder {
   };
   void run(const std::stop_token& stop);
   void look(const std::stop_token& stop);
+  void await_next_look(const std::stop_token& stop);
+  void open_started();
   void open(const ipc::DotnetProcess& process);
 
   Wish wish_;
   std::set<std::pair<pid_t, std::uint64_t>> known_;  // with their start: pids come again
+  struct Starting {
+    pid_t process = 0;
+    TraceTime until{};  // then it is left to the next look
+  };
+  std::vector<Starting> starting_;
+  Channel<pid_t> expected_{256};
   Guarded<State> state_;
   std::jthread worker_;  // last: joins first
 };
