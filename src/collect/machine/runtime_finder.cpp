@@ -49,11 +49,14 @@ void RuntimeFinder::await_next_look(const std::stop_token& stop) {
     const auto patience = starting_.empty() ? next - now : std::chrono::nanoseconds{kSoon};
     if (const auto process = expected_.pop_for(stop, patience))
       starting_.push_back({*process, TraceClock::now() + kStartUp});
-    open_started();
+    open_started(stop);
   }
 }
 
-void RuntimeFinder::open_started() {
+// Those that start come first: they may end soon.
+void RuntimeFinder::open_started(const std::stop_token& stop) {
+  while (const auto process = expected_.pop_for(stop, std::chrono::nanoseconds{0}))
+    starting_.push_back({*process, TraceClock::now() + kStartUp});
   const auto now = TraceClock::now();
   std::erase_if(starting_, [&](const Starting& one) {
     if (now > one.until || !process_exists(one.process)) return true;
@@ -74,6 +77,7 @@ void RuntimeFinder::look(const std::stop_token& stop) {
   if (!found) return;
   for (const auto& process : *found) {
     if (stop.stop_requested()) return;
+    open_started(stop);
     open(process);
   }
 }

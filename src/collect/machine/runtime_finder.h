@@ -55,7 +55,7 @@ class RuntimeFinder {
   void run(const std::stop_token& stop);
   void look(const std::stop_token& stop);
   void await_next_look(const std::stop_token& stop);
-  void open_started();
+  void open_started(const std::stop_token& stop);
   void open(const ipc::DotnetProcess& process);
 
   Wish wish_;
