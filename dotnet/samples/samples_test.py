@@ -1,0 +1,85 @@
+"""The samples of the C# package do what they say."""
+import collections
+import pathlib
+import re
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ARTIFACTS = HERE.parent.parent / "build" / "dotnet"
+
+
+def build(name):
+    subprocess.run(["dotnet", "build", str(HERE / name / f"{name}.csproj"), "--configuration", "Release", "--artifacts-path", str(ARTIFACTS), "--nologo",
+                    "--verbosity", "quiet", "--disable-build-servers"], check=True, stdout=subprocess.DEVNULL)
+    return ARTIFACTS / "bin" / name / "release" / name
+
+
+class Carbon:
+    """Reads what carbon's plaintext port would."""
+
+    def __init__(self):
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        self.lines = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.read, args=(client,), daemon=True).start()
+
+    def read(self, client):
+        with client.makefile() as lines:
+            for line in lines:
+                self.lines.append(line.rstrip("\n"))
+
+    def sums(self):
+        sums = collections.Counter()
+        for line in list(self.lines):
+            path, value, _ = line.split(" ")
+            sums[path] += float(value)
+        return sums
+
+
+class GraphiteInTenLines(unittest.TestCase):
+    def test_sends_events_and_counters(self):
+        program = build("GraphiteInTenLines")
+        carbon = Carbon()
+        self.addCleanup(carbon.server.close)
+        app = subprocess.Popen([str(program), "127.0.0.1", str(carbon.port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(app.wait)
+        self.addCleanup(app.kill)
+        wanted = ["shop.web1.events.Microsoft-Windows-DotNETRuntime.GC.Start", "shop.web1.events.Microsoft-Windows-DotNETRuntime.Exception.Start",
+                  "shop.web1.System_Runtime.dotnet.gc.collections.gc_heap_generation_gen2",
+                  "shop.web1.System_Runtime.dotnet.exceptions.error_type_InvalidOperationException"]
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not all(carbon.sums()[path] >= 2 for path in wanted):
+            time.sleep(0.05)
+        out = app.communicate("", timeout=60)[0]
+        for path in wanted:
+            self.assertGreaterEqual(carbon.sums()[path], 2, f"{path} among {sorted(carbon.sums())}")
+        for line in carbon.lines:
+            self.assertRegex(line, r"^[\w.-]+ -?[\d.E+-]+ \d{10}$")
+        said = re.search(r"sent (\d+) lines, dropped 0", out)
+        self.assertTrue(said, out)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and len(carbon.lines) < int(said[1]):
+            time.sleep(0.05)
+        self.assertEqual(int(said[1]), len(carbon.lines))
+
+    def test_is_ten_lines(self):
+        """From the first line of code to the end of the session's start; comments and the app itself do not count."""
+        text = (HERE / "GraphiteInTenLines" / "Program.cs").read_text()
+        code = [line for line in text[:text.index("// The app itself")].splitlines() if line.strip() and not line.startswith("//")]
+        self.assertLessEqual(len(code), 10, "\n".join(code))
+
+
+if __name__ == "__main__":
+    unittest.main()
