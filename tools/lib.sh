@@ -1,13 +1,13 @@
 # What ./test and ./start share: packages, compiler cache, timed steps. Sourced by bash, in the repository's top folder.
 
 packages=(build-essential cmake ninja-build ccache pkg-config git python3
-  libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libboost1.81-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev
   clang-format clang-tidy clang libclang-rt-14-dev
-  linux-perf wrk gdb strace binutils babeltrace2 liblttng-ust-dev lttng-tools zstd time jq procps iproute2 util-linux curl ca-certificates)
+  linux-perf wrk gdb strace binutils babeltrace2 liblttng-ust-dev lttng-tools zstd time jq procps iproute2 util-linux curl ca-certificates openssl)
 
 # Without these nothing is built; the others make single checks and tests impossible.
 needed_commands=(g++ cmake ninja git python3)
-needed_headers=(fmt/core.h tl/expected.hpp zstd.h zlib.h gtest/gtest.h gmock/gmock.h benchmark/benchmark.h)
+needed_headers=(fmt/core.h tl/expected.hpp zstd.h zlib.h boost/asio.hpp openssl/ssl.h gtest/gtest.h gmock/gmock.h benchmark/benchmark.h)
 
 logs=build/logs
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1

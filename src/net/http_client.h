@@ -1,0 +1,55 @@
+// Asks an HTTP server, http or https, and waits for the answer: for a thread that may wait.
+//
+// Keeps its connection between requests. One client belongs to one thread. Redirects are not
+// followed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/http_message.h"
+#include "net/socket.h"
+#include "net/tls.h"
+
+namespace clrscope::net {
+
+struct HttpUrl {
+  bool tls = false;
+  Address address{};
+  std::string path = "/";  // with the query
+
+  std::string text() const;  // without what could be a password
+};
+
+// "https://host:4318/v1/metrics", "http://[::1]:4318"; a port that is not named is 80 or 443.
+Result<HttpUrl> parse_url(std::string_view text);
+
+class HttpClient {
+ public:
+  // `tls`: for https; one that trusts the system's authorities unless told.
+  explicit HttpClient(HttpUrl url, std::shared_ptr<TlsContext> tls = {});
+  ~HttpClient();
+
+  // To the URL's path. Any answer is a success here, whatever its status; its body is limited to
+  // a megabyte.
+  Result<HttpResponse> ask(std::string_view method, const std::vector<HttpField>& fields,
+                           std::string_view body, const Deadline& deadline);
+  const HttpUrl& url() const { return url_; }
+
+ private:
+  class Line;
+
+  Result<std::unique_ptr<Line>> open(const Deadline& deadline);
+  Result<HttpResponse> ask_once(const std::string& request, bool to_head, const Deadline& deadline,
+                                bool& answered);
+
+  HttpUrl url_;
+  std::shared_ptr<TlsContext> tls_;
+  std::unique_ptr<Line> line_;
+};
+
+}  // namespace clrscope::net
