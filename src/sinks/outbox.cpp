@@ -16,6 +16,10 @@ constexpr std::chrono::nanoseconds kHurriedPause = std::chrono::milliseconds{200
 // How often a connection is looked at while nothing is sent.
 constexpr std::chrono::milliseconds kLook{200};
 
+std::string folder_of(const OutboxSetting& setting) {
+  return setting.spool + "/" + folder_name(setting.name);
+}
+
 }  // namespace
 
 std::string Outbox::State::text() const {
@@ -32,10 +36,15 @@ Result<std::unique_ptr<Outbox>> Outbox::open(OutboxSetting setting,
   if (setting.spool.empty())
     waiting = std::make_unique<WaitingInMemory>(setting.limit);
   else
-    waiting = TRY(Spool::open(setting.spool + "/" + folder_name(setting.name), setting.limit));
+    waiting = TRY(Spool::open(folder_of(setting), setting.limit));
   return std::unique_ptr<Outbox>{
       // its constructor is private
       new Outbox{std::move(waiting), std::move(carrier), !setting.spool.empty()}};
+}
+
+Result<> Outbox::check(const OutboxSetting& setting) {
+  if (setting.spool.empty()) return {};
+  return Spool::check(folder_of(setting));
 }
 
 Outbox::Outbox(std::unique_ptr<Waiting> waiting, std::unique_ptr<Carrier> carrier, bool spooled)
@@ -55,6 +64,7 @@ Outbox::~Outbox() {
 void Outbox::put(std::string message, std::uint32_t items) {
   {
     const std::lock_guard lock{mutex_};
+    CHECK(waiting_);  // not after finish()
     if (const auto done = waiting_->push(std::move(message), items); !done) {
       state_.dropped += items;
       note(done.error());
@@ -68,7 +78,12 @@ void Outbox::put(std::string message, std::uint32_t items) {
 
 Outbox::State Outbox::state() const {
   const std::lock_guard lock{mutex_};
+  return seen();
+}
+
+Outbox::State Outbox::seen() const {
   auto state = state_;
+  if (!waiting_) return state;
   state.waiting_bytes = waiting_->bytes();
   state.damaged = waiting_->damaged();
   return state;
@@ -93,7 +108,10 @@ void Outbox::finish(std::chrono::nanoseconds patience) {
   carrier_->interrupt();
   if (worker_.joinable()) worker_.join();
   const std::lock_guard lock{mutex_};
+  if (!waiting_) return;
   state_.dropped += waiting_->perishable();
+  state_ = seen();
+  waiting_.reset();  // its spool is free for the next one
 }
 
 void Outbox::note(const Error& error) {

@@ -66,11 +66,15 @@ class Outbox {
 
   static Result<std::unique_ptr<Outbox>> open(OutboxSetting setting,
                                               std::unique_ptr<Carrier> carrier);
+  // Whether it could be opened, as far as can be told beforehand: for an error at the start. Its
+  // spool may be that of another outbox of ours, which will end before.
+  static Result<> check(const OutboxSetting& setting);
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  // One thread. Never waits. `items`: how many events or values the message holds.
+  // One thread, not after finish(). Never waits. `items`: how many events or values the message
+  // holds.
   void put(std::string message, std::uint32_t items);
   // Any thread.
   State state() const;
@@ -84,7 +88,8 @@ class Outbox {
   void run(const std::stop_token& stop);
   std::optional<Message> next(const std::stop_token& stop);
   void settle(const Result<Underway>& underway, const std::stop_token& stop);
-  void note(const Error& error);  // locked
+  void note(const Error& error);  // locked, as the next
+  State seen() const;
 
   std::unique_ptr<Carrier> carrier_;  // but for interrupt() touched by worker_ only
   mutable std::mutex mutex_;          // of all that follows

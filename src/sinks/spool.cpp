@@ -82,6 +82,36 @@ bool whole(const Header& header, std::uint64_t room) {
   return header.magic == kMagic && header.length <= kLongest && header.length <= room;
 }
 
+struct Lock {
+  UniqueFd file{};
+  bool ours = false;
+  std::string owner{};  // its process, when it is another's
+};
+
+Result<Lock> lock(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(Errc::kSystem, "cannot make the spool {}: {}", folder, error.message());
+  const auto path = folder + "/lock";
+  Lock lock{.file = UniqueFd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)}};
+  if (!lock.file) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
+  lock.ours = ::flock(lock.file.get(), LOCK_EX | LOCK_NB) == 0;
+  if (lock.ours) {
+    const auto text = fmt::format("{}\n", ::getpid());
+    // Only told to people: a disk that is full does not stop us.
+    if (::ftruncate(lock.file.get(), 0) == 0) (void)write_at(lock.file.get(), 0, as_bytes(text));
+  } else if (const auto owner = read_file(path, 64)) {
+    lock.owner = trim(*owner);
+  }
+  return lock;
+}
+
+Failure in_use(const std::string& folder, const Lock& lock) {
+  return fail(Errc::kDenied, "the spool {} is in use by another clrscope{}{}", folder,
+              lock.owner.empty() ? "" : ", process ", lock.owner)
+      .hint("give each its own --spool folder");
+}
+
 }  // namespace
 
 std::string folder_name(std::string_view text) {
@@ -101,30 +131,19 @@ Spool::Spool(std::string folder, std::uint64_t limit)
       segment_limit_(std::clamp<std::uint64_t>(limit / 16, 64 << 10, 8 << 20)) {}
 
 Result<std::unique_ptr<Spool>> Spool::open(const std::string& folder, std::uint64_t limit) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(Errc::kSystem, "cannot make the spool {}: {}", folder, error.message());
+  auto locked = TRY(lock(folder));
+  if (!locked.ours) return in_use(folder, locked);
   std::unique_ptr<Spool> spool{new Spool{folder, limit}};  // its constructor is private
-  TRY(spool->lock());
+  spool->lock_ = std::move(locked.file);
   TRY(spool->find_segments());
   TRY(spool->read_position());
   return spool;
 }
 
-Result<> Spool::lock() {
-  const auto path = folder_ + "/lock";
-  lock_ = UniqueFd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
-  if (!lock_) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    const auto owner = read_file(path, 64);
-    return fail(Errc::kDenied, "the spool {} is in use by another clrscope{}{}", folder_,
-                owner && !owner->empty() ? ", process " : "", owner ? trim(*owner) : "")
-        .hint("give each its own --spool folder");
-  }
-  const auto text = fmt::format("{}\n", ::getpid());
-  // Only told to people: a disk that is full does not stop us.
-  if (::ftruncate(lock_.get(), 0) == 0) (void)write_at(lock_.get(), 0, as_bytes(text));
-  return {};
+Result<> Spool::check(const std::string& folder) {
+  const auto locked = TRY(lock(folder));
+  if (locked.ours || locked.owner == std::to_string(::getpid())) return {};
+  return in_use(folder, locked);
 }
 
 Result<> Spool::find_segments() {

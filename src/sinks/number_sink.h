@@ -1,0 +1,90 @@
+// A sink for plain numbers: counters, and raw events as counts or a field of theirs, go through a
+// format and an outbox to a peer. It tells its own losses too, as the metric clrscope.dropped.
+//
+// Used by graphite.cpp and statsd.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/guarded.h"
+#include "net/socket.h"
+#include "sinks/event_metrics.h"
+#include "sinks/metric.h"
+#include "sinks/outbox.h"
+#include "sinks/sink_kind.h"
+
+namespace clrscope::sinks {
+
+// Metrics to messages. Belongs to one thread.
+class NumberFormat {
+ public:
+  virtual ~NumberFormat() = default;
+  // How many of its points could not be told: too many series, or names too long.
+  virtual std::size_t add(const Metric& metric) = 0;
+  // What was added since, as messages for the carrier.
+  virtual std::vector<Message> take() = 0;
+};
+
+// Lines packed into messages of at most so many bytes.
+class LinePacker {
+ public:
+  explicit LinePacker(std::size_t most) : most_(most) {}
+  // Without its end. False: it is longer than a message may be.
+  bool add(std::string_view line);
+  std::vector<Message> take();
+
+ private:
+  std::size_t most_;
+  std::vector<Message> messages_;
+};
+
+struct NumberSinkSetting {
+  OutboxSetting outbox{};
+  std::function<std::unique_ptr<Carrier>()> make_carrier{};
+  std::unique_ptr<NumberFormat> format{};
+  Names names = Names::kOtel;
+  std::string field{};
+  std::chrono::nanoseconds interval{};
+};
+
+class NumberSink final : public hub::Sink {
+ public:
+  explicit NumberSink(NumberSinkSetting setting);
+
+  Result<> open() override;
+  Result<> on_batch(const hub::Batch& batch) override;
+  Result<> on_counters(std::span<const hub::CounterValue> values) override;
+  Result<> on_dropped(std::uint64_t events) override;
+  Result<> on_tick() override;
+  Result<> close(const hub::SessionSummary& summary) override;
+  std::string state() const override;
+
+ private:
+  Result<std::shared_ptr<Outbox>> outbox();
+  void add(const hub::CounterValue& value);
+  void tell_events_and_losses(TraceTime now);
+  void flush(Outbox& outbox);
+
+  const NumberSinkSetting setting_;
+  EventMetrics events_;
+  TraceTime told_;  // when events and losses last were
+  std::uint64_t dropped_ = 0;
+  Guarded<std::shared_ptr<Outbox>> outbox_;  // state() is asked by other threads
+};
+
+// What graphite: and statsd: have in common. names= and field=, the spool's name and its limit.
+Result<NumberSinkSetting> number_sink_setting(const SinkAddress& address,
+                                              const SinkSetting& setting);
+inline constexpr SinkOption kNamesOption{"names", "otel|dotnet",
+                                         "OpenTelemetry's names, or as the program published them"};
+inline constexpr SinkOption kFieldOption{"field", "NAME",
+                                         "tells this number of raw events beside how many came"};
+inline constexpr SinkOption kPrefixOption{"prefix", "PATH", "before all names"};
+inline constexpr SinkOption kSeriesOption{"max-series", "N", "more are dropped, counted (10000)"};
+
+std::string host_name();
+
+}  // namespace clrscope::sinks
