@@ -18,8 +18,6 @@ internal sealed class EventRoutes(Subscription[] subscriptions, EventTypes types
 
     const int Direct = 1024; // ids that are looked up by index
 
-    [ThreadStatic] static long t_thread;
-
     readonly ConcurrentDictionary<int, Route> _far = [];
     readonly ConcurrentDictionary<string, Route[]> _selfDescribing = [];
     Route?[] _near = new Route?[64];
@@ -30,11 +28,10 @@ internal sealed class EventRoutes(Subscription[] subscriptions, EventTypes types
         var id = e.EventId;
         var route = (uint)id < (uint)near.Length && near[id] is { } known ? known : Find(e);
         if (route.Targets.Length == 0) return;
-        // The listener's own property allocates for managed events: asked once for each thread.
-        var thread = fromRuntime ? e.OSThreadId : t_thread != 0 ? t_thread : t_thread = e.OSThreadId;
-        var lent = new ClrEvent(route.Type, e, thread);
+        var thread = ThreadState.Current;
+        var lent = new ClrEvent(route.Type, e, fromRuntime ? e.OSThreadId : thread.IdFrom(e));
         foreach (ref readonly var target in route.Targets.AsSpan())
-            if (Passes(target.Tests, lent)) target.Session.Deliver(lent);
+            if (Passes(target.Tests, lent)) target.Session.Deliver(lent, thread);
     }
 
     static bool Passes(EventTest[] tests, in ClrEvent e)

@@ -41,7 +41,7 @@ public sealed class EventField
 {
     internal EventField(string name, FieldKind kind, int source, TableField? table)
     {
-        Name = name;
+        Name = string.Intern(name); // compared with literals: the same object
         Kind = kind;
         Source = source;
         Table = table is { Mask: ulong.MaxValue, Of: null, Hex: false, Names: null, SignedBytes: 0 } ? null : table;

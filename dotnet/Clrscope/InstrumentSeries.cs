@@ -35,6 +35,7 @@ internal sealed class InstrumentSeries
     readonly CounterKind _kind;
     readonly int _maxSeries;
     Series?[] _buckets = new Series?[16];
+    Series? _last;
     int _count;
     long _refused;
 
@@ -154,6 +155,12 @@ internal sealed class InstrumentSeries
 
     Series? FindOrAdd(ReadOnlySpan<KeyValuePair<string, object?>> tags)
     {
+        if (_last is { } last && Identical(last.Tags, tags)) return last;
+        return _last = FindOrAddByHash(tags);
+    }
+
+    Series? FindOrAddByHash(ReadOnlySpan<KeyValuePair<string, object?>> tags)
+    {
         var hash = 0; // the same whatever the order
         foreach (ref readonly var tag in tags) hash += HashCode.Combine(tag.Key, tag.Value);
         for (var series = _buckets[hash & (_buckets.Length - 1)]; series is not null; series = series.Next)
@@ -178,6 +185,15 @@ internal sealed class InstrumentSeries
                 place = series;
             }
         }
+    }
+
+    // The very objects of the last time: usual for constants.
+    static bool Identical(KeyValuePair<string, object?>[] a, ReadOnlySpan<KeyValuePair<string, object?>> b)
+    {
+        if (a.Length != b.Length) return false;
+        for (var i = 0; i < a.Length; ++i)
+            if (!ReferenceEquals(a[i].Key, b[i].Key) || !ReferenceEquals(a[i].Value, b[i].Value)) return false;
+        return true;
     }
 
     static bool Same(KeyValuePair<string, object?>[] a, ReadOnlySpan<KeyValuePair<string, object?>> b)

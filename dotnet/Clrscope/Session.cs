@@ -112,7 +112,7 @@ public sealed class Session : IDisposable
             _worker.Join(_options.DrainTimeout);
         }
         Interlocked.MemoryBarrier();
-        var own = Reentry.Has(this) ? 1 : 0; // a handler that ends its session is itself under way
+        var own = ThreadState.Current.Has(this) ? 1 : 0; // a handler that ends its session is itself under way
         var spin = new SpinWait();
         while (Volatile.Read(ref _entered) - Volatile.Read(ref _left) > own && Environment.TickCount64 < deadline) spin.SpinOnce();
     }
@@ -122,12 +122,12 @@ public sealed class Session : IDisposable
     internal CounterLane? CounterLane { get; set; }
     internal void NoteRestart() => Interlocked.Increment(ref _restarts);
 
-    internal void Deliver(in ClrEvent e)
+    internal void Deliver(in ClrEvent e, ThreadState thread)
     {
         if (_onEvent is null) return;
         if (_queue is null)
         {
-            Call(e);
+            Call(e, thread);
         }
         else if (_open)
         {
@@ -139,19 +139,19 @@ public sealed class Session : IDisposable
     internal void Deliver(CounterValue value)
     {
         if (_onCounter is null) return;
-        if (_queue is null) Call(value);
+        if (_queue is null) Call(value, ThreadState.Current);
         else if (_open && !_queue.TryAdd(value, null, 0)) Interlocked.Increment(ref _dropped);
     }
 
     // Whoever is counted before the session closes is waited for; who comes after that is turned back.
-    bool Enter()
+    bool Enter(ThreadState thread)
     {
-        if (Reentry.Enter(this))
+        if (thread.Enter(this))
         {
             Interlocked.Increment(ref _entered);
             if (_open || _queue is not null) return true;
             Interlocked.Decrement(ref _entered);
-            Reentry.Leave();
+            thread.Leave();
         }
         else
         {
@@ -160,15 +160,15 @@ public sealed class Session : IDisposable
         return false;
     }
 
-    void Leave()
+    void Leave(ThreadState thread)
     {
-        Reentry.Leave();
+        thread.Leave();
         Interlocked.Increment(ref _left);
     }
 
-    void Call(in ClrEvent e)
+    void Call(in ClrEvent e, ThreadState thread)
     {
-        if (!Enter()) return;
+        if (!Enter(thread)) return;
         try
         {
             _onEvent!(in e);
@@ -179,13 +179,13 @@ public sealed class Session : IDisposable
         }
         finally
         {
-            Leave();
+            Leave(thread);
         }
     }
 
-    void Call(CounterValue value)
+    void Call(CounterValue value, ThreadState thread)
     {
-        if (!Enter()) return;
+        if (!Enter(thread)) return;
         try
         {
             _onCounter!(value);
@@ -196,7 +196,7 @@ public sealed class Session : IDisposable
         }
         finally
         {
-            Leave();
+            Leave(thread);
         }
     }
 
@@ -208,43 +208,16 @@ public sealed class Session : IDisposable
 
     void Work()
     {
+        var thread = ThreadState.Current;
         while (true)
         {
             while (_queue!.TryTake(out var entry))
             {
-                if (entry.Item is CounterValue value) Call(value);
-                else Call(new ClrEvent(entry.Type!, (EventWrittenEventArgs)entry.Item!, entry.Thread));
+                if (entry.Item is CounterValue value) Call(value, thread);
+                else Call(new ClrEvent(entry.Type!, (EventWrittenEventArgs)entry.Item!, entry.Thread), thread);
             }
             if (!_open) return;
             _queue.Sleep();
         }
     }
-}
-
-/// <summary>Keeps a handler that makes events from being called for them without end: a session is on a thread's stack once.</summary>
-internal static class Reentry
-{
-    const int Deepest = 16;
-
-    [ThreadStatic] static Session?[]? t_stack;
-    [ThreadStatic] static int t_depth;
-
-    public static bool Enter(Session session)
-    {
-        var stack = t_stack ??= new Session?[Deepest];
-        if (t_depth == Deepest) return false;
-        for (var i = 0; i < t_depth; ++i)
-            if (ReferenceEquals(stack[i], session)) return false;
-        stack[t_depth++] = session;
-        return true;
-    }
-
-    public static bool Has(Session session)
-    {
-        for (var i = 0; i < t_depth; ++i)
-            if (ReferenceEquals(t_stack![i], session)) return true;
-        return false;
-    }
-
-    public static void Leave() => t_stack![--t_depth] = null;
 }
