@@ -27,6 +27,7 @@ public sealed class GraphiteWriter : IDisposable
     readonly AutoResetEvent _wake = new(false);
     readonly Thread _sender;
     Socket? _socket;
+    DateTime _tallied = DateTime.UtcNow;
     int _waiting;
     long _sent, _dropped, _connects;
     Exception? _lastFailure;
@@ -79,27 +80,38 @@ public sealed class GraphiteWriter : IDisposable
         _wake.Set();
     }
 
-    /// <summary>A <see cref="CounterHandler"/>: <c>PROVIDER.NAME[.TAG_VALUE…] value time</c>; histograms also as <c>.p50 .p95 .p99 .count</c>.</summary>
+    /// <summary>A <see cref="CounterHandler"/>. Paths are those of <c>clrscope forward --to graphite</c> after its prefix: <c>NAME[.TAG.VALUE…]</c>, then
+    /// <c>.rate</c> (each second) and <c>.total</c>, or <c>.p50 .p95 .p99 .count .sum</c>. EventCounters have their provider before the name.</summary>
     public void OnCounter(CounterValue value)
     {
         ArgumentNullException.ThrowIfNull(value);
         var path = new StringBuilder();
-        Append(path, value.Provider, '_').Append('.');
-        Append(path, value.Name, '.');
-        foreach (var (key, text) in value.Tags) Append(Append(path.Append('.'), key, '_').Append('_'), text, '_');
-        if (value.Kind != CounterKind.Histogram)
+        if (!value.IsMeter) AppendPart(path, value.Provider).Append('.');
+        AppendPath(path, value.Name);
+        foreach (var (key, text) in value.Tags) AppendPart(AppendPart(path.Append('.'), key).Append('.'), text);
+        var name = path.ToString();
+        switch (value.Kind)
         {
-            Write(path.ToString(), value.Value, value.Time);
-            return;
+            case CounterKind.Rate:
+                Write(name + ".rate", value.Interval > TimeSpan.Zero ? value.Value / value.Interval.TotalSeconds : value.Value, value.Time);
+                if (value.Total is { } total) Write(name + ".total", total, value.Time);
+                break;
+            case CounterKind.Histogram:
+                foreach (var (share, at) in value.Quantiles) Write($"{name}.p{Math.Round(share * 100)}", at, value.Time);
+                Write(name + ".count", value.Count, value.Time);
+                Write(name + ".sum", value.Sum ?? 0, value.Time);
+                break;
+            default:
+                Write(name, value.Value, value.Time);
+                break;
         }
-        foreach (var (share, at) in value.Quantiles) Write($"{path}.p{Math.Round(share * 100)}", at, value.Time);
-        Write($"{path}.count", value.Count, value.Time);
     }
 
-    /// <summary>A <see cref="ClrEventHandler"/> that counts: <c>events.PROVIDER.NAME count time</c> each interval. Allocates for new types only.</summary>
+    /// <summary>A <see cref="ClrEventHandler"/> that counts, for each interval in which there were any: <c>GC_Start.count</c>, and <c>.rate</c> each
+    /// second. Allocates for new types only.</summary>
     public void OnEvent(in ClrEvent e)
     {
-        if (!_events.TryGetValue(e.Type, out var tally)) tally = _events.GetOrAdd(e.Type, new Tally(EventPath(e.Type)));
+        if (!_events.TryGetValue(e.Type, out var tally)) tally = _events.GetOrAdd(e.Type, new Tally(AppendPath(new StringBuilder(), e.Type.Name).ToString()));
         Interlocked.Increment(ref tally.Count);
     }
 
@@ -112,12 +124,27 @@ public sealed class GraphiteWriter : IDisposable
         _sender.Join(TimeSpan.FromSeconds(4));
     }
 
-    static string EventPath(EventType type) => Append(Append(new StringBuilder("events."), type.Provider, '_').Append('.'), type.Name, '.').ToString();
-
-    // Graphite's own: letters, digits, _ and -. A dot or slash inside of a name is a level of the path where the name has levels.
-    static StringBuilder Append(StringBuilder path, string name, char level)
+    // Letters, digits, - and _ stay. What is too long for a file's name is cut, and a checksum keeps two apart.
+    static StringBuilder AppendPart(StringBuilder path, ReadOnlySpan<char> part)
     {
-        foreach (var c in name) path.Append(char.IsAsciiLetterOrDigit(c) || c is '_' or '-' ? c : c is '.' or '/' ? level : '_');
+        const int Longest = 120;
+        foreach (var c in part[..Math.Min(part.Length, Longest)]) path.Append(char.IsAsciiLetterOrDigit(c) || c is '_' or '-' ? c : '_');
+        if (part.Length == 0) path.Append('_');
+        if (part.Length <= Longest) return path;
+        var sum = 2166136261;
+        foreach (var c in part) sum = unchecked((sum ^ c) * 16777619);
+        return path.Append('_').Append(sum.ToString("x8", CultureInfo.InvariantCulture));
+    }
+
+    // A name with dots is as many levels.
+    static StringBuilder AppendPath(StringBuilder path, string name)
+    {
+        var first = true;
+        foreach (var part in name.Split('.', StringSplitOptions.RemoveEmptyEntries))
+        {
+            AppendPart(first ? path : path.Append('.'), part);
+            first = false;
+        }
         return path;
     }
 
@@ -163,8 +190,14 @@ public sealed class GraphiteWriter : IDisposable
     void WriteTallies()
     {
         var now = DateTime.UtcNow;
+        var seconds = Math.Max(0.001, (now - _tallied).TotalSeconds);
+        _tallied = now;
         foreach (var tally in _events.Values)
-            if (Interlocked.Exchange(ref tally.Count, 0) is var count and > 0) Write(tally.Path, count, now);
+        {
+            if (Interlocked.Exchange(ref tally.Count, 0) is not (var count and > 0)) continue;
+            Write(tally.Path + ".count", count, now);
+            Write(tally.Path + ".rate", count / seconds, now);
+        }
     }
 
     // A batch that failed is sent again as a whole: to Graphite the same line twice is the same value.
