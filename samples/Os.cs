@@ -5,6 +5,7 @@ namespace Samples;
 /// <summary>What .NET does not tell: thread ids of the kernel and the CPU time of one thread.</summary>
 static class Os
 {
+    const int MonotonicClock = 1;  // CLOCK_MONOTONIC
     const int ThreadCpuClock = 3;  // CLOCK_THREAD_CPUTIME_ID
 
     [StructLayout(LayoutKind.Sequential)]
@@ -17,9 +18,14 @@ static class Os
     public static int ThreadId() => gettid();
 
     /// <summary>CPU time of the calling thread in nanoseconds.</summary>
-    public static long ThreadCpu()
+    public static long ThreadCpu() => Now(ThreadCpuClock);
+
+    /// <summary>The kernel's monotonic clock in nanoseconds.</summary>
+    public static long Monotonic() => Now(MonotonicClock);
+
+    static long Now(int clock)
     {
-        _ = clock_gettime(ThreadCpuClock, out var time);
+        _ = clock_gettime(clock, out var time);
         return time.Seconds * 1_000_000_000 + time.Nanoseconds;
     }
 

@@ -45,7 +45,7 @@ sealed class Stage : IDisposable
     /// <summary>Says that the symptom is there, and what is true about it.</summary>
     public void Ready(object truth)
     {
-        Print(new { ready = true, symptom = _symptom.Name, pid = Environment.ProcessId, runtime = Environment.Version.ToString(), truth });
+        Say(new { ready = true, symptom = _symptom.Name, pid = Environment.ProcessId, runtime = Environment.Version.ToString(), truth });
         _readyAt = Environment.TickCount64;
     }
 
@@ -56,7 +56,7 @@ sealed class Stage : IDisposable
     }
 
     /// <summary>Says what has been true in the end.</summary>
-    public void Done(object truth) => Print(new { done = true, symptom = _symptom.Name, pid = Environment.ProcessId, truth });
+    public void Done(object truth) => Say(new { done = true, symptom = _symptom.Name, pid = Environment.ProcessId, truth });
 
     public void End()
     {
@@ -140,7 +140,8 @@ sealed class Stage : IDisposable
         if (Options.Has("until-eof")) End();
     }
 
-    static void Print(object line)
+    /// <summary>A line on stdout, also beside the ready and done lines.</summary>
+    public static void Say(object line)
     {
         Console.Out.WriteLine(JsonSerializer.Serialize(line, Json));
         Console.Out.Flush();

@@ -5,6 +5,7 @@ import concurrent.futures
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import unittest
 import urllib.error
@@ -124,6 +125,21 @@ class Truth(unittest.TestCase):
                 for wanted, got in zip(ready["methods"], done["methods"]):
                     self.assertEqual(wanted["method"], got["method"])
                     self.assertAlmostEqual(wanted["percent"], got["percent"], delta=1)
+
+    def test_the_heartbeat_answers_each_time_it_is_asked(self):
+        for runtime in RUNTIMES:
+            with Patient(runtime, "heartbeat") as patient:
+                patient.ready()
+                for asked in (1, 2, 3):
+                    patient.process.send_signal(signal.SIGUSR1)
+                    answer = json.loads(patient.process.stdout.readline())
+                    self.assertEqual(answer["asked"], asked)
+                    gaps = [gap["gapNs"] for gap in answer["gaps"]]
+                    self.assertEqual(gaps, sorted(gaps, reverse=True))
+                patient.process.terminate()
+                code, done = patient.end()
+                self.assertEqual((code, done["wrong"]), (0, 0))
+                self.assertGreater(done["beats"], 0)
 
     def test_exceptions_are_counted_by_type(self):
         for _, done in self.each("exceptions", "--count", 40):

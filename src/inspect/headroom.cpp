@@ -61,6 +61,8 @@ std::uint64_t cgroup_headroom(std::string_view cgroups, const std::string& root)
   return least;
 }
 
+std::uint64_t own_memory(std::string_view status) { return value_of(status, "RssAnon:") * 1024; }
+
 std::uint64_t memory_headroom(pid_t pid) {
   auto least = kNoLimit;
   if (const auto machine = read_file("/proc/meminfo"))
@@ -73,7 +75,7 @@ std::uint64_t memory_headroom(pid_t pid) {
 Result<> check_headroom(pid_t pid) {
   constexpr std::uint64_t kAtLeast = 32 << 20;
   const auto status = TRY(read_file(fmt::format("/proc/{}/status", pid)));
-  const auto own = value_of(status, "RssAnon:") * 1024;
+  const auto own = own_memory(status);
   const auto room = memory_headroom(pid);
   const auto needed = own / 4 + kAtLeast;
   if (room >= needed) return {};

@@ -10,6 +10,8 @@
 
 namespace clrscope::inspect {
 
+// Bytes that no file backs, from the text of /proc/PID/status: what a twin shares.
+std::uint64_t own_memory(std::string_view status);
 // Bytes until the nearest limit of its control groups (v1, v2 or both), from the text of
 // /proc/PID/cgroup; UINT64_MAX when there is none. `root` is /sys/fs/cgroup.
 std::uint64_t cgroup_headroom(std::string_view cgroups, const std::string& root);

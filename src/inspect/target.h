@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,15 +67,31 @@ class Target {
 
 Result<std::unique_ptr<Target>> open_process(pid_t pid);
 Result<std::unique_ptr<Target>> open_core(const std::string& path);
-// A copy-on-write child of the process that never runs; ended and reaped with the object.
+// What a twin costs the process it was made of. No thread of it was ever delayed for longer than
+// all of this together.
+struct TwinCost {
+  std::chrono::nanoseconds pause{};       // all threads stood still, so that it could be made
+  std::uint32_t stops = 0;                // more than one: a collection began just then
+  std::chrono::nanoseconds reap_pause{};  // one idle thread stood still, so that it could be reaped
+  std::uint64_t copied_pages = 0;         // page faults while it lived
+  std::chrono::nanoseconds copying{};     // what these took at most, over its life
+  // What the first write to each page that was not copied takes at most, all together: at worst in
+  // one full collection.
+  std::chrono::nanoseconds first_writes{};
+
+  std::chrono::nanoseconds at_most() const { return pause + reap_pause + copying + first_writes; }
+};
+// A copy-on-write child of the process that never runs.
 struct Twin {
-  std::unique_ptr<Target> target{};
-  std::chrono::nanoseconds pause{};  // that making it cost the process
+  std::unique_ptr<Target> target{};  // its end is the twin's, who is reaped
+  TwinCost cost{};                   // of making it
+  std::function<TwinCost()> end{};   // ends it before `target` does, and says what it cost in all
+  bool between_collections = false;  // known to be: the heap can be walked
 };
 struct TwinWish {
   // The address of the GC's 32-bit count of "structures invalid": while it is not 0 the process is
-  // let go and stopped again. 0: not known.
-  std::uint64_t gc_invalid_counter = 0;
+  // let go and stopped again. 0: never mind; nothing: the runtime's own, where it can be found.
+  std::optional<std::uint64_t> gc_invalid_counter{};
 };
 // kDenied when there is too little memory for what it may cost, or clone is forbidden to the
 // process; kUnsupported without a known C library; kTimeout when it never is between collections.

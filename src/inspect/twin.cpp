@@ -1,6 +1,7 @@
 // make_twin(): the frozen copy of a process as a Target.
 #include <algorithm>
 
+#include "inspect/gc_table.h"
 #include "inspect/headroom.h"
 #include "inspect/proc_view.h"
 #include "inspect/stopped_threads.h"
@@ -27,6 +28,7 @@ class TwinTarget final : public Target {
   Result<std::vector<Mapping>> mappings() override { return twin_.mappings(); }
   Result<std::vector<OsThread>> threads() override { return threads_; }
   Result<UniqueFd> open_file(const std::string& path) override { return original_.open_file(path); }
+  TwinCost end() { return supervisor_->end(); }
 
  private:
   ProcView original_;
@@ -42,7 +44,11 @@ Result<Twin> make_twin(pid_t pid, const TwinWish& wish) {
   auto original = TRY(ProcView::open(pid));
   TRY(check_headroom(pid));
   auto named = TRY(original.threads());
-  auto supervisor = TRY(TwinSupervisor::start(pid, wish));
+  auto known_wish = wish;
+  if (!wish.gc_invalid_counter)
+    if (const auto live = open_process(pid))
+      known_wish.gc_invalid_counter = find_gc_invalid_counter(**live).value_or(0);
+  auto supervisor = TRY(TwinSupervisor::start(pid, known_wish));
   std::vector<OsThread> threads;
   for (const auto& [tid, user] : supervisor->registers()) {
     const auto known = std::ranges::find(named, tid, &OsThread::tid);
@@ -52,11 +58,15 @@ Result<Twin> make_twin(pid_t pid, const TwinWish& wish) {
   }
   auto twin = TRY(ProcView::open(supervisor->twin()));
   auto memory = TRY(open_live_memory(supervisor->twin()));
-  const auto pause = supervisor->pause();
-  return Twin{
+  const auto cost = supervisor->cost();
+  auto target =
       std::make_unique<TwinTarget>(std::move(original), std::move(threads), std::move(supervisor),
-                                   std::move(twin), std::move(memory)),
-      pause};
+                                   std::move(twin), std::move(memory));
+  auto* const made = target.get();
+  return Twin{.target = std::move(target),
+              .cost = cost,
+              .end = [made] { return made->end(); },
+              .between_collections = known_wish.gc_invalid_counter.value_or(0) != 0};
 }
 
 }  // namespace clrscope::inspect

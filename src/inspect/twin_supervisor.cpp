@@ -16,11 +16,10 @@
 #include <cstring>
 
 #include "base/io.h"
-#include "base/proc.h"
 #include "base/text.h"
-#include "inspect/inject_x64.h"
-#include "inspect/proc_view.h"
-#include "inspect/stopped_threads.h"
+#include "inspect/headroom.h"
+#include "inspect/page_costs.h"
+#include "inspect/twin_surgery.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -28,6 +27,7 @@ namespace {
 constexpr std::chrono::seconds kStopPatience{2};
 constexpr std::chrono::seconds kCollectionPatience{10};
 constexpr std::chrono::seconds kReplyPatience{60};
+constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kTwinFlags =
     CLONE_FILES | CLONE_FS | CLONE_SYSVSEM;  // no signal at its end
 
@@ -37,14 +37,27 @@ struct Reply {
   Errc code = Errc::kSystem;
   pid_t twin = 0;
   std::int64_t pause_ns = 0;
+  std::uint32_t stops = 0;
   std::uint32_t threads = 0;
   char what[320] = {};
   char hint[320] = {};
 };
 
+// What it says when the twin is gone.
+struct Farewell {
+  std::uint64_t copied_pages = 0;
+  std::int64_t copying_ns = 0;
+  std::int64_t first_writes_ns = 0;
+  std::int64_t reap_ns = 0;
+};
+
 struct Made {
   pid_t twin = 0;
-  std::chrono::nanoseconds pause{};
+  std::chrono::nanoseconds pause{};  // of all stops
+  std::uint32_t stops = 0;
+  std::uint64_t pages = 0;   // that the twin shares
+  std::uint64_t faults = 0;  // of the process, when the twin was there
+  TraceTime let_go{};
   std::vector<TwinSupervisor::Registers> registers{};
 };
 
@@ -59,27 +72,6 @@ Result<> stop_all(const ProcView& proc, StoppedThreads& stopped) {
     if (stopped.threads().size() <= known) return {};
     known = stopped.threads().size();
   }
-}
-
-// The best to make a call with: one that waits for a futex, which is simply waited for again.
-pid_t caller_among(std::span<const TwinSupervisor::Registers> registers,
-                   std::span<const StoppedThread> threads) {
-  pid_t best = 0;
-  for (const auto& thread : threads) {
-    if (!thread.stopped || thread.signal != 0) continue;
-    const auto known = std::ranges::find(registers, thread.tid, &TwinSupervisor::Registers::tid);
-    if (known == registers.end()) continue;
-    if (known->user.orig_rax == SYS_futex) return thread.tid;
-    if (best == 0) best = thread.tid;
-  }
-  return best;
-}
-
-std::vector<TwinSupervisor::Registers> registers_of_all(const StoppedThreads& stopped) {
-  std::vector<TwinSupervisor::Registers> all;
-  for (const auto& thread : stopped.threads())
-    if (const auto user = thread.registers()) all.push_back({thread.tid, *user});
-  return all;
 }
 
 Failure clone_refused(pid_t pid, long error_number) {
@@ -100,20 +92,38 @@ bool collects_garbage(MemorySource& memory, std::uint64_t counter) {
          value != 0;
 }
 
-Result<Made> make(const ProcView& proc, const Gadgets& gadgets, MemorySource& memory,
-                  const TwinWish& wish) {
+// Page faults of the process so far that needed no disk.
+std::uint64_t faults_of(const ProcView& proc) {
+  const auto stat = proc.read("stat");
+  if (!stat || stat->rfind(')') == std::string::npos) return 0;
+  const auto fields = split(std::string_view{*stat}.substr(stat->rfind(')') + 2), ' ');
+  return fields.size() > 7 ? parse_number(fields[7]).value_or(0) : 0;
+}
+
+// Waits for the end of a collection without stopping anybody; false when there is none in time.
+bool await_no_collection(MemorySource& memory, std::uint64_t counter, const Deadline& last) {
+  while (collects_garbage(memory, counter)) {
+    if (last.passed()) return false;
+    ::poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+Result<Made> make(const Surgery& surgery, const TwinWish& wish) {
+  const auto& proc = surgery.proc;
+  const auto counter = wish.gc_invalid_counter.value_or(0);
   const Deadline last{kCollectionPatience};
-  Made made;
+  Made made{.pages = own_memory(proc.read("status").value_or("")) / kPage};
   for (;;) {
+    if (!await_no_collection(*surgery.memory, counter, last))
+      return fail(Errc::kTimeout, "cannot make a twin of process {}: it collects all the time",
+                  proc.pid());
+    ++made.stops;
     StoppedThreads stopped{proc.pid()};
     TRY(stop_all(proc, stopped));
-    if (collects_garbage(memory, wish.gc_invalid_counter)) {
+    if (collects_garbage(*surgery.memory, counter)) {  // it began meanwhile
       stopped.release();
-      made.pause = std::max(made.pause, stopped.pause());
-      if (last.passed())
-        return fail(Errc::kTimeout, "cannot make a twin of process {}: it collects all the time",
-                    proc.pid());
-      ::poll(nullptr, 0, 2);
+      made.pause += stopped.pause();
       continue;
     }
     made.registers = registers_of_all(stopped);
@@ -121,50 +131,20 @@ Result<Made> make(const ProcView& proc, const Gadgets& gadgets, MemorySource& me
     if (caller == 0)
       return fail(Errc::kTimeout, "cannot make a twin of process {}: no thread is free",
                   proc.pid());
-    const auto call = TRY(inject_clone(proc.pid(), caller, gadgets, kTwinFlags));
+    const auto call = TRY(inject_clone(proc.pid(), caller, surgery.gadgets, kTwinFlags));
     if (call.child != 0) {
       int status = 0;
       ::waitpid(call.child, &status, __WALL);
       ::ptrace(PTRACE_SETOPTIONS, call.child, nullptr, PTRACE_O_EXITKILL);
     }
+    made.faults = faults_of(proc);
+    made.let_go = TraceClock::now();
     stopped.release();
-    made.pause = std::max(made.pause, stopped.pause());
+    made.pause += stopped.pause();
     if (call.child == 0) return clone_refused(proc.pid(), -call.result);
     made.twin = call.child;
     return made;
   }
-}
-
-// Children of the process that have ended and that nobody waits for: twins, since only they end
-// without a signal. By the number that the process knows them by.
-std::vector<pid_t> ended_twins(pid_t pid) {
-  std::vector<pid_t> ended;
-  for (const auto child : all_pids().value_or(std::vector<pid_t>{})) {
-    const auto stat = read_file(fmt::format("/proc/{}/stat", child), 4096);
-    if (!stat || stat->rfind(')') == std::string::npos) continue;
-    const auto fields = split(std::string_view{*stat}.substr(stat->rfind(')') + 2), ' ');
-    if (fields.size() < 36 || fields[0] != "Z" || fields[35] != "0") continue;
-    if (parse_number(fields[1]) != static_cast<std::uint64_t>(pid)) continue;
-    if (const auto status = read_file(fmt::format("/proc/{}/status", child)))
-      ended.push_back(parse_namespace_ids(*status).own);
-  }
-  return ended;
-}
-
-// Has the process itself take leave of its ended twins, by one thread.
-Result<> reap_twins(const ProcView& proc, const Gadgets& gadgets) {
-  for (const auto twin : ended_twins(proc.pid())) {
-    for (const auto tid : TRY(proc.thread_ids())) {
-      StoppedThreads stopped{proc.pid()};
-      TRY(stopped.add({&tid, 1}));
-      if (!stopped.wait(Deadline{kStopPatience})) continue;
-      if (caller_among(registers_of_all(stopped), stopped.threads()) != tid) continue;
-      const auto call = inject_call(proc.pid(), tid, gadgets, SYS_wait4,
-                                    {static_cast<std::uint64_t>(twin), 0, __WALL | WNOHANG, 0});
-      if (call && call->result != 0) break;
-    }
-  }
-  return {};
 }
 
 void say(int line, const Result<Made>& made) {
@@ -173,6 +153,7 @@ void say(int line, const Result<Made>& made) {
     reply.made = true;
     reply.twin = made->twin;
     reply.pause_ns = made->pause.count();
+    reply.stops = made->stops;
     reply.threads = static_cast<std::uint32_t>(made->registers.size());
   } else {
     reply.code = made.error().code;
@@ -185,53 +166,42 @@ void say(int line, const Result<Made>& made) {
                            made->registers.size() * sizeof(TwinSupervisor::Registers)});
 }
 
-struct Surgery {
-  ProcView proc;
-  std::unique_ptr<MemorySource> memory;
-  Gadgets gadgets;
-};
-Result<Surgery> prepare(pid_t pid) {
-  auto proc = TRY(ProcView::open(pid));
-  auto memory = TRY(open_live_memory(pid));
-  const auto mappings = TRY(proc.mappings());
-  const auto gadgets = TRY(find_gadgets(mappings, *memory));
-  return Surgery{std::move(proc), std::move(memory), gadgets};
-}
-
-// Another tracer may be at it just now, such as the supervisor of a later twin.
-void reap_in_the_end(const Surgery& surgery) {
-  const Deadline last{kCollectionPatience};
-  for (;;) {
-    (void)reap_twins(surgery.proc, surgery.gadgets);
-    if (ended_twins(surgery.proc.pid()).empty() || last.passed()) return;
-    ::poll(nullptr, 0, 20);
-  }
-}
-
-Result<Made> operate(const TwinWish& wish, Surgery& surgery) {
-  (void)reap_twins(surgery.proc, surgery.gadgets);  // of an earlier visit that was killed
-  return make(surgery.proc, surgery.gadgets, *surgery.memory, wish);
-}
-
-void supervise(pid_t pid, const TwinWish& wish, int line) {
-  auto surgery = prepare(pid);
-  if (!surgery) return say(line, Result<Made>{fail(surgery.error())});
-  const auto made = operate(wish, *surgery);
-  if (made) {
-    const auto path = fmt::format("/proc/{}/oom_score_adj", made->twin);
-    const UniqueFd adjust{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-    if (adjust) (void)write_all(adjust.get(), as_bytes("1000"));
-  }
-  say(line, made);
-  if (!made) return;
+void keep_until_told(pid_t twin, int line) {
+  const auto path = fmt::format("/proc/{}/oom_score_adj", twin);
+  const UniqueFd adjust{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  if (adjust) (void)write_all(adjust.get(), as_bytes("1000"));
   char end = 0;
   while (::read(line, &end, 1) < 0 && errno == EINTR) {
   }
-  ::kill(made->twin, SIGKILL);
+  ::kill(twin, SIGKILL);
   int status = 0;
-  while (::waitpid(made->twin, &status, __WALL) == made->twin && WIFSTOPPED(status)) {
+  while (::waitpid(twin, &status, __WALL) == twin && WIFSTOPPED(status)) {
   }
-  reap_in_the_end(*surgery);
+}
+
+std::chrono::nanoseconds times(std::chrono::nanoseconds each, std::uint64_t count) {
+  return each * static_cast<std::int64_t>(count);
+}
+
+void supervise(pid_t pid, const TwinWish& wish, int line) {
+  const auto surgery = Surgery::prepare(pid);
+  if (!surgery) return say(line, Result<Made>{fail(surgery.error())});
+  const auto costs = measure_page_costs();
+  const auto before = try_to_reap_twins(*surgery);  // of an earlier visit that was killed
+  const auto made = make(*surgery, wish);
+  say(line, made);
+  if (!made) return;
+  keep_until_told(made->twin, line);
+  const auto lived = TraceClock::now() - made->let_go;
+  const auto faults = faults_of(surgery->proc);
+  Farewell last;
+  last.copied_pages = faults - std::min(faults, made->faults);
+  // However many threads copied: none of them can have been delayed for longer than the twin lived.
+  last.copying_ns = std::min(lived, times(costs.copy, last.copied_pages)).count();
+  const auto left = made->pages - std::min(made->pages, last.copied_pages);
+  last.first_writes_ns = times(costs.first_write, left).count();
+  last.reap_ns = (before + reap_twins(*surgery)).count();
+  (void)write_all(line, {reinterpret_cast<const std::uint8_t*>(&last), sizeof last});
 }
 
 // A child that runs `work` with nothing of ours but one descriptor, its number 3.
@@ -267,7 +237,8 @@ Result<std::unique_ptr<TwinSupervisor>> TwinSupervisor::start(pid_t pid, const T
     return fail(Errc::kGone, "the supervisor of the twin of process {} has ended", pid);
   if (!reply.made) return fail(reply.code, "{}", reply.what).hint("{}", reply.hint);
   self->twin_ = reply.twin;
-  self->pause_ = std::chrono::nanoseconds{reply.pause_ns};
+  self->cost_.pause = std::chrono::nanoseconds{reply.pause_ns};
+  self->cost_.stops = reply.stops;
   self->registers_.resize(reply.threads);
   TRY(read_exact(self->line_.get(),
                  {reinterpret_cast<std::uint8_t*>(self->registers_.data()),
@@ -276,19 +247,30 @@ Result<std::unique_ptr<TwinSupervisor>> TwinSupervisor::start(pid_t pid, const T
   return self;
 }
 
-TwinSupervisor::~TwinSupervisor() {
-  if (supervisor_ <= 0) return;
+TwinCost TwinSupervisor::end() {
+  if (supervisor_ <= 0) return cost_;
+  ::shutdown(line_.get(), SHUT_WR);
+  Farewell last;
+  if (twin_ != 0 && read_exact(line_.get(), {reinterpret_cast<std::uint8_t*>(&last), sizeof last},
+                               Deadline{kReplyPatience})) {
+    cost_.copied_pages = last.copied_pages;
+    cost_.copying = std::chrono::nanoseconds{last.copying_ns};
+    cost_.first_writes = std::chrono::nanoseconds{last.first_writes_ns};
+    cost_.reap_pause = std::chrono::nanoseconds{last.reap_ns};
+  }
   line_.reset();
   int status = 0;
   while (::waitpid(supervisor_, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFSIGNALED(status)) return;
+  supervisor_ = 0;
+  if (!WIFSIGNALED(status)) return cost_;
   // It was killed, and the kernel has killed the twin: somebody must still see it off.
   const auto other = fork_alone(-1, [&](int) {
-    if (const auto surgery = prepare(pid_)) reap_in_the_end(*surgery);
+    if (const auto surgery = Surgery::prepare(pid_)) (void)reap_twins(*surgery);
   });
   while (other > 0 && ::waitpid(other, &status, 0) < 0 && errno == EINTR) {
   }
+  return cost_;
 }
 
 }  // namespace clrscope::inspect

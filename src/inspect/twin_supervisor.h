@@ -8,7 +8,6 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -27,13 +26,15 @@ class TwinSupervisor {
 
   explicit TwinSupervisor(pid_t pid) : pid_(pid) {}
   static Result<std::unique_ptr<TwinSupervisor>> start(pid_t pid, const TwinWish& wish);
-  ~TwinSupervisor();  // ends and reaps the twin, and the supervisor
+  ~TwinSupervisor() { end(); }
   TwinSupervisor(const TwinSupervisor&) = delete;
   TwinSupervisor& operator=(const TwinSupervisor&) = delete;
 
   pid_t own_pid() const { return supervisor_; }
   pid_t twin() const { return twin_; }
-  std::chrono::nanoseconds pause() const { return pause_; }
+  const TwinCost& cost() const { return cost_; }  // so far
+  // Ends and reaps the twin, and the supervisor; what it has cost in all.
+  TwinCost end();
   const std::vector<Registers>& registers() const { return registers_; }
 
  private:
@@ -41,7 +42,7 @@ class TwinSupervisor {
   pid_t supervisor_ = 0;
   UniqueFd line_;  // its end tells the other side that we are through
   pid_t twin_ = 0;
-  std::chrono::nanoseconds pause_{};
+  TwinCost cost_;
   std::vector<Registers> registers_;
 };
 

@@ -161,7 +161,7 @@ TEST_F(Twins, StandStillWhileTheProcessGoesOn) {
   {
     const auto twin = make_twin(child_);
     ASSERT_TRUE(twin.has_value()) << twin.error().what;
-    EXPECT_GT(twin->pause.count(), 0);
+    EXPECT_GT(twin->cost.pause.count(), 0);
     EXPECT_EQ(twin->target->pid(), child_);
     const auto then = number_in(*twin->target);
     const auto live = open_process(child_);
