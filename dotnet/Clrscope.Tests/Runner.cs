@@ -16,6 +16,7 @@ static class Runner
             Console.Write(PublicApiTests.Describe());
             return 0;
         }
+        if (args is ["--tell"]) return Teller.Run();
         var filter = args.FirstOrDefault() ?? "";
         var framework = new XunitTestFramework(new Quiet());
         framework.SourceInformationProvider = new NoSources();
