@@ -119,7 +119,7 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
                                        protocol == "udp" ? kDatagram : kPiece, most_series);
   made.make_carrier = [peer, datagrams = protocol == "udp"]() -> std::unique_ptr<Carrier> {
     if (datagrams) return std::make_unique<DatagramCarrier>(peer);
-    return std::make_unique<StreamCarrier>(peer);
+    return std::make_unique<StreamCarrier>(peer, Repeat::kRecent);
   };
   return std::make_unique<NumberSink>(std::move(made));
 }

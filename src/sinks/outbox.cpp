@@ -84,7 +84,9 @@ Outbox::State Outbox::state() const {
 Outbox::State Outbox::seen() const {
   auto state = state_;
   if (!waiting_) return state;
-  state.waiting_bytes = waiting_->bytes();
+  const auto arrived = waiting_->taken() - std::min(waiting_->taken(), unacknowledged_);
+  state.waiting_bytes = waiting_->bytes_after(arrived);
+  state.delivered += waiting_->items(arrived);
   state.damaged = waiting_->damaged();
   return state;
 }
@@ -130,10 +132,16 @@ void Outbox::run(const std::stop_token& stop) {
 // The oldest message; waits a while for one.
 std::optional<Message> Outbox::next(const std::stop_token& stop) {
   std::unique_lock lock{mutex_};
-  if (auto message = waiting_->take()) return message;
+  if (auto message = take()) return message;
   changed_.wait_for(lock, stop, kLook, [&] { return pushed_; });
   pushed_ = false;
-  return waiting_->take();
+  return take();
+}
+
+std::optional<Message> Outbox::take() {
+  auto message = waiting_->take();
+  if (message) ++unacknowledged_;
+  return message;
 }
 
 void Outbox::settle(const Result<Underway>& underway, const std::stop_token& stop) {
@@ -142,12 +150,14 @@ void Outbox::settle(const Result<Underway>& underway, const std::stop_token& sto
     if (stop.stop_requested()) return;  // interrupted, not refused
     note(underway.error());
     waiting_->give_back();
+    unacknowledged_ = 0;
     const bool hurried = finishing_;
     changed_.wait_for(lock, stop, hurried ? std::min(pause_, kHurriedPause) : pause_,
                       [&] { return finishing_ != hurried; });
     pause_ = std::min(pause_ * 2, kLongestPause);
     return;
   }
+  unacknowledged_ = underway->unacknowledged;
   const auto taken = waiting_->taken();
   auto settled = taken - std::min(taken, underway->repeatable);
   if (finishing_ && underway->unacknowledged == 0) settled = taken;

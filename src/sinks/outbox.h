@@ -52,11 +52,11 @@ struct OutboxSetting {
 class Outbox {
  public:
   struct State {
-    std::uint64_t waiting_bytes = 0;
-    std::uint64_t delivered = 0;  // items
-    std::uint64_t dropped = 0;    // items
-    std::uint64_t damaged = 0;    // places in the spool that could not be read again
-    std::uint64_t failures = 0;   // attempts to deliver, and to write to the spool
+    std::uint64_t waiting_bytes = 0;  // not sent yet, or not acknowledged
+    std::uint64_t delivered = 0;      // items; acknowledged where the peer does
+    std::uint64_t dropped = 0;        // items
+    std::uint64_t damaged = 0;        // places in the spool that could not be read again
+    std::uint64_t failures = 0;       // attempts to deliver, and to write to the spool
     std::string last_failure{};
     bool spooled = false;
 
@@ -89,6 +89,7 @@ class Outbox {
   std::optional<Message> next(const std::stop_token& stop);
   void settle(const Result<Underway>& underway, const std::stop_token& stop);
   void note(const Error& error);  // locked, as the next
+  std::optional<Message> take();
   State seen() const;
 
   std::unique_ptr<Carrier> carrier_;  // but for interrupt() touched by worker_ only
@@ -97,6 +98,7 @@ class Outbox {
   std::unique_ptr<Waiting> waiting_;
   State state_;
   std::uint64_t told_failures_ = 0;
+  std::size_t unacknowledged_ = 0;  // of those taken
   std::chrono::nanoseconds pause_;  // before the next attempt, when one fails
   bool pushed_ = false;
   bool finishing_ = false;

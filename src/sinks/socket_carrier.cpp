@@ -16,7 +16,7 @@
 namespace clrscope::sinks {
 namespace {
 
-// Of what is carried again after a break: at least what was not acknowledged, at most this.
+// Of what was acknowledged and is carried again.
 constexpr std::chrono::nanoseconds kRepeatTime = std::chrono::seconds{5};
 constexpr std::uint64_t kRepeatBytes = 256 << 10;
 constexpr int kSlice = 100;  // ms; how soon an interruption is noticed
@@ -109,7 +109,8 @@ Result<Underway> StreamCarrier::underway() {
     return broken(fmt::format("takes nothing for {}", format_duration(patience_.send)));
   const auto may_go = [&](const Sent& one) {
     return one.end <= acknowledged_ &&
-           (now - one.time > kRepeatTime || bytes_ - one.end > kRepeatBytes);
+           (repeat_ == Repeat::kUnacknowledged || now - one.time > kRepeatTime ||
+            bytes_ - one.end > kRepeatBytes);
   };
   while (!sent_.empty() && may_go(sent_.front())) sent_.pop_front();
   Underway underway{.repeatable = sent_.size()};

@@ -2,8 +2,7 @@
 //
 // TCP acknowledges bytes, not messages, and only that the peer's kernel has them. The stream
 // carrier counts what the kernel still holds (SIOCOUTQ), sees a peer that closed or takes nothing,
-// and has the messages of the last seconds carried again after a break. What a peer sends is thrown
-// away.
+// and has those messages carried again after a break. What a peer sends is thrown away.
 #pragma once
 
 #include <atomic>
@@ -21,10 +20,15 @@ struct Patience {
   std::chrono::nanoseconds send = std::chrono::seconds{10};  // without the peer taking anything
 };
 
+// What is carried again after a break: what was not acknowledged, or also the messages of the last
+// seconds, which the peer may not have read. The latter for peers to whom twice is once.
+enum class Repeat : std::uint8_t { kUnacknowledged, kRecent };
+
 class StreamCarrier final : public Carrier {
  public:
-  explicit StreamCarrier(net::Address peer, Patience patience = {})
-      : peer_(std::move(peer)), patience_(patience) {}
+  explicit StreamCarrier(net::Address peer, Repeat repeat = Repeat::kUnacknowledged,
+                         Patience patience = {})
+      : peer_(std::move(peer)), repeat_(repeat), patience_(patience) {}
 
   Result<> carry(std::string_view message) override;
   Result<Underway> underway() override;
@@ -42,6 +46,7 @@ class StreamCarrier final : public Carrier {
   Failure broken(std::string_view why);
 
   const net::Address peer_;
+  const Repeat repeat_;
   const Patience patience_;
   std::atomic<bool> interrupted_{false};
   UniqueFd socket_;

@@ -59,7 +59,7 @@ TEST_F(SocketCarrierTest, SaysThatNobodyListens) {
 
 TEST_F(SocketCarrierTest, KeepsMessagesToRepeatUntilTheyAreOldAndFailsWhenThePeerCloses) {
   const auto listener = bind_to(SOCK_STREAM);
-  StreamCarrier carrier{peer_};
+  StreamCarrier carrier{peer_, Repeat::kRecent};
   ASSERT_TRUE(carrier.carry("one"));
   auto peer = accept(listener);
   EXPECT_EQ(receive(peer), "one");
@@ -83,6 +83,7 @@ TEST_F(SocketCarrierTest, CountsWhatThePeerHasNotTaken) {
   std::string all;
   while (all.size() < 6) all += receive(peer);
   EXPECT_TRUE(until([&] { return carrier.underway()->unacknowledged == 0; }));
+  EXPECT_EQ(carrier.underway()->repeatable, 0U);
 }
 
 TEST_F(SocketCarrierTest, ThrowsAwayWhatAPeerSends) {
@@ -102,7 +103,7 @@ TEST_F(SocketCarrierTest, ThrowsAwayWhatAPeerSends) {
 
 TEST_F(SocketCarrierTest, GivesUpOnAPeerThatTakesNothing) {
   const auto listener = bind_to(SOCK_STREAM);
-  StreamCarrier carrier{peer_, {.send = std::chrono::milliseconds{50}}};
+  StreamCarrier carrier{peer_, Repeat::kRecent, {.send = std::chrono::milliseconds{50}}};
   const std::string much(100'000, 'x');
   Result<> done;
   for (int i = 0; i < 100 && done; ++i) done = carrier.carry(much);
@@ -112,7 +113,7 @@ TEST_F(SocketCarrierTest, GivesUpOnAPeerThatTakesNothing) {
 
 TEST_F(SocketCarrierTest, IsInterruptedWhileItWaits) {
   const auto listener = bind_to(SOCK_STREAM);
-  StreamCarrier carrier{peer_, {.send = std::chrono::hours{1}}};
+  StreamCarrier carrier{peer_, Repeat::kRecent, {.send = std::chrono::hours{1}}};
   std::jthread other{[&] { carrier.interrupt(); }};
   const std::string much(100'000, 'x');
   Result<> done;

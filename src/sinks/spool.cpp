@@ -315,11 +315,18 @@ std::uint64_t Spool::forget(std::size_t count) {
   return items;
 }
 
-std::uint64_t Spool::bytes() const {
+std::uint64_t Spool::items(std::size_t count) const {
+  std::uint64_t items = 0;
+  for (std::size_t i = 0; i < count; ++i) items += taken_[i].items;
+  return items;
+}
+
+std::uint64_t Spool::bytes_after(std::size_t count) const {
+  const auto& place = count == 0 ? delivered_ : taken_[count - 1].end;
   std::uint64_t bytes = 0;
   for (const auto& [id, size] : segments_) {
-    if (id < delivered_.segment) continue;
-    bytes += id > delivered_.segment ? size : size - std::min(size, delivered_.offset);
+    if (id < place.segment) continue;
+    bytes += id > place.segment ? size : size - std::min(size, place.offset);
   }
   return bytes;
 }

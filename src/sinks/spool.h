@@ -32,7 +32,8 @@ class Spool final : public Waiting {
   void give_back() override;
   std::uint64_t forget(std::size_t count) override;
   std::size_t taken() const override { return taken_.size(); }
-  std::uint64_t bytes() const override;
+  std::uint64_t items(std::size_t count) const override;
+  std::uint64_t bytes_after(std::size_t count) const override;
   std::uint64_t damaged() const override { return damaged_; }
 
  private:

@@ -28,10 +28,16 @@ std::uint64_t WaitingInMemory::forget(std::size_t count) {
   return items;
 }
 
-std::uint64_t WaitingInMemory::perishable() const {
+std::uint64_t WaitingInMemory::items(std::size_t count) const {
   std::uint64_t items = 0;
-  for (const auto& one : messages_) items += one.items;
+  for (std::size_t i = 0; i < count; ++i) items += messages_[i].items;
   return items;
+}
+
+std::uint64_t WaitingInMemory::bytes_after(std::size_t count) const {
+  auto bytes = bytes_;
+  for (std::size_t i = 0; i < count; ++i) bytes -= messages_[i].text.size();
+  return bytes;
 }
 
 }  // namespace clrscope::sinks

@@ -30,7 +30,11 @@ class Waiting {
   // The oldest `count` of those taken; how many items they held.
   virtual std::uint64_t forget(std::size_t count) = 0;
   virtual std::size_t taken() const = 0;
-  virtual std::uint64_t bytes() const = 0;
+  // Items of the oldest `count` of those taken, and the bytes of all that are not forgotten but
+  // these.
+  virtual std::uint64_t items(std::size_t count) const = 0;
+  virtual std::uint64_t bytes_after(std::size_t count) const = 0;
+  std::uint64_t bytes() const { return bytes_after(0); }
   // Places where what was stored could not be read again.
   virtual std::uint64_t damaged() const { return 0; }
   // Items that nobody will find again when this one ends.
@@ -46,8 +50,9 @@ class WaitingInMemory final : public Waiting {
   void give_back() override { taken_ = 0; }
   std::uint64_t forget(std::size_t count) override;
   std::size_t taken() const override { return taken_; }
-  std::uint64_t bytes() const override { return bytes_; }
-  std::uint64_t perishable() const override;
+  std::uint64_t items(std::size_t count) const override;
+  std::uint64_t bytes_after(std::size_t count) const override;
+  std::uint64_t perishable() const override { return items(messages_.size()); }
 
  private:
   std::uint64_t limit_;

@@ -108,11 +108,12 @@ Result<int> run(const Args& args, Console& console) {
   bool failed = false;
   for (const auto& sink : summary.last.sinks) {
     const auto& one = sink.summary;
-    console.talk(
-        "{}  {} events  {} values  dropped {}  lost {}{}", sink.to, format_count(one.events),
-        format_count(one.counters), format_count(one.dropped), format_count(one.lost),
-        one.failures == 0 ? ""
-                          : fmt::format("  failed {} times: {}", one.failures, one.last_failure));
+    console.talk("{}  {} events  {} values  dropped {}  lost {}{}{}{}", sink.to,
+                 format_count(one.events), format_count(one.counters), format_count(one.dropped),
+                 format_count(one.lost), one.state.empty() ? "" : "  ", one.state,
+                 one.failures == 0
+                     ? ""
+                     : fmt::format("  failed {} times: {}", one.failures, one.last_failure));
     failed = failed || (one.failures != 0 && one.events + one.counters == 0);
   }
   return failed ? kFailedWhileRunning : kDone;
