@@ -41,7 +41,7 @@ class TlsContext {
 class TlsSession {
  public:
   // The client checks the certificate against `host`: a name, or an address.
-  TlsSession(const std::shared_ptr<TlsContext>& context, const std::string& host = {});
+  explicit TlsSession(const std::shared_ptr<TlsContext>& context, const std::string& host = {});
   ~TlsSession();
   TlsSession(TlsSession&&) noexcept;
 
