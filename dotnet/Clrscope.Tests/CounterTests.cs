@@ -63,6 +63,35 @@ public class CounterTests
         Assert.Empty(Session.InForce);
     }
 
+    sealed class AppListener : EventListener
+    {
+        public readonly ConcurrentQueue<double> Intervals = [];
+
+        protected override void OnEventWritten(EventWrittenEventArgs e)
+        {
+            if (e.EventName == "EventCounters" && e.EventSource.Name == "Clrscope-Tests-Counters" && e.Payload![0] is IDictionary<string, object?> fields && fields["Name"] is "orders")
+                Intervals.Enqueue(Convert.ToDouble(fields["IntervalSec"]));
+        }
+    }
+
+    [Fact]
+    public void ListenersOfTheAppKeepTheirInterval()
+    {
+        using var source = new CounterSource();
+        using var app = new AppListener();
+        app.EnableEvents(source, EventLevel.Critical, (EventKeywords)1, new Dictionary<string, string?> { ["EventCounterIntervalSec"] = "1" });
+        var got = new ConcurrentQueue<CounterValue>();
+        using (Session.Start(new SessionWish { Counters = { "Clrscope-Tests-Counters[orders]" }, Interval = TimeSpan.FromSeconds(2) }, onCounter: got.Enqueue))
+        {
+            source.Order(1);
+            Wait.Until(() => got.Sum(v => v.Value) >= 1, "the session's counter");
+        }
+        var seen = app.Intervals.Count;
+        Assert.True(seen >= 2, "each second for the app, every two for the session");
+        Assert.All(got, value => Assert.InRange(value.Interval.TotalSeconds, 1.8, 60));
+        Wait.Until(() => app.Intervals.Count > seen, "the app's counters when the session is gone");
+    }
+
     [Fact]
     public void AggregateAddsIncrementsAndWeighsMeans()
     {

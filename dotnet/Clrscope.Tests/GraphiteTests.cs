@@ -84,6 +84,8 @@ public class GraphiteTests
         var server = new Server();
         var port = server.Port;
         using var graphite = new GraphiteWriter("127.0.0.1", port, capacity: 50);
+        graphite.Write("never", double.NaN, DateTime.UtcNow);
+        Assert.Throws<ArgumentException>(() => graphite.Write("a b 1\nc", 1, DateTime.UtcNow));
         graphite.Write("first", 1, DateTime.UtcNow);
         Wait.Until(() => server.Lines.Count == 1, "the first line");
         server.Dispose();

@@ -88,6 +88,25 @@ public class RuntimeTests
     }
 
     [Fact]
+    public void HandlersMayStartAndEndSessionsOnTheRuntimesThread()
+    {
+        var done = false;
+        Session? first = null, second = null;
+        first = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:exception:4" }, Where = "ExceptionType=*Refused name=Exception/Start" }, (in ClrEvent e) =>
+        {
+            if (second is not null) return;
+            second = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc+exception:4" } }, (in ClrEvent _) => { });
+            first!.Dispose();
+            second.Dispose();
+            Volatile.Write(ref done, true);
+        });
+        Throw("begin");
+        Wait.Until(() => Volatile.Read(ref done), "the end of both");
+        Assert.Equal((0L, null), (first.Failures, first.LastFailure));
+        Assert.Empty(Session.InForce);
+    }
+
+    [Fact]
     public void TableKnowsTheRuntimesNames()
     {
         Assert.Equal("GC/Start", EventTable.Runtime.Find(1, 2)?.Name);

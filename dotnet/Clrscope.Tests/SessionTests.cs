@@ -162,6 +162,20 @@ public class SessionTests
     }
 
     [Fact]
+    public void EndsThoughItsHandlerHangs()
+    {
+        using var source = new NumberSource();
+        using var gate = new ManualResetEventSlim();
+        var session = Session.Start(new SessionWish { Providers = { Numbers } }, (in ClrEvent e) => gate.Wait(), options: new SessionOptions { QueueCapacity = 64, DrainTimeout = TimeSpan.FromMilliseconds(100) });
+        for (var i = 0; i < 10; ++i) source.Far(i);
+        session.Dispose();
+        Assert.Equal(0, session.Delivered);
+        gate.Set();
+        Wait.Until(() => session.Delivered + session.Dropped == 10, "all of them counted");
+        Assert.Equal(1, session.Delivered); // the one in its hands
+    }
+
+    [Fact]
     public void QueueKeepsOrderThreadAndActivityOfManyThreads()
     {
         using var source = new NumberSource();

@@ -11,12 +11,21 @@ internal sealed class EventLane : Lane
     // For a provider whose keywords nobody wants: 0 would mean all of them to an EventSource.
     const ulong NoKeyword = 1UL << 62;
 
+    static readonly TimeSpan s_patience = TimeSpan.FromMilliseconds(100), s_fresh = TimeSpan.FromMicroseconds(50), s_unknown = TimeSpan.FromDays(10_000);
+
     Member[] _members = [];
+    Request? _request;
+    TimeSpan _leastAge = s_unknown;
     Dictionary<string, string?>? _arguments;
 
     sealed record Member(Session Session)
     {
         public bool Active; // gets events: after the runtime has been told
+    }
+
+    sealed record Request(Provider Provider, Demand Demand)
+    {
+        public readonly ManualResetEventSlim Done = new();
     }
 
     public static EventLane Open(string arguments) => new() { _arguments = Parse(arguments), Arguments = arguments };
@@ -53,7 +62,38 @@ internal sealed class EventLane : Lane
 
     protected override void OnEventWritten(EventWrittenEventArgs e)
     {
-        if (Find(e.EventSource) is { } provider) Volatile.Read(ref provider.Routes)?.Dispatch(e, provider.IsRuntime);
+        if (Find(e.EventSource) is not { } provider) return;
+        Volatile.Read(ref provider.Routes)?.Dispatch(e, provider.IsRuntime);
+        if (provider.IsRuntime) NoteAge(e);
+    }
+
+    // The runtime throws away what it has not handed out yet when it is asked for more. It hands out every 10 ms; so it is asked by
+    // the thread that does so, at a moment when that has just caught up. If nothing happens meanwhile nothing is lost either.
+    protected override void AskAgain(Provider provider, Demand demand)
+    {
+        var request = new Request(provider, demand);
+        Volatile.Write(ref _request, request);
+        if (request.Done.Wait(s_patience)) return;
+        if (Interlocked.CompareExchange(ref _request, null, request) != request)
+        {
+            request.Done.Wait();
+            return;
+        }
+        Ask(provider, demand);
+        _leastAge = s_unknown;
+    }
+
+    // On the thread that hands out. The runtime's idea of the time is some milliseconds off, differently after each beginning: the
+    // youngest event so far shows how much.
+    void NoteAge(EventWrittenEventArgs e)
+    {
+        var age = DateTime.UtcNow - e.TimeStamp;
+        if (age < _leastAge) _leastAge = age;
+        if (Volatile.Read(ref _request) is not { } request || age > _leastAge + s_fresh) return;
+        if (Interlocked.CompareExchange(ref _request, null, request) != request) return;
+        Ask(request.Provider, request.Demand);
+        _leastAge = s_unknown;
+        request.Done.Set();
     }
 
     protected override Demand DemandFor(Provider provider)

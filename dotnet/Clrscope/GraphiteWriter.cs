@@ -48,7 +48,7 @@ public sealed class GraphiteWriter : IDisposable
     {
         _host = host;
         _port = port;
-        _prefix = prefix.Length == 0 || prefix.EndsWith('.') ? prefix : prefix + ".";
+        _prefix = AppendPath(new StringBuilder(), prefix) is { Length: > 0 } path ? path.Append('.').ToString() : "";
         _capacity = capacity;
         _interval = interval ?? TimeSpan.FromSeconds(1);
         _sender = new Thread(Send) { IsBackground = true, Name = "clrscope graphite" };
@@ -67,9 +67,12 @@ public sealed class GraphiteWriter : IDisposable
     /// <summary>Why the last connection failed or ended.</summary>
     public Exception? LastFailure => Volatile.Read(ref _lastFailure);
 
-    /// <summary>Sends one value.</summary>
+    /// <summary>Sends one value. Graphite takes no infinite ones and no NaN: they are left out.</summary>
     public void Write(string path, double value, DateTime time)
     {
+        ArgumentNullException.ThrowIfNull(path);
+        if (path.AsSpan().ContainsAny(" \t\r\n")) throw new ArgumentException($"a path with blanks: '{path}'", nameof(path));
+        if (!double.IsFinite(value)) return;
         if (Interlocked.Increment(ref _waiting) > _capacity)
         {
             Interlocked.Decrement(ref _waiting);

@@ -49,6 +49,11 @@ internal abstract class Lane : EventListener
 
     protected abstract IDictionary<string, string?>? ArgumentsFor(Demand demand);
 
+    protected void Ask(Provider provider, Demand demand) => EnableEvents(provider.Source, demand.Level, (EventKeywords)demand.Keywords, ArgumentsFor(demand));
+
+    /// <summary>For more of the runtime's own events than it gives already.</summary>
+    protected virtual void AskAgain(Provider provider, Demand demand) => Ask(provider, demand);
+
     protected virtual void OnReapplied(Provider provider) { }
 
     protected sealed override void OnEventSourceCreated(EventSource source)
@@ -134,7 +139,8 @@ internal abstract class Lane : EventListener
         Demand demand, before;
         lock (Sync) (demand, before) = (provider.Wanted, provider.Applied);
         if (demand.IsNone) DisableEvents(provider.Source);
-        else EnableEvents(provider.Source, demand.Level, (EventKeywords)demand.Keywords, ArgumentsFor(demand));
+        else if (provider.IsRuntime && !before.IsNone) AskAgain(provider, demand);
+        else Ask(provider, demand);
         lock (Sync)
         {
             provider.Applied = demand;

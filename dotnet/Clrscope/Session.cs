@@ -35,6 +35,7 @@ public sealed class Session : IDisposable
     readonly Thread? _worker;
     MeterFeed? _meters;
     volatile bool _open = true;
+    volatile bool _abandoned; // the queue was not handed over in time: the rest is dropped
     int _disposed;
     long _entered, _left; // calls of handlers: the difference are those under way
     long _dropped, _failures, _restarts;
@@ -57,6 +58,8 @@ public sealed class Session : IDisposable
     {
         ArgumentNullException.ThrowIfNull(wish);
         if (wish.Interval < TimeSpan.FromMilliseconds(100)) throw new ArgumentException($"an interval of {wish.Interval} is too short: 0.1 s at least", nameof(wish));
+        Require("System.Diagnostics.Tracing.EventSource.IsSupported", "EventSourceSupport", wish.Providers.Count > 0 || wish.Counters.Any(c => c.Origin == CounterOrigin.EventCounters));
+        Require("System.Diagnostics.Metrics.Meter.IsSupported", "MetricsSupport", wish.Counters.Any(c => c.Origin == CounterOrigin.Meter));
         var session = new Session(wish.Copy(), onEvent, onCounter, options ?? new SessionOptions());
         session._worker?.Start();
         try
@@ -70,6 +73,13 @@ public sealed class Session : IDisposable
             throw;
         }
         return session;
+    }
+
+    // Trimmed apps may have been built without: then nothing would ever come.
+    static void Require(string feature, string property, bool wanted)
+    {
+        if (wanted && AppContext.TryGetSwitch(feature, out var on) && !on)
+            throw new NotSupportedException($"this app was built without {property}: set <{property}>true</{property}> in its project");
     }
 
     /// <summary>What the runtime is asked for on behalf of all sessions together. Empty: nothing is enabled.</summary>
@@ -109,7 +119,7 @@ public sealed class Session : IDisposable
         if (_worker is not null && Thread.CurrentThread != _worker)
         {
             _queue!.Wake();
-            _worker.Join(_options.DrainTimeout);
+            _abandoned = !_worker.Join(_options.DrainTimeout);
         }
         Interlocked.MemoryBarrier();
         var own = ThreadState.Current.Has(this) ? 1 : 0; // a handler that ends its session is itself under way
@@ -213,7 +223,8 @@ public sealed class Session : IDisposable
         {
             while (_queue!.TryTake(out var entry))
             {
-                if (entry.Item is CounterValue value) Call(value, thread);
+                if (_abandoned) Interlocked.Increment(ref _dropped);
+                else if (entry.Item is CounterValue value) Call(value, thread);
                 else Call(new ClrEvent(entry.Type!, (EventWrittenEventArgs)entry.Item!, entry.Thread), thread);
             }
             if (!_open) return;
