@@ -92,5 +92,28 @@ TEST(Channel, GivesUpAfterItsPatience) {
   EXPECT_EQ(channel.pop_for(never.get_token(), std::chrono::seconds{60}), 7);
 }
 
+TEST(Channel, WaitsForRoomWhenAsked) {
+  Channel<int> channel{1};
+  EXPECT_TRUE(channel.try_push(1));
+  int two = 2;
+  EXPECT_FALSE(channel.push_for(std::chrono::milliseconds{1}, two));
+  EXPECT_EQ(channel.dropped(), 0U);
+  std::jthread taker{[&](const std::stop_token& stop) { EXPECT_EQ(channel.pop(stop), 1); }};
+  while (!channel.push_for(std::chrono::seconds{1}, two)) {
+  }
+  EXPECT_EQ(channel.pop({}), 2);
+}
+
+TEST(Channel, IsBoundedByWeightToo) {
+  Channel<int> channel{10, 100};
+  EXPECT_TRUE(channel.try_push(1, 500));  // alone it always fits
+  EXPECT_FALSE(channel.try_push(2, 1));
+  channel.push_anyway(3);
+  EXPECT_EQ(channel.pop({}), 1);
+  EXPECT_TRUE(channel.try_push(4, 60));
+  EXPECT_FALSE(channel.try_push(5, 60));
+  EXPECT_EQ(channel.dropped(), 2U);
+}
+
 }  // namespace
 }  // namespace clrscope

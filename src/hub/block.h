@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -45,12 +45,17 @@ class Block {
   std::uint64_t reader() const { return reader_; }
   const std::vector<Event>& events() const { return events_; }
   StackView stack(std::uint32_t row) const {
-    return {Bytes{stacks_[row].data(), stacks_[row].size()}, pointer_size_};
+    return {row < stacks_.size() ? stacks_[row] : Bytes{}, pointer_size_};
   }
   WallTime wall_of(const Event& event) const {
     return WallTime{event.time.time_since_epoch() + wall_offset_};
   }
   std::uint32_t pointer_size() const { return pointer_size_; }
+  // About what it takes in memory.
+  std::size_t bytes() const {
+    return sizeof *this + events_.capacity() * sizeof(Event) + stacks_.capacity() * sizeof(Bytes) +
+           kept_;
+  }
 
  private:
   Bytes keep(Bytes bytes);
@@ -61,8 +66,9 @@ class Block {
   std::chrono::nanoseconds wall_offset_;
   std::uint32_t pointer_size_;
   std::vector<Event> events_;
-  std::vector<std::vector<std::uint8_t>> stacks_;  // by event
-  std::deque<std::vector<std::uint8_t>> arena_;    // what payloads and guids point into
+  std::vector<Bytes> stacks_;                       // by event; ends at the last that has one
+  std::pmr::monotonic_buffer_resource arena_{512};  // what payloads, guids and stacks point into
+  std::size_t kept_ = 0;
 };
 
 // A listener's share of a block.

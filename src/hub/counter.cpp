@@ -15,8 +15,6 @@ using nettrace::PayloadField;
 using nettrace::PayloadPlan;
 using nettrace::Value;
 
-constexpr std::string_view kMetrics = "System.Diagnostics.Metrics";
-
 struct FieldValue {
   std::string text{};
   std::optional<double> number{};
@@ -254,7 +252,7 @@ std::optional<CounterValue> CounterDecoder::instrument(const Event& event,
 }
 
 std::optional<CounterValue> CounterDecoder::decode(const Event& event, const PayloadPlan& plan) {
-  if (event.type->provider == kMetrics) {
+  if (event.type->provider == kMetricsProvider) {
     // Another session's interval may be in force: what the events themselves say counts.
     if (event.type->name == "CollectionStart" || event.type->name == "Collection/Start") {
       if (collected_ != TraceTime{} && event.time > collected_) interval_ = event.time - collected_;
@@ -262,7 +260,7 @@ std::optional<CounterValue> CounterDecoder::decode(const Event& event, const Pay
     }
     return instrument(event, plan);
   }
-  if (event.type->name == "EventCounters") return event_counter(event, plan);
+  if (event.type->name == kEventCountersName) return event_counter(event, plan);
   return {};
 }
 

@@ -4,196 +4,247 @@
 #include <utility>
 
 namespace clrscope::hub {
+namespace {
 
-struct Hub::Tie {
-  ListenerId listener{};
-  ProviderWish wish{};
-};
+// A runtime has room for 64, and others want some.
+constexpr std::size_t kManySessions = 16;
+constexpr std::chrono::seconds kRetry{30};
 
-struct Hub::Routes {
-  struct Route {
-    std::shared_ptr<Listener> listener;
-    std::vector<ProviderWish> wishes;
-  };
-  std::vector<Route> routes;
-};
+}  // namespace
 
-// Reads on its own thread; what it finds there is never locked against the hub.
-class Hub::RuntimeSession {
- public:
-  RuntimeSession(SourceWish wish, std::shared_ptr<const SourceInfo> source, std::uint64_t reader)
-      : wish_(std::move(wish)), source_(std::move(source)), reader_(reader) {}
-
-  Result<> open(Source& source) {
-    session_ = TRY(source.open(
-        wish_,
-        {.on_batch = [this](const auto& reader, const auto& batch,
-                            const auto& owner) { on_batch(reader, batch, owner); },
-         .on_end =
-             [this](const std::string& why) { ended_.with([&](auto& text) { text = why; }); }}));
-    return {};
-  }
-
-  bool serves(const ProviderWish& wants, bool stacks) const {
-    if (stacks && !wish_.stacks) return false;
-    return std::any_of(wish_.providers.begin(), wish_.providers.end(),
-                       [&](const auto& has) { return covers(has, wants); });
-  }
-
-  void set_routes(std::shared_ptr<const Routes> routes) {
-    routes_.with([&](auto& current) { current.swap(routes); });
-  }
-
-  std::vector<Tie> ties{};  // the hub's, under its lock
-  std::uint64_t events() const { return events_; }
-  std::uint64_t unwanted() const { return unwanted_; }
-  std::string ended() const {
-    return ended_.with([](const auto& text) { return text; });
-  }
-
- private:
-  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch,
-                const std::shared_ptr<const void>& owner) {
-    const auto routes = routes_.with([](const auto& current) { return current; });
-    if (routes != known_routes_) {
-      known_routes_ = routes;
-      by_type_.clear();
-    }
-    const auto* info = reader.info();
-    std::shared_ptr<Block> block;
-    rows_.resize(routes ? routes->routes.size() : 0);
-    for (auto& rows : rows_) rows.clear();
-    for (const auto& event : batch.events) {
-      const auto& takers = takers_of(*event.type);
-      if (takers.empty()) {
-        ++unwanted_;
-        continue;
-      }
-      if (!block) {
-        const auto sync = info->time_of(info->sync_ticks);
-        block = std::make_shared<Block>(source_, owner, reader_,
-                                        info->start.time_since_epoch() - sync.time_since_epoch(),
-                                        info->pointer_size);
-      }
-      const auto row = block->add(event, wish_.stacks ? reader.stack(event.stack) : StackView{});
-      for (const auto taker : takers) rows_[taker].push_back(row);
-    }
-    events_ += batch.events.size();
-    const auto lost = reader.summary().lost;
-    for (std::size_t i = 0; routes && i < routes->routes.size(); ++i) {
-      auto& listener = *routes->routes[i].listener;
-      if (lost > lost_) listener.add_lost(lost - lost_);
-      if (!rows_[i].empty()) listener.offer({block, rows_[i]});
-    }
-    lost_ = std::max(lost, lost_);
-  }
-
-  // Which routes an event of that type takes: looked up once for each type.
-  const std::vector<std::uint32_t>& takers_of(const EventType& type) {
-    if (type.index >= by_type_.size()) by_type_.resize(type.index + 1);
-    auto& takers = by_type_[type.index];
-    if (takers) return *takers;
-    takers.emplace();
-    for (std::uint32_t i = 0; known_routes_ && i < known_routes_->routes.size(); ++i)
-      for (const auto& wish : known_routes_->routes[i].wishes)
-        if (matches(wish, type)) {
-          takers->push_back(i);
-          break;
-        }
-    return *takers;
-  }
-
-  const SourceWish wish_;
-  const std::shared_ptr<const SourceInfo> source_;
-  const std::uint64_t reader_;
-  Guarded<std::shared_ptr<const Routes>> routes_;
-  std::atomic<std::uint64_t> events_{0}, unwanted_{0};
-  Guarded<std::string> ended_;
-  // Of the reading thread:
-  std::shared_ptr<const Routes> known_routes_;
-  std::vector<std::optional<std::vector<std::uint32_t>>> by_type_;
-  std::vector<std::vector<std::uint32_t>> rows_;  // by route
-  std::uint64_t lost_ = 0;
-
-  std::unique_ptr<SourceSession> session_;  // last member: ends first
-};
-
-struct Hub::Attached {
-  std::shared_ptr<Source> source;
-  std::vector<std::unique_ptr<RuntimeSession>> sessions{};
-};
-
-Hub::Hub() = default;
+Hub::Hub(std::chrono::nanoseconds settle) : settle_(settle) {
+  settler_ = std::jthread{[this](const std::stop_token& stop) { settled(stop); }};
+}
 
 Hub::~Hub() {
+  settler_.request_stop();
+  settler_.join();
   // Sessions first: what they still hand over goes to listeners that are there.
+  for (const auto& [id, listening] : listeners_) listening.listener->stop_waiting();
   processes_.clear();
   listeners_.clear();
 }
 
-void Hub::reroute(RuntimeSession& session) const {
+void Hub::changed() {
+  due_ = TraceClock::now() + settle_;
+  change_.notify_all();
+}
+
+void Hub::settled(const std::stop_token& stop) {
+  std::unique_lock lock{mutex_};
+  while (!stop.stop_requested()) {
+    if (!due_) {
+      change_.wait(lock, stop, [&] { return due_.has_value(); });
+      continue;
+    }
+    const auto left = *due_ - TraceClock::now();
+    if (left > left.zero()) {
+      change_.wait_for(lock, stop, left, [&, due = *due_] { return due_ != due; });
+      continue;
+    }
+    due_.reset();
+    for (auto& process : processes_)
+      if (!consolidate(*process)) due_ = TraceClock::now() + kRetry;
+  }
+}
+
+void Hub::reroute(const Attached& process, RuntimeSession& session) const {
   auto routes = std::make_shared<Routes>();
   for (const auto& [id, listening] : listeners_) {
-    Routes::Route route{.listener = listening.listener, .wishes = {}};
-    for (const auto& tie : session.ties)
-      if (tie.listener == id) route.wishes.push_back(tie.wish);
-    if (!route.wishes.empty()) routes->routes.push_back(std::move(route));
+    const auto first = routes->routes.size();
+    for (const auto& tie : session.ties) {
+      if (tie.listener != id) continue;
+      const auto& wishes = process.wishes.at(id);
+      auto at = std::find_if(
+          routes->routes.begin() + static_cast<std::ptrdiff_t>(first), routes->routes.end(),
+          [&](const auto& route) { return route.to == tie.to && route.from == tie.from; });
+      if (at == routes->routes.end())
+        at = routes->routes.insert(at, {.listener = listening.listener,
+                                        .wishes = wishes,
+                                        .here = std::vector<bool>(wishes.size()),
+                                        .to = tie.to,
+                                        .from = tie.from});
+      at->here[tie.wish] = true;
+    }
   }
   session.set_routes(std::move(routes));
 }
 
+Need Hub::need_of(const Attached& process, const RuntimeSession::Tie& tie) const {
+  const auto& wish = listeners_.at(tie.listener).listener->wish();
+  return {.wish = process.wishes.at(tie.listener)[tie.wish],
+          .stacks = wish.stacks,
+          .alone = wish.waits ? static_cast<std::uint64_t>(tie.listener) : 0};
+}
+
 Result<> Hub::serve(Attached& process, ListenerId id, const Listening& listening) {
   const auto& wish = listening.listener->wish();
-  auto wanted = wish.providers;
-  for (auto& one : providers_for(wish.counters, process.source->info()->runtime_major()))
-    wanted.push_back(std::move(one));
-  SourceWish missing{.stacks = wish.stacks};
-  for (auto& one : wanted) {
+  const auto& info = process.source->info();
+  auto& wishes = process.wishes[id];
+  wishes = wish.providers;
+  for (auto& one : providers_for(wish.counters, info->runtime_major()))
+    wishes.push_back(std::move(one));
+  std::vector<Need> missing;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    auto need = need_of(process, {id, i});
     const auto at =
         std::find_if(process.sessions.begin(), process.sessions.end(), [&](const auto& session) {
-          return session->ended().empty() && session->serves(one, wish.stacks);
+          return session->ended().empty() && session->alone() == need.alone &&
+                 serves(session->wish(), need.wish, need.stacks);
         });
     if (at == process.sessions.end()) {
-      missing.providers.push_back(std::move(one));
+      missing.push_back(std::move(need));
+      places.push_back(i);
       continue;
     }
-    (*at)->ties.push_back({id, std::move(one)});
-    reroute(**at);
+    (*at)->ties.push_back({id, i});
   }
-  if (missing.providers.empty()) return {};
-  auto session = std::make_unique<RuntimeSession>(missing, process.source->info(), next_++);
-  for (auto& one : missing.providers) session->ties.push_back({id, std::move(one)});
-  reroute(*session);
-  TRY(session->open(*process.source));
-  process.sessions.push_back(std::move(session));
+  for (auto& session : process.sessions) reroute(process, *session);
+  for (auto& planned : plan_sessions(missing)) {
+    auto session = std::make_unique<RuntimeSession>(planned.wish, planned.alone, info, next_++);
+    for (const auto need : planned.needs) session->ties.push_back({id, places[need]});
+    reroute(process, *session);
+    TRY(session->open(*process.source));
+    const std::lock_guard view{view_};
+    process.sessions.push_back(std::move(session));
+  }
+  if (process.sessions.size() >= kManySessions) return consolidate(process);
   return {};
 }
 
+Hub::Sessions Hub::take_out(Attached& process, const std::function<bool(RuntimeSession&)>& which) {
+  Sessions out;
+  for (auto& session : process.sessions) {
+    if (!which(*session)) continue;
+    process.events += session->events();
+    process.unwanted += session->unwanted();
+    out.push_back(std::move(session));
+  }
+  std::erase(process.sessions, nullptr);
+  return out;
+}
+
 void Hub::stop_serving(Attached& process, ListenerId id) {
-  const auto is_its = [&](const Tie& tie) { return tie.listener == id; };
+  const auto is_its = [&](const auto& tie) { return tie.listener == id; };
   // A session of its own ends with its routes in place: what the runtime still held is handed over.
-  std::erase_if(process.sessions, [&](const auto& session) {
-    return std::all_of(session->ties.begin(), session->ties.end(), is_its);
-  });
+  Sessions gone;
+  {
+    const std::lock_guard view{view_};
+    gone = take_out(process, [&](RuntimeSession& one) {
+      return std::all_of(one.ties.begin(), one.ties.end(), is_its);
+    });
+  }
+  gone.clear();
   for (auto& session : process.sessions)
-    if (std::erase_if(session->ties, is_its) != 0) reroute(*session);
+    if (std::erase_if(session->ties, is_its) != 0) reroute(process, *session);
+  process.wishes.erase(id);
+}
+
+Result<> Hub::consolidate() {
+  const std::lock_guard lock{mutex_};
+  for (auto& process : processes_) TRY(consolidate(*process));
+  return {};
+}
+
+Result<> Hub::consolidate(Attached& process) {
+  if (TraceClock::now() < process.not_before) return {};
+  std::vector<Need> needs;
+  std::vector<std::pair<RuntimeSession*, RuntimeSession::Tie>> ties;
+  for (auto& session : process.sessions) {
+    if (!session->ended().empty()) return {};  // the process goes
+    for (auto& tie : session->ties) {
+      if (!session->filters()) tie.from = Routes::kNoPeer;
+      needs.push_back(need_of(process, tie));
+      ties.emplace_back(session.get(), tie);
+    }
+    reroute(process, *session);
+  }
+  auto plan = plan_sessions(needs);
+  std::vector<RuntimeSession*> old;
+  for (const auto& session : process.sessions) old.push_back(session.get());
+  // What is as it should be stays.
+  std::erase_if(plan, [&](const PlannedSession& planned) {
+    const auto as_planned = [&](const RuntimeSession* one) {
+      return one->wish() == planned.wish && one->ties.size() == planned.needs.size() &&
+             std::all_of(planned.needs.begin(), planned.needs.end(),
+                         [&](auto need) { return ties[need].first == one; });
+    };
+    return std::erase_if(old, as_planned) != 0;
+  });
+  if (plan.empty()) return {};
+  Sessions fresh;
+  for (const auto& planned : plan) {
+    auto session = std::make_unique<RuntimeSession>(planned.wish, planned.alone,
+                                                    process.source->info(), next_++, true);
+    for (const auto need : planned.needs) {
+      const auto& [was, tie] = ties[need];
+      const auto from = std::find(old.begin(), old.end(), was) - old.begin();
+      session->ties.push_back(
+          {.listener = tie.listener, .wish = tie.wish, .from = static_cast<std::size_t>(from)});
+      for (auto& one : was->ties)
+        if (one.listener == tie.listener && one.wish == tie.wish) one.to = fresh.size();
+    }
+    fresh.push_back(std::move(session));
+  }
+  auto done = switch_over(process, old, std::move(fresh));
+  if (!done) process.not_before = TraceClock::now() + kRetry;
+  return done;
+}
+
+Result<> Hub::switch_over(Attached& process, const std::vector<RuntimeSession*>& old,
+                          Sessions fresh) {
+  for (auto* one : old) reroute(process, *one);  // from now on they note what they hand on
+  for (auto& one : fresh) {
+    reroute(process, *one);
+    auto opened = one->open(*process.source);
+    if (opened) continue;
+    for (auto& each : fresh) each->close();
+    for (auto* each : old) {
+      for (auto& tie : each->ties) tie.to = Routes::kNoPeer;
+      reroute(process, *each);
+    }
+    return opened;
+  }
+  const auto on = TraceClock::now();
+  for (auto* one : old) one->close();
+  for (std::size_t to = 0; to < fresh.size(); ++to) {
+    std::vector<LastEvents> last;
+    for (const auto* one : old) last.push_back(one->last(to));
+    fresh[to]->release(std::move(last), on);
+  }
+  Sessions gone;
+  const std::lock_guard view{view_};
+  gone = take_out(process, [&](RuntimeSession& one) {
+    return std::find(old.begin(), old.end(), &one) != old.end();
+  });
+  for (auto& one : fresh) process.sessions.push_back(std::move(one));
+  ++process.switches;
+  return {};
 }
 
 Result<ListenerId> Hub::add(SessionWish wish, std::unique_ptr<Sink> sink, Chooses chooses) {
   const std::lock_guard lock{mutex_};
   const ListenerId id{next_++};
-  auto& listening = listeners_[id];
-  listening = {std::make_shared<Listener>(std::move(wish), std::move(sink)), std::move(chooses)};
+  Listening made{std::make_shared<Listener>(std::move(wish), std::move(sink)), std::move(chooses)};
+  {
+    const std::lock_guard view{view_};
+    listeners_[id] = std::move(made);
+  }
+  const auto& listening = listeners_[id];
   for (auto& process : processes_) {
     const auto& info = process->source->info();
     if (listening.chooses && !listening.chooses(*info)) continue;
     listening.listener->source_changed(info, SourceChange::kCame);
     if (auto served = serve(*process, id, listening); !served) {
+      listening.listener->stop_waiting();
       for (auto& each : processes_) stop_serving(*each, id);
+      const std::lock_guard view{view_};
       listeners_.erase(id);
       return fail(std::move(served.error()));
     }
   }
+  changed();
   return id;
 }
 
@@ -204,15 +255,18 @@ SessionSummary Hub::remove(ListenerId id) {
     const auto at = listeners_.find(id);
     if (at == listeners_.end()) return {};
     listener = at->second.listener;
+    listener->stop_waiting();
     for (auto& process : processes_) stop_serving(*process, id);
+    const std::lock_guard view{view_};
     listeners_.erase(id);
+    changed();
   }
   listener->finish();
   return listener->summary();
 }
 
 std::vector<std::pair<ListenerId, SessionSummary>> Hub::summaries() const {
-  const std::lock_guard lock{mutex_};
+  const std::lock_guard view{view_};
   std::vector<std::pair<ListenerId, SessionSummary>> all;
   for (const auto& [id, listening] : listeners_)
     all.emplace_back(id, listening.listener->summary());
@@ -223,13 +277,21 @@ Result<> Hub::attach(std::shared_ptr<Source> source) {
   const std::lock_guard lock{mutex_};
   auto process = std::make_unique<Attached>();
   process->source = std::move(source);
-  const auto& info = process->source->info();
+  const auto info = process->source->info();
+  std::vector<Listener*> told;
   for (const auto& [id, listening] : listeners_) {
     if (listening.chooses && !listening.chooses(*info)) continue;
     listening.listener->source_changed(info, SourceChange::kCame);
-    TRY(serve(*process, id, listening));
+    told.push_back(listening.listener.get());
+    if (auto served = serve(*process, id, listening); !served) {
+      process.reset();
+      for (auto* one : told) one->source_changed(info, SourceChange::kGone);
+      return served;
+    }
   }
+  const std::lock_guard view{view_};
   processes_.push_back(std::move(process));
+  changed();
   return {};
 }
 
@@ -240,17 +302,27 @@ void Hub::detach(std::uint64_t source_id) {
   });
   if (at == processes_.end()) return;
   const auto info = (*at)->source->info();
-  processes_.erase(at);
+  std::unique_ptr<Attached> gone;
+  {
+    const std::lock_guard view{view_};
+    gone = std::move(*at);
+    processes_.erase(at);
+  }
+  gone.reset();
   for (const auto& [id, listening] : listeners_)
     if (!listening.chooses || listening.chooses(*info))
       listening.listener->source_changed(info, SourceChange::kGone);
 }
 
 std::vector<Hub::ProcessStatus> Hub::processes() const {
-  const std::lock_guard lock{mutex_};
+  const std::lock_guard view{view_};
   std::vector<ProcessStatus> all;
   for (const auto& process : processes_) {
-    ProcessStatus status{.source = process->source->info(), .sessions = process->sessions.size()};
+    ProcessStatus status{.source = process->source->info(),
+                         .sessions = process->sessions.size(),
+                         .switches = process->switches,
+                         .events = process->events,
+                         .unwanted = process->unwanted};
     for (const auto& session : process->sessions) {
       status.events += session->events();
       status.unwanted += session->unwanted();

@@ -3,34 +3,40 @@
 //
 // A listener's wish for a provider is served by one session: one that is there and covers it, or a
 // new one for all that is missing. So nobody sees an event twice, nobody gets what only others
-// asked for, and those who were there notice nothing when others come and go. A session that serves
-// nobody is closed: without listeners nothing is left in a process. Any thread may call.
-// How it was found out: docs/sessions.md
+// asked for, and those who were there notice nothing when others come and go. Some time after the
+// last change the sessions are replaced by fewer or narrower ones where that can be, again without
+// anybody's notice (switch_over.h). A session that serves nobody is closed: without listeners
+// nothing is left in a process. Any thread may call. How it was found out: docs/sessions.md
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/result.h"
 #include "hub/listener.h"
+#include "hub/runtime_session.h"
+#include "hub/session_plan.h"
 #include "hub/source.h"
 
 namespace clrscope::hub {
 
-enum class ListenerId : std::uint64_t {};
-
 class Hub {
  public:
+  // So long after the last change the sessions are looked over.
+  static constexpr std::chrono::seconds kSettle{2};
+
   // Of which processes a listener wants to hear.
   using Chooses = std::function<bool(const SourceInfo&)>;
 
-  Hub();
+  explicit Hub(std::chrono::nanoseconds settle = kSettle);
   ~Hub();
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
@@ -48,31 +54,53 @@ class Hub {
   struct ProcessStatus {
     std::shared_ptr<const SourceInfo> source{};
     std::size_t sessions = 0;
+    std::uint64_t switches = 0;  // so often sessions were replaced by others
     std::uint64_t events = 0;    // read
     std::uint64_t unwanted = 0;  // of them asked for by nobody
     std::string ended{};         // why it no longer tells anything; empty: it does
   };
   std::vector<ProcessStatus> processes() const;
 
- private:
-  struct Tie;            // a listener's wish for a provider, served by a session
-  struct Routes;         // who gets what from a session; replaced, never changed
-  class RuntimeSession;  // one session in one process
-  struct Attached;
+  // Replaces sessions by fewer or narrower ones now; happens by itself when things have settled.
+  // Fails when a process refuses; then all is as it was.
+  Result<> consolidate();
 
+ private:
   struct Listening {
     std::shared_ptr<Listener> listener;
     Chooses chooses;
   };
+  using Sessions = std::vector<std::unique_ptr<RuntimeSession>>;
+  struct Attached {
+    std::shared_ptr<Source> source;
+    std::map<ListenerId, std::vector<ProviderWish>> wishes{};
+    Sessions sessions{};
+    std::uint64_t events = 0, unwanted = 0;  // of sessions that are no more
+    std::uint64_t switches = 0;
+    TraceTime not_before{};  // it refused: not to be asked again so soon
+  };
 
   Result<> serve(Attached& process, ListenerId id, const Listening& listening);
   void stop_serving(Attached& process, ListenerId id);
-  void reroute(RuntimeSession& session) const;
+  Need need_of(const Attached& process, const RuntimeSession::Tie& tie) const;
+  static Sessions take_out(Attached& process, const std::function<bool(RuntimeSession&)>& which);
+  void reroute(const Attached& process, RuntimeSession& session) const;
+  Result<> consolidate(Attached& process);
+  Result<> switch_over(Attached& process, const std::vector<RuntimeSession*>& old, Sessions fresh);
+  void settled(const std::stop_token& stop);
+  void changed();
 
-  mutable std::mutex mutex_;
+  const std::chrono::nanoseconds settle_;
+  // The first for changes, which may take as long as a process takes to answer; the second, inside
+  // of it, for the moment in which the lists change.
+  std::mutex mutex_;
+  mutable std::mutex view_;
   std::map<ListenerId, Listening> listeners_;
   std::vector<std::unique_ptr<Attached>> processes_;
   std::uint64_t next_ = 1;
+  std::condition_variable_any change_;
+  std::optional<TraceTime> due_;  // under mutex_, like all of these
+  std::jthread settler_;          // last member: joins first
 };
 
 }  // namespace clrscope::hub

@@ -25,16 +25,22 @@ class NumberSink final : public Sink {
     Guarded<Numbers> numbers;
     std::atomic<std::uint64_t> dropped{0};
     std::atomic<bool> hold{false};
+    std::atomic<int> waiting{0};
+    std::atomic<std::int32_t> count{0};
   };
   explicit NumberSink(std::shared_ptr<Got> got) : got_(std::move(got)) {}
 
   Result<> on_batch(const Batch& batch) override {
-    while (got_->hold) std::this_thread::yield();
+    while (got_->hold) {
+      got_->waiting = 1;
+      std::this_thread::yield();
+    }
     got_->numbers.with([&](auto& numbers) {
       for (const auto row : batch.rows) {
         std::int32_t number = 0;
         std::memcpy(&number, batch.block->events()[row].payload.data(), sizeof number);
         numbers.push_back(number);
+        ++got_->count;
       }
     });
     return {};
@@ -193,6 +199,126 @@ TEST(Hub, ServesProcessesThatComeLater) {
   hub.remove(second.id);
   EXPECT_THAT(all.numbers(), ElementsAre(1, 2));
   EXPECT_THAT(second.numbers(), ElementsAre(2));
+}
+
+TEST(Hub, ReplacesSessionsByFewerAndNarrowerOnesUnderRunningListeners) {
+  Hub hub{std::chrono::hours{1}};
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  std::atomic<bool> stop{false};
+  std::atomic<std::int32_t> written{0};
+  const auto gc = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  const auto jit = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x10}}});
+  std::thread writer{[&] {
+    while (!stop) {
+      const auto n = written++;
+      source->emit(n % 2 == 0 ? kGc : kJit, n / 2);
+      // Not faster than they take it: this is not about what is dropped.
+      while (n / 2 > std::min(gc.got->count.load(), jit.got->count.load()) + 50)
+        std::this_thread::yield();
+    }
+  }};
+  for (int i = 0; i < 50; ++i) {
+    const auto wide = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x11, .level = 5},
+                                                 {.name = "Shop", .keywords = 1}}});
+    ASSERT_TRUE(hub.consolidate());
+    EXPECT_EQ(source->sessions(), 1U);
+    hub.remove(wide.id);
+    ASSERT_TRUE(hub.consolidate());
+    EXPECT_EQ(source->sessions(), 1U);
+    EXPECT_EQ(source->wishes().back().providers,
+              (std::vector<ProviderWish>{{.name = "Runtime", .keywords = 0x11}}));
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(hub.processes().front().switches, 100U);
+  EXPECT_EQ(hub.remove(gc.id).dropped, 0U);
+  EXPECT_EQ(hub.remove(jit.id).dropped, 0U);
+  EXPECT_EQ(gc.numbers(), up_to((written + 1) / 2));
+  EXPECT_EQ(jit.numbers(), up_to(written / 2));
+}
+
+TEST(Hub, LooksOverItsSessionsWhenThingsHaveSettled) {
+  Hub hub{std::chrono::milliseconds{1}};
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto gc = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  const auto jit = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x10}}});
+  while (source->sessions() != 1) std::this_thread::yield();
+}
+
+TEST(Hub, StaysAsItIsWhenAReplacementIsRefused) {
+  Hub hub{std::chrono::hours{1}};
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto gc = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  const auto jit = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x10}}});
+  source->refuses = true;
+  EXPECT_FALSE(hub.consolidate());
+  EXPECT_EQ(source->sessions(), 2U);
+  source->emit(kGc, 1);
+  source->emit(kJit, 2);
+  hub.remove(gc.id);
+  hub.remove(jit.id);
+  EXPECT_THAT(gc.numbers(), ElementsAre(1));
+  EXPECT_THAT(jit.numbers(), ElementsAre(2));
+}
+
+TEST(Hub, GivesAnEventOnceWhenTwoWishesOfAListenerTakeIt) {
+  Hub hub{std::chrono::hours{1}};
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto gc = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  const auto both = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1},
+                                               {.name = "Runtime", .keywords = 0x11, .level = 5}}});
+  source->emit(kGc, 1);
+  source->emit(kJit, 2);
+  hub.remove(both.id);
+  EXPECT_THAT(both.numbers(), testing::UnorderedElementsAre(1, 2));
+}
+
+TEST(Hub, AWaitingListenerHoldsUpItsOwnSessionOnlyAndLosesNothing) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  const auto quick = listen(hub, wish);
+  wish.waits = true;
+  const auto slow = listen(hub, wish);
+  EXPECT_EQ(source->sessions(), 2U);
+  slow.got->hold = true;
+  constexpr std::int32_t kEvents = 1000;  // more than its queue takes
+  std::thread writer{[&] {
+    for (std::int32_t i = 0; i < kEvents; ++i) source->emit(kGc, i);
+  }};
+  while (slow.got->waiting < 1) std::this_thread::yield();
+  slow.got->hold = false;
+  writer.join();
+  EXPECT_EQ(hub.remove(slow.id).dropped, 0U);
+  EXPECT_EQ(slow.numbers(), up_to(kEvents));
+  hub.remove(quick.id);
+}
+
+TEST(Hub, AWaitingListenerThatNeverGoesOnIsLetGo) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}, .waits = true};
+  const auto slow = listen(hub, wish);
+  slow.got->hold = true;
+  std::atomic<int> written{0};
+  std::thread writer{[&] {
+    for (std::int32_t i = 0; i < 400; ++i, ++written) source->emit(kGc, i);
+  }};
+  while (written < 257) std::this_thread::yield();  // one is with the sink, the queue is full
+  std::thread opener{[&] {
+    writer.join();
+    slow.got->hold = false;
+  }};
+  const auto summary = hub.remove(slow.id);  // after its last wait what is left is dropped
+  opener.join();
+  EXPECT_GE(summary.events, 256U);
+  EXPECT_GT(summary.dropped, 0U);
 }
 
 TEST(Hub, ARefusedListenerChangesNothing) {

@@ -3,21 +3,37 @@
 #include <utility>
 
 namespace clrscope::hub {
+namespace {
+
+// Of blocks; those that several listeners share count for each.
+constexpr std::size_t kMaxQueuedBytes = 32 << 20;
+constexpr std::chrono::seconds kLastWait{2};
+
+}  // namespace
 
 Listener::Listener(SessionWish wish, std::unique_ptr<Sink> sink, std::size_t queue_batches)
     : wish_(std::move(wish)),
       sink_(std::move(sink)),
       aggregate_(wish_.interval),
-      inbox_(queue_batches),
+      inbox_(queue_batches, kMaxQueuedBytes),
+      waits_until_(wish_.waits ? TraceTime::max() : TraceTime::min()),
       worker_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void Listener::offer(Batch batch) {
   const auto count = batch.rows.size();
-  if (!inbox_.try_push(std::move(batch))) dropped_ += count;
+  const auto bytes = batch.block->bytes();
+  Item item{std::move(batch)};
+  while (TraceClock::now() < waits_until_.load())
+    if (inbox_.push_for(std::chrono::milliseconds{100}, item, bytes)) return;
+  if (!inbox_.try_push(std::move(item), bytes)) dropped_ += count;
+}
+
+void Listener::stop_waiting() {
+  if (wish_.waits) waits_until_ = TraceClock::now() + kLastWait;
 }
 
 void Listener::source_changed(std::shared_ptr<const SourceInfo> source, SourceChange change) {
-  (void)inbox_.try_push(Change{std::move(source), change});
+  inbox_.push_anyway(Change{std::move(source), change});
 }
 
 void Listener::finish() {
@@ -70,6 +86,17 @@ void Listener::take(const Change& change) {
                   [&](const auto& one) { return one.second.source == change.source->id; });
 }
 
+std::uint8_t Listener::use_of(const EventType& type) const {
+  if (type.id == nettrace::kManifestEventId) return kLookedAt | kManifest;
+  std::uint8_t use = kLookedAt;
+  const bool counters = type.name == kEventCountersName;
+  if (!wish_.counters.empty() && (counters || type.provider == kMetricsProvider)) use |= kCounter;
+  for (const auto& one : wish_.providers)
+    // Another listener may have made the provider tell its counters.
+    if (matches(one, type) && (!counters || !one.arguments.empty())) use |= kEvent;
+  return use;
+}
+
 void Listener::take(Batch& batch) {
   const auto& block = *batch.block;
   auto& known =
@@ -82,11 +109,12 @@ void Listener::take(Batch& batch) {
   std::vector<std::uint32_t> rows;
   for (const auto row : batch.rows) {
     const auto& event = block.events()[row];
-    if (event.type->id == nettrace::kManifestEventId)
-      known.manifests.add(event.type->provider, event.payload);
-    const auto& plan = known.plans.of(*event.type);
-    if (!wish_.counters.empty()) {
-      if (auto value = known.counters.decode(event, plan)) {
+    if (event.type->index >= known.uses.size()) known.uses.resize(event.type->index + 1);
+    auto& use = known.uses[event.type->index];
+    if (use == 0) use = use_of(*event.type);
+    if ((use & kManifest) != 0) known.manifests.add(event.type->provider, event.payload);
+    if ((use & kCounter) != 0) {
+      if (auto value = known.counters.decode(event, known.plans.of(*event.type))) {
         if (!wanted(wish_.counters, *value)) continue;
         value->time = block.wall_of(event);
         value->pid = block.source().pid;
@@ -95,10 +123,9 @@ void Listener::take(Batch& batch) {
         continue;
       }
     }
-    if (event.type->id == nettrace::kManifestEventId) continue;
-    bool asked = false;
-    for (const auto& one : wish_.providers) asked = asked || matches(one, *event.type);
-    if (asked && wish_.where.passes(event, plan)) rows.push_back(row);
+    if ((use & kEvent) != 0 &&
+        (wish_.where.empty() || wish_.where.passes(event, known.plans.of(*event.type))))
+      rows.push_back(row);
   }
   if (!rows.empty()) {
     events_ += rows.size();

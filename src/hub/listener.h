@@ -1,7 +1,8 @@
 // A listener: its wish, its sink, and the thread that brings the one to the other.
 //
-// offer() never waits: what does not fit the queue is dropped, counted, and told to the sink. The
-// listener sees only what it asked for; counters come at its own interval.
+// offer() does not wait, unless the wish says so: what does not fit the queue is dropped, counted,
+// and told to the sink. The listener sees only what it asked for; counters come at its own
+// interval.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,9 @@ class Listener {
   void add_lost(std::uint64_t events) { lost_ += events; }
   SessionSummary summary() const;
 
+  // For one that waits: from now on only for a short time.
+  void stop_waiting();
+
   // Hands over what is queued and closes the sink; so does the end of the listener.
   void finish();
 
@@ -46,7 +50,11 @@ class Listener {
     nettrace::ManifestSet manifests;
     nettrace::PayloadPlans plans;
     CounterDecoder counters{};
+    std::vector<std::uint8_t> uses{};  // by type: Use; 0 when not yet looked at
   };
+  // What events of a type are to this listener.
+  enum Use : std::uint8_t { kLookedAt = 1, kManifest = 2, kCounter = 4, kEvent = 8 };
+  std::uint8_t use_of(const EventType& type) const;
 
   void run(const std::stop_token& stop);
   void take(Batch& batch);
@@ -61,6 +69,7 @@ class Listener {
   Channel<Item> inbox_;
   std::atomic<std::uint64_t> events_{0}, counters_{0}, dropped_{0}, lost_{0}, failures_{0};
   std::atomic<std::chrono::nanoseconds::rep> lag_{0};
+  std::atomic<TraceTime> waits_until_;
   Guarded<std::string> last_failure_;
   std::jthread worker_;  // last member: joins first
 };

@@ -17,6 +17,8 @@ namespace clrscope::hub {
 struct SourceWish {
   std::vector<ProviderWish> providers{};
   bool stacks = false;
+
+  friend bool operator==(const SourceWish&, const SourceWish&) = default;
 };
 
 // Called on the thread that reads the session.

@@ -2,6 +2,7 @@
 // to, through a real trace.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -32,10 +33,16 @@ class TestSource final : public Source {
     for (auto* session : sessions_) session->emit(type, number);
   }
 
-  std::size_t sessions() const { return sessions_.size(); }
-  const std::vector<SourceWish>& wishes() const { return wishes_; }
-  bool refuses = false;
-  std::size_t opened = 0;
+  std::size_t sessions() const {
+    const std::lock_guard lock{mutex_};
+    return sessions_.size();
+  }
+  std::vector<SourceWish> wishes() const {
+    const std::lock_guard lock{mutex_};
+    return wishes_;
+  }
+  std::atomic<bool> refuses = false;
+  std::atomic<std::size_t> opened = 0;
 
  private:
   class Session final : public SourceSession {
@@ -65,12 +72,19 @@ class TestSource final : public Source {
         });
       };
       if (!writer_) {
-        writer_.emplace(nettrace::TraceInfo{.ticks_per_second = 1'000'000'000}, feed);
+        writer_.emplace(nettrace::TraceInfo{.start = WallTime{} + opened_,
+                                            .sync_ticks = opened_.count(),
+                                            .ticks_per_second = 1'000'000'000},
+                        feed);
         id_ = writer_->add_source(nettrace::Writer::Numbering::kNone);
       }
       const Bytes payload{reinterpret_cast<const std::uint8_t*>(&number), sizeof number};
-      CHECK(writer_->write(
-          id_, {.type = &type, .ticks = ++ticks_, .payload = payload, .process = ProcessId{1}}));
+      CHECK(writer_->write(id_, {.type = &type,
+                                 .ticks = TraceClock::now().time_since_epoch().count(),
+                                 .thread = ThreadId{1},
+                                 .capture_thread = 1,
+                                 .payload = payload,
+                                 .process = ProcessId{1}}));
       CHECK(writer_->flush());
     }
 
@@ -80,11 +94,11 @@ class TestSource final : public Source {
     std::shared_ptr<nettrace::Reader> reader_ = std::make_shared<nettrace::Reader>();
     std::optional<nettrace::Writer> writer_;
     nettrace::SourceId id_{};
-    std::int64_t ticks_ = 0;
+    const std::chrono::nanoseconds opened_ = TraceClock::now().time_since_epoch();
   };
 
   std::shared_ptr<const SourceInfo> info_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Session*> sessions_;
   std::vector<SourceWish> wishes_;
 };

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "model/event.h"
 #include "nettrace/manifest.h"
 
 namespace clrscope::hub {
 namespace {
 
-constexpr std::string_view kMetrics = "System.Diagnostics.Metrics";
 constexpr std::uint64_t kTimeSeriesValues = 0x2;
+constexpr std::string_view kMetersKey = "Metrics=";
 
 // Meters that .NET itself has from this version on under the name of its older EventCounters.
 constexpr std::pair<std::string_view, std::uint32_t> kOwnMeters[] = {
@@ -38,8 +39,59 @@ bool is_event_counters(const CounterWish& wish, std::uint32_t runtime_major) {
 
 }  // namespace
 
+bool only_counters(std::string_view arguments) {
+  return arguments.starts_with("EventCounterIntervalSec=") &&
+         arguments.find_first_of(";,") == std::string_view::npos;
+}
+
+std::optional<MetersArguments> MetersArguments::parse(const ProviderWish& wish) {
+  if (wish.name != kMetricsProvider) return {};
+  const auto at = wish.arguments.find(kMetersKey);
+  if (at == std::string::npos) return {};
+  const auto from = at + kMetersKey.size();
+  const auto end = std::min(wish.arguments.find(';', from), wish.arguments.size());
+  MetersArguments out{wish.arguments.substr(0, from) + wish.arguments.substr(end), {}};
+  const std::string_view list{wish.arguments};
+  for (const auto name : split(list.substr(from, end - from), ',')) out.meters.emplace_back(name);
+  return out;
+}
+
+bool MetersArguments::has(const MetersArguments& wanted) const {
+  if (rest != wanted.rest) return false;
+  return std::all_of(wanted.meters.begin(), wanted.meters.end(), [&](const auto& one) {
+    const auto meter = one.substr(0, one.find('\\'));
+    return std::any_of(meters.begin(), meters.end(),
+                       [&](const auto& mine) { return mine == one || mine == meter; });
+  });
+}
+
+MetersArguments MetersArguments::with(const MetersArguments& more) const {
+  auto out = *this;
+  for (const auto& one : more.meters)
+    if (!out.has({rest, {one}})) out.meters.push_back(one);
+  // An instrument is named no longer when its whole meter is.
+  std::erase_if(out.meters, [&](const std::string& one) {
+    const auto meter = one.substr(0, one.find('\\'));
+    return meter != one &&
+           std::find(out.meters.begin(), out.meters.end(), meter) != out.meters.end();
+  });
+  std::sort(out.meters.begin(), out.meters.end());
+  return out;
+}
+
+std::string MetersArguments::text() const {
+  auto out = rest;
+  out.insert(out.find(kMetersKey) + kMetersKey.size(), fmt::format("{}", fmt::join(meters, ",")));
+  return out;
+}
+
 bool covers(const ProviderWish& has, const ProviderWish& wants) {
-  if (has.name != wants.name || has.arguments != wants.arguments) return false;
+  if (has.name != wants.name) return false;
+  if (has.arguments != wants.arguments &&
+      !(wants.arguments.empty() && only_counters(has.arguments))) {
+    const auto meters = MetersArguments::parse(has), wanted = MetersArguments::parse(wants);
+    if (!meters || !wanted || !meters->has(*wanted)) return false;
+  }
   if ((wants.keywords & ~has.keywords) != 0 || has.level < wants.level) return false;
   if (has.ids.empty()) return true;
   return !wants.ids.empty() && std::all_of(wants.ids.begin(), wants.ids.end(), [&](auto id) {
@@ -70,7 +122,7 @@ std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters
   }
   // Everybody asks for the same interval and limits: the runtime refuses a second set of them.
   if (!meters.empty())
-    providers.push_back({.name = std::string{kMetrics},
+    providers.push_back({.name = std::string{kMetricsProvider},
                          .keywords = kTimeSeriesValues,
                          .level = 5,
                          .arguments = fmt::format("SessionId=SHARED;Metrics={};RefreshInterval=1;"

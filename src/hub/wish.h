@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hub/where.h"
@@ -23,8 +25,28 @@ struct ProviderWish {
   friend bool operator==(const ProviderWish&, const ProviderWish&) = default;
 };
 
+// Meters are told by this one.
+constexpr std::string_view kMetricsProvider = "System.Diagnostics.Metrics";
+// Counters are told by events of this name, of any provider that has them.
+constexpr std::string_view kEventCountersName = "EventCounters";
+
+// "EventCounterIntervalSec=1": adds the counters to a provider's events and changes nothing else.
+bool only_counters(std::string_view arguments);
+
+// "SessionId=SHARED;Metrics=Shop,System.Net\\x;RefreshInterval=1": which meters the provider of
+// meters is to tell, and what else it is told.
+struct MetersArguments {
+  std::string rest;  // with an empty list
+  std::vector<std::string> meters;
+
+  static std::optional<MetersArguments> parse(const ProviderWish& wish);
+  bool has(const MetersArguments& wanted) const;
+  MetersArguments with(const MetersArguments& more) const;
+  std::string text() const;
+};
+
 // Whether a session with `has` brings every event that `wants` asks for. Arguments change what a
-// provider sends, so they must be the same.
+// provider sends, so they must be the same, but for those that only add counters.
 bool covers(const ProviderWish& has, const ProviderWish& wants);
 // Whether the runtime gives an event of that kind to a session with this wish.
 bool matches(const ProviderWish& wish, const EventType& type);
@@ -43,6 +65,9 @@ struct SessionWish {
   Where where{};
   std::vector<CounterWish> counters{};
   std::chrono::nanoseconds interval{std::chrono::seconds{1}};  // of counters
+  // Block mode: when its queue is full its sessions, which are its own then, are not read on. What
+  // the runtime cannot keep meanwhile is lost there, and counted. Else: dropped, and counted.
+  bool waits = false;
 };
 
 // The providers that a runtime session needs for these counters. `meters` says whether the runtime
