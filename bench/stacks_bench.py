@@ -18,8 +18,10 @@ def run(kit):
     locked, _ = kit.sample("deadlock-monitor")
     verdict = kit.repeat(21, kit.clrscope, "stacks", "-p", str(locked.pid))
     rows.append(Row("deadlock named, wall", "ms", verdict.seconds * 1000, 100))
-    busy, _ = kit.sample("cpu", "--threads", "2")
-    rows.append(Row("stacks of running threads, pause", "ms", pause_of(kit, busy.pid), 5))
+    for target, budget in (("net8.0", 30), ("net9.0", 30), ("net10.0", 5)):
+        busy, _ = kit.sample("cpu", "--threads", "2", target=target)
+        rows.append(Row(f"stacks of running threads on {target}, pause", "ms", pause_of(kit, busy.pid), budget))
+        kit.end_sample(busy)
     return rows
 
 
