@@ -106,22 +106,23 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   const auto with_pid = TRY(address.truth("pid", false));
   const auto most_series = TRY(address.number("max-series", 10'000, 1, 1'000'000));
   const auto peer = TRY(net::parse_address(address.target, protocol == "pickle" ? "2004" : "2003"));
-  auto made = TRY(number_sink_setting(address, setting));
+  const auto names = TRY(names_of(address));
   Wording wording{.prefix = address.option("prefix").value_or("clrscope"),
                   .host = host_name(),
                   .tagged = tags == "graphite",
                   .with_pid = with_pid};
   const auto words = address.option("template");
-  wording.path = TRY(
-      PathTemplate::parse(words ? *words : default_template(wording.tagged, with_pid, made.names)));
-  made.format =
+  wording.path =
+      TRY(PathTemplate::parse(words ? *words : default_template(wording.tagged, with_pid, names)));
+  auto format =
       std::make_unique<GraphiteFormat>(std::move(wording), protocol == "pickle",
                                        protocol == "udp" ? kDatagram : kPiece, most_series);
-  made.make_carrier = [peer, datagrams = protocol == "udp"]() -> std::unique_ptr<Carrier> {
-    if (datagrams) return std::make_unique<DatagramCarrier>(peer);
-    return std::make_unique<StreamCarrier>(peer, Repeat::kRecent);
-  };
-  return std::make_unique<NumberSink>(std::move(made));
+  std::unique_ptr<Carrier> carrier;
+  if (protocol == "udp")
+    carrier = std::make_unique<DatagramCarrier>(peer);
+  else
+    carrier = std::make_unique<StreamCarrier>(peer, Repeat::kRecent);
+  return make_number_sink(address, setting, std::move(format), std::move(carrier));
 }
 
 constexpr SinkOption kOptions[] = {

@@ -28,21 +28,11 @@ bool LinePacker::add(std::string_view line) {
 
 std::vector<Message> LinePacker::take() { return std::exchange(messages_, {}); }
 
-NumberSink::NumberSink(NumberSinkSetting setting)
-    : setting_(std::move(setting)), events_(setting_.field), told_(TraceClock::now()) {}
-
-Result<> NumberSink::open() {
-  TRY(outbox());
-  return {};
-}
-
-// Opened when it is first needed, and tried again when that failed.
-Result<std::shared_ptr<Outbox>> NumberSink::outbox() {
-  if (auto open = outbox_.with([](const auto& one) { return one; })) return open;
-  std::shared_ptr<Outbox> made = TRY(Outbox::open(setting_.outbox, setting_.make_carrier()));
-  outbox_.with([&](auto& one) { one = made; });
-  return made;
-}
+NumberSink::NumberSink(NumberSinkSetting setting, std::unique_ptr<Outbox> outbox)
+    : setting_(std::move(setting)),
+      events_(setting_.field),
+      told_(TraceClock::now()),
+      outbox_(std::move(outbox)) {}
 
 Result<> NumberSink::on_batch(const hub::Batch& batch) {
   events_.add(batch);
@@ -53,13 +43,14 @@ void NumberSink::add(const hub::CounterValue& value) {
   dropped_ += setting_.format->add(metric_of(value, setting_.names));
 }
 
-void NumberSink::flush(Outbox& outbox) {
-  for (auto& message : setting_.format->take()) outbox.put(std::move(message.text), message.items);
+void NumberSink::flush() {
+  for (auto& message : setting_.format->take())
+    outbox_->put(std::move(message.text), message.items);
 }
 
 Result<> NumberSink::on_counters(std::span<const hub::CounterValue> values) {
   for (const auto& value : values) add(value);
-  flush(*TRY(outbox()));
+  flush();
   return {};
 }
 
@@ -71,7 +62,7 @@ Result<> NumberSink::on_dropped(std::uint64_t events) {
 void NumberSink::tell_events_and_losses(TraceTime now) {
   const auto wall = wall_now();
   for (const auto& value : events_.take(wall, now - std::exchange(told_, now))) add(value);
-  const auto state = outbox_.with([](const auto& one) { return one->state(); });
+  const auto state = outbox_->state();
   setting_.format->add(
       {.time = wall,
        .name = "clrscope.dropped",
@@ -80,40 +71,44 @@ void NumberSink::tell_events_and_losses(TraceTime now) {
 }
 
 Result<> NumberSink::on_tick() {
-  const auto open = TRY(outbox());
   const auto now = TraceClock::now();
   // A tick comes every second or a little later: the one nearest to the interval counts.
   if (now - told_ + std::chrono::milliseconds{500} >= setting_.interval) {
     tell_events_and_losses(now);
-    flush(*open);
+    flush();
   }
-  return open->trouble();
+  return outbox_->trouble();
 }
 
 Result<> NumberSink::close(const hub::SessionSummary&) {
-  const auto open = TRY(outbox());
   tell_events_and_losses(TraceClock::now());
-  flush(*open);
-  open->finish(kLastPatience);
-  return open->trouble();
+  flush();
+  outbox_->finish(kLastPatience);
+  return outbox_->trouble();
 }
 
-std::string NumberSink::state() const {
-  const auto open = outbox_.with([](const auto& one) { return one; });
-  return open ? open->state().text() : std::string{};
-}
+std::string NumberSink::state() const { return outbox_->state().text(); }
 
-Result<NumberSinkSetting> number_sink_setting(const SinkAddress& address,
-                                              const SinkSetting& setting) {
+Result<Names> names_of(const SinkAddress& address) {
   constexpr std::array<std::string_view, 2> kNames{"otel", "dotnet"};
   const auto names = TRY(address.one_of("names", "otel", kNames));
-  NumberSinkSetting made{.outbox = {.name = address.text, .spool = setting.spool},
-                         .names = names == "otel" ? Names::kOtel : Names::kDotnet,
-                         .field = address.option("field").value_or(""),
-                         .interval = setting.interval};
-  if (!setting.spool.empty()) made.outbox.limit = setting.spool_limit;
-  TRY(Outbox::check(made.outbox));
-  return made;
+  return names == "otel" ? Names::kOtel : Names::kDotnet;
+}
+
+Result<std::unique_ptr<hub::Sink>> make_number_sink(const SinkAddress& address,
+                                                    const SinkSetting& setting,
+                                                    std::unique_ptr<NumberFormat> format,
+                                                    std::unique_ptr<Carrier> carrier) {
+  OutboxSetting waits{.name = address.text, .spool = setting.spool};
+  if (!setting.spool.empty()) waits.limit = setting.spool_limit;
+  const auto names = TRY(names_of(address));
+  auto outbox = TRY(Outbox::open(std::move(waits), std::move(carrier)));
+  return std::make_unique<NumberSink>(
+      NumberSinkSetting{.format = std::move(format),
+                        .names = names,
+                        .field = address.option("field").value_or(""),
+                        .interval = setting.interval},
+      std::move(outbox));
 }
 
 std::string host_name() {

@@ -4,12 +4,10 @@
 // Used by graphite.cpp and statsd.cpp.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/guarded.h"
 #include "net/socket.h"
 #include "sinks/event_metrics.h"
 #include "sinks/metric.h"
@@ -42,8 +40,6 @@ class LinePacker {
 };
 
 struct NumberSinkSetting {
-  OutboxSetting outbox{};
-  std::function<std::unique_ptr<Carrier>()> make_carrier{};
   std::unique_ptr<NumberFormat> format{};
   Names names = Names::kOtel;
   std::string field{};
@@ -52,9 +48,8 @@ struct NumberSinkSetting {
 
 class NumberSink final : public hub::Sink {
  public:
-  explicit NumberSink(NumberSinkSetting setting);
+  NumberSink(NumberSinkSetting setting, std::unique_ptr<Outbox> outbox);
 
-  Result<> open() override;
   Result<> on_batch(const hub::Batch& batch) override;
   Result<> on_counters(std::span<const hub::CounterValue> values) override;
   Result<> on_dropped(std::uint64_t events) override;
@@ -63,21 +58,23 @@ class NumberSink final : public hub::Sink {
   std::string state() const override;
 
  private:
-  Result<std::shared_ptr<Outbox>> outbox();
   void add(const hub::CounterValue& value);
   void tell_events_and_losses(TraceTime now);
-  void flush(Outbox& outbox);
+  void flush();
 
   const NumberSinkSetting setting_;
   EventMetrics events_;
   TraceTime told_;  // when events and losses last were
   std::uint64_t dropped_ = 0;
-  Guarded<std::shared_ptr<Outbox>> outbox_;  // state() is asked by other threads
+  const std::unique_ptr<Outbox> outbox_;
 };
 
-// What graphite: and statsd: have in common. names= and field=, the spool's name and its limit.
-Result<NumberSinkSetting> number_sink_setting(const SinkAddress& address,
-                                              const SinkSetting& setting);
+// The sink, with what graphite: and statsd: have in common: names= and field=, the outbox.
+Result<std::unique_ptr<hub::Sink>> make_number_sink(const SinkAddress& address,
+                                                    const SinkSetting& setting,
+                                                    std::unique_ptr<NumberFormat> format,
+                                                    std::unique_ptr<Carrier> carrier);
+Result<Names> names_of(const SinkAddress& address);
 inline constexpr SinkOption kNamesOption{"names", "otel|dotnet",
                                          "OpenTelemetry's names, or as the program published them"};
 inline constexpr SinkOption kFieldOption{"field", "NAME",

@@ -234,21 +234,5 @@ TEST_F(NumberSinkTest, RefusesWrongOptions) {
   }
 }
 
-TEST_F(NumberSinkTest, LetsASuccessorHaveTheSpool) {
-  const auto address = parse_sink(fmt::format("graphite:unix:{}/s", folder_));
-  ASSERT_TRUE(address);
-  const SinkSetting setting{.spool = folder_ + "/spool"};
-  const auto first = address->kind->make(*address, setting);
-  ASSERT_TRUE(first);
-  ASSERT_TRUE((*first)->open());
-  const auto second = address->kind->make(*address, setting);
-  ASSERT_TRUE(second) << second.error().what;
-  EXPECT_FALSE((*second)->open()) << "while the first has it";
-  (void)(*first)->on_counters(std::vector{gauge("a", 1)});
-  (void)(*first)->close({});
-  EXPECT_TRUE((*second)->open());
-  EXPECT_THAT((*second)->state(), HasSubstr("in the spool"));
-}
-
 }  // namespace
 }  // namespace clrscope::sinks

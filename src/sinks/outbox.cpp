@@ -35,25 +35,27 @@ Result<std::unique_ptr<Outbox>> Outbox::open(OutboxSetting setting,
   std::unique_ptr<Waiting> waiting;
   if (setting.spool.empty())
     waiting = std::make_unique<WaitingInMemory>(setting.limit);
-  else
+  else if (TRY(Spool::is_free(folder_of(setting))))
     waiting = TRY(Spool::open(folder_of(setting), setting.limit));
+  // Its constructor is private.
   return std::unique_ptr<Outbox>{
-      // its constructor is private
-      new Outbox{std::move(waiting), std::move(carrier), !setting.spool.empty()}};
+      new Outbox{std::move(setting), std::move(waiting), std::move(carrier)}};
 }
 
-Result<> Outbox::check(const OutboxSetting& setting) {
-  if (setting.spool.empty()) return {};
-  return Spool::check(folder_of(setting));
-}
-
-Outbox::Outbox(std::unique_ptr<Waiting> waiting, std::unique_ptr<Carrier> carrier, bool spooled)
-    : carrier_(std::move(carrier)),
+Outbox::Outbox(OutboxSetting setting, std::unique_ptr<Waiting> waiting,
+               std::unique_ptr<Carrier> carrier)
+    : setting_(std::move(setting)),
+      carrier_(std::move(carrier)),
       waiting_(std::move(waiting)),
       pause_(kFirstPause),
-      worker_([this](const std::stop_token& stop) { run(stop); }) {
-  const std::lock_guard lock{mutex_};
-  state_.spooled = spooled;
+      worker_([this](const std::stop_token& stop) { run(stop); }) {}
+
+// The spool, as soon as the one before us has ended.
+Result<> Outbox::have_waiting() {
+  if (waiting_) return {};
+  CHECK(!finished_);  // nothing is put, and the worker has ended
+  waiting_ = TRY(Spool::open(folder_of(setting_), setting_.limit));
+  return {};
 }
 
 Outbox::~Outbox() {
@@ -64,8 +66,9 @@ Outbox::~Outbox() {
 void Outbox::put(std::string message, std::uint32_t items) {
   {
     const std::lock_guard lock{mutex_};
-    CHECK(waiting_);  // not after finish()
-    if (const auto done = waiting_->push(std::move(message), items); !done) {
+    auto done = have_waiting();
+    if (done) done = waiting_->push(std::move(message), items);
+    if (!done) {
       state_.dropped += items;
       note(done.error());
       return;
@@ -83,6 +86,7 @@ Outbox::State Outbox::state() const {
 
 Outbox::State Outbox::seen() const {
   auto state = state_;
+  state.spooled = !setting_.spool.empty();
   if (!waiting_) return state;
   const auto arrived = waiting_->taken() - std::min(waiting_->taken(), unacknowledged_);
   state.waiting_bytes = waiting_->bytes_after(arrived);
@@ -110,6 +114,7 @@ void Outbox::finish(std::chrono::nanoseconds patience) {
   carrier_->interrupt();
   if (worker_.joinable()) worker_.join();
   const std::lock_guard lock{mutex_};
+  finished_ = true;
   if (!waiting_) return;
   state_.dropped += waiting_->perishable();
   state_ = seen();
@@ -139,6 +144,7 @@ std::optional<Message> Outbox::next(const std::stop_token& stop) {
 }
 
 std::optional<Message> Outbox::take() {
+  if (!have_waiting()) return {};
   auto message = waiting_->take();
   if (message) ++unacknowledged_;
   return message;
@@ -149,7 +155,7 @@ void Outbox::settle(const Result<Underway>& underway, const std::stop_token& sto
   if (!underway) {
     if (stop.stop_requested()) return;  // interrupted, not refused
     note(underway.error());
-    waiting_->give_back();
+    if (waiting_) waiting_->give_back();
     unacknowledged_ = 0;
     const bool hurried = finishing_;
     changed_.wait_for(lock, stop, hurried ? std::min(pause_, kHurriedPause) : pause_,
@@ -157,6 +163,7 @@ void Outbox::settle(const Result<Underway>& underway, const std::stop_token& sto
     pause_ = std::min(pause_ * 2, kLongestPause);
     return;
   }
+  if (!waiting_) return;
   unacknowledged_ = underway->unacknowledged;
   const auto taken = waiting_->taken();
   auto settled = taken - std::min(taken, underway->repeatable);

@@ -64,11 +64,10 @@ class Outbox {
     std::string text() const;
   };
 
+  // Fails when another clrscope has its spool. While another outbox of ours has it, this one waits
+  // for it: what is put meanwhile is dropped.
   static Result<std::unique_ptr<Outbox>> open(OutboxSetting setting,
                                               std::unique_ptr<Carrier> carrier);
-  // Whether it could be opened, as far as can be told beforehand: for an error at the start. Its
-  // spool may be that of another outbox of ours, which will end before.
-  static Result<> check(const OutboxSetting& setting);
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
@@ -84,18 +83,20 @@ class Outbox {
   void finish(std::chrono::nanoseconds patience);
 
  private:
-  Outbox(std::unique_ptr<Waiting> waiting, std::unique_ptr<Carrier> carrier, bool spooled);
+  Outbox(OutboxSetting setting, std::unique_ptr<Waiting> waiting, std::unique_ptr<Carrier> carrier);
   void run(const std::stop_token& stop);
   std::optional<Message> next(const std::stop_token& stop);
   void settle(const Result<Underway>& underway, const std::stop_token& stop);
-  void note(const Error& error);  // locked, as the next
+  void note(const Error& error);  // locked, as the next three
+  Result<> have_waiting();
   std::optional<Message> take();
   State seen() const;
 
+  const OutboxSetting setting_;
   std::unique_ptr<Carrier> carrier_;  // but for interrupt() touched by worker_ only
   mutable std::mutex mutex_;          // of all that follows
   std::condition_variable_any changed_;
-  std::unique_ptr<Waiting> waiting_;
+  std::unique_ptr<Waiting> waiting_;  // none while another has the spool, and after finish()
   State state_;
   std::uint64_t told_failures_ = 0;
   std::size_t unacknowledged_ = 0;  // of those taken
@@ -103,6 +104,7 @@ class Outbox {
   bool pushed_ = false;
   bool finishing_ = false;
   bool drained_ = false;
+  bool finished_ = false;
   std::jthread worker_;  // last member: joins first
 };
 

@@ -144,12 +144,21 @@ TEST_F(OutboxTest, KeepsInItsSpoolWhatItCouldNotDeliver) {
   EXPECT_EQ(outbox->state().waiting_bytes, 0U);
 }
 
-TEST_F(OutboxTest, RefusesASpoolThatAnotherUses) {
-  const OutboxSetting setting{.name = "test:peer", .spool = folder_};
+TEST_F(OutboxTest, TakesOverTheSpoolOfOneThatEnds) {
+  change([](auto& peer) { peer.refuses = true; });
+  const OutboxSetting setting{.spool = folder_, .limit = 1 << 20};
   const auto first = open(setting);
-  const auto second = Outbox::open(setting, std::make_unique<PeerCarrier>(peer_));
-  ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().what, HasSubstr("in use"));
+  const auto second = open(setting);
+  first->put("a", 1);
+  second->put("early", 1);
+  EXPECT_EQ(second->state().dropped, 1U) << "while the first has it";
+  EXPECT_THAT(second->state().last_failure, HasSubstr("in use"));
+  first->finish(std::chrono::milliseconds{1});
+  change([](auto& peer) { peer.refuses = false; });
+  ASSERT_TRUE(until([&] { return second->state().delivered == 1; })) << "without a put of its own";
+  second->put("b", 1);
+  second->finish(kPatience);
+  EXPECT_THAT(got(), ElementsAre("a", "b"));
 }
 
 TEST_F(OutboxTest, CountsWhatADiskThatRefusesDrops) {

@@ -140,10 +140,10 @@ Result<std::unique_ptr<Spool>> Spool::open(const std::string& folder, std::uint6
   return spool;
 }
 
-Result<> Spool::check(const std::string& folder) {
+Result<bool> Spool::is_free(const std::string& folder) {
   const auto locked = TRY(lock(folder));
-  if (locked.ours || locked.owner == std::to_string(::getpid())) return {};
-  return in_use(folder, locked);
+  if (!locked.ours && locked.owner != std::to_string(::getpid())) return in_use(folder, locked);
+  return locked.ours;
 }
 
 Result<> Spool::find_segments() {

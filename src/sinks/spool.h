@@ -24,8 +24,9 @@ class Spool final : public Waiting {
   // Goes on where the last one stopped. `limit`: bytes that may wait.
   static Result<std::unique_ptr<Spool>> open(const std::string& folder, std::uint64_t limit);
 
-  // Whether it could be opened: not while another clrscope has it. One of our own may.
-  static Result<> check(const std::string& folder);
+  // Whether it could be opened now. False: another one of ours has it; it is a failure when another
+  // clrscope has.
+  static Result<bool> is_free(const std::string& folder);
 
   Result<> push(std::string message, std::uint32_t items) override;
   std::optional<Message> take() override;

@@ -121,15 +121,14 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   const auto with_pid = TRY(address.truth("pid", false));
   const auto most_series = TRY(address.number("max-series", 10'000, 1, 1'000'000));
   const auto peer = TRY(net::parse_address(address.target, "8125"));
-  auto made = TRY(number_sink_setting(address, setting));
+  const auto names = TRY(names_of(address));
   const auto words = address.option("template");
-  auto path =
-      TRY(PathTemplate::parse(words ? *words : default_template(tags, with_pid, made.names)));
-  made.format = std::make_unique<StatsdFormat>(
+  auto path = TRY(PathTemplate::parse(words ? *words : default_template(tags, with_pid, names)));
+  auto format = std::make_unique<StatsdFormat>(
       tags, std::move(path), address.option("prefix").value_or("clrscope"), with_pid,
       peer.path.empty() ? kDatagram : kUnixDatagram, most_series);
-  made.make_carrier = [peer] { return std::make_unique<DatagramCarrier>(peer); };
-  return std::make_unique<NumberSink>(std::move(made));
+  return make_number_sink(address, setting, std::move(format),
+                          std::make_unique<DatagramCarrier>(peer));
 }
 
 constexpr SinkOption kOptions[] = {
