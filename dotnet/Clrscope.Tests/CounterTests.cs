@@ -50,15 +50,15 @@ public class CounterTests
         {
             Assert.Contains(Session.InForce, wish => wish.Arguments == "EventCounterIntervalSec=1");
             for (var i = 1; i <= 10; ++i) source.Order(i);
-            Wait.Until(() => slow.Sum(v => v.Value) >= 10 && fast.Where(v => v.Name == "orders").Sum(v => v.Value) >= 10 && fast.Any(v => v.Name == "latency" && v.Count == 10), "counters");
+            Wait.Until(() => slow.Sum(v => v.Value) >= 10 && fast.Where(v => v.Name == "orders").Sum(v => v.Value) >= 10 && fast.Where(v => v.Name == "latency").Sum(v => v.Count) >= 10, "counters");
             source.Said(1);
         }
         Assert.All(slow, value => Assert.InRange(value.Interval.TotalSeconds, 1.8, 60));
         Assert.All(slow, value => Assert.Equal("orders", value.Name));
         Assert.Equal(10, fast.Where(v => v.Name == "orders").Sum(v => v.Value));
-        var latency = fast.Single(v => v is { Name: "latency", Count: > 0 });
-        Assert.Equal((CounterKind.Mean, 5.5, 1.0, 10.0, "ms", "Latency", "team=shop"),
-            (latency.Kind, latency.Value, latency.Min, latency.Max, latency.Unit, latency.DisplayName, latency.TagsText));
+        var latencies = fast.Where(v => v is { Name: "latency", Count: > 0 }).ToArray(); // of more than one interval on a slow machine
+        Assert.Equal((10, 55.0, 1.0, 10.0), (latencies.Sum(v => v.Count), Math.Round(latencies.Sum(v => v.Value * v.Count), 6), latencies.Min(v => v.Min), latencies.Max(v => v.Max)));
+        Assert.All(latencies, v => Assert.Equal((CounterKind.Mean, "ms", "Latency", "team=shop"), (v.Kind, v.Unit, v.DisplayName, v.TagsText)));
         Assert.Equal(1, events); // counters are no events to who asked for none
         Assert.Empty(Session.InForce);
     }

@@ -17,12 +17,15 @@ public class GraphiteTests
 
         public Server(int port = 0)
         {
-            _listener = new TcpListener(IPAddress.Loopback, port);
+            _listener = new TcpListener(IPAddress.Parse(Address), port);
             _listener.Server.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.ReuseAddress, true);
             _listener.Start();
             Port = ((IPEndPoint)_listener.LocalEndpoint).Port;
             new Thread(Serve) { IsBackground = true }.Start();
         }
+
+        /// <summary>A loopback address of this process's own: nobody else takes a port that is to be opened again.</summary>
+        public static string Address { get; } = $"127.{100 + (Environment.ProcessId >> 16) % 100}.{(Environment.ProcessId >> 8) & 255}.{Environment.ProcessId & 255}";
 
         public int Port { get; }
 
@@ -64,7 +67,7 @@ public class GraphiteTests
         using var meter = new Meter("Shop.Orders");
         using var source = new NumberSource();
         var orders = meter.CreateCounter<int>("orders.placed");
-        using (var graphite = new GraphiteWriter("127.0.0.1", server.Port, "shop.web1", interval: TimeSpan.FromMilliseconds(200)))
+        using (var graphite = new GraphiteWriter(Server.Address, server.Port, "shop.web1", interval: TimeSpan.FromMilliseconds(200)))
         using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers" }, Counters = { "Shop.Orders" }, Interval = TimeSpan.FromMilliseconds(200) }, graphite.OnEvent, graphite.OnCounter))
         {
             orders.Add(3, new KeyValuePair<string, object?>("route", "/a b"));
@@ -83,7 +86,7 @@ public class GraphiteTests
     {
         var server = new Server();
         var port = server.Port;
-        using var graphite = new GraphiteWriter("127.0.0.1", port, capacity: 50);
+        using var graphite = new GraphiteWriter(Server.Address, port, capacity: 50);
         graphite.Write("never", double.NaN, DateTime.UtcNow);
         Assert.Throws<ArgumentException>(() => graphite.Write("a b 1\nc", 1, DateTime.UtcNow));
         graphite.Write("first", 1, DateTime.UtcNow);
@@ -104,7 +107,7 @@ public class GraphiteTests
     {
         int port;
         using (var server = new Server()) port = server.Port;
-        var graphite = new GraphiteWriter("127.0.0.1", port);
+        var graphite = new GraphiteWriter(Server.Address, port);
         graphite.Write("lost", 1, DateTime.UtcNow);
         graphite.Dispose();
         Assert.Equal((0, 1), (graphite.Sent, graphite.Dropped));

@@ -67,6 +67,16 @@ public class NeighbourTests
         Assert.Equal(["Parcel 5", "Parcel 6", "Parcel 8"], all);
     }
 
+    [Fact]
+    public void NamesWithoutEndAreHandedOutAndNotKept()
+    {
+        using var source = new EventSource("Clrscope-Tests-Endless", EventSourceSettings.EtwSelfDescribingEventFormat);
+        var names = new HashSet<string>();
+        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Endless" }, Where = "Pages>=0" }, (in ClrEvent e) => names.Add(e.Type.Name)))
+            for (var i = 0; i < EventTypes.MostNames + 500; ++i) source.Write($"Letter{i}", new { Pages = i });
+        Assert.Equal(EventTypes.MostNames + 500, names.Count);
+    }
+
     [EventSource(Name = "Clrscope-Tests-Arguments")]
     sealed class ArgumentSource : EventSource
     {

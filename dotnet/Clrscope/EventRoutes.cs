@@ -62,6 +62,7 @@ internal sealed class EventRoutes(Subscription[] subscriptions, EventTypes types
             foreach (var route in routes)
                 if (route.Type.IsTypeOf(e)) return route;
         var made = Make(types.Of(e));
+        if (_selfDescribing.Count >= EventTypes.MostNames) return made; // names without end: worked out each time, not kept
         _selfDescribing.AddOrUpdate(name, _ => [made], (_, others) => [.. others, made]);
         return made;
     }
@@ -85,18 +86,25 @@ internal sealed class EventRoutes(Subscription[] subscriptions, EventTypes types
 /// <summary>The event types of one provider: they outlive the routes.</summary>
 internal sealed class EventTypes
 {
+    public const int MostNames = 4096;
+
     readonly Dictionary<int, EventType> _byId = [];
-    readonly List<EventType> _selfDescribing = [];
+    readonly Dictionary<string, List<EventType>> _selfDescribing = [];
 
     public EventType Of(EventWrittenEventArgs e)
     {
         lock (_byId)
         {
             if (e.EventId > 0) return _byId.TryGetValue(e.EventId, out var known) ? known : _byId[e.EventId] = new EventType(e);
+            var name = e.EventName ?? "";
+            if (!_selfDescribing.TryGetValue(name, out var likes))
+            {
+                likes = [];
+                if (_selfDescribing.Count < MostNames) _selfDescribing[name] = likes;
+            }
+            if (likes.Find(type => type.IsTypeOf(e)) is { } like) return like;
             var made = new EventType(e);
-            var like = _selfDescribing.Find(type => type.Name == made.Name && type.IsTypeOf(e));
-            if (like is not null) return like;
-            _selfDescribing.Add(made);
+            likes.Add(made);
             return made;
         }
     }
