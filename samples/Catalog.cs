@@ -21,6 +21,7 @@ static class Catalog
         new("alloc", "allocation of three types with known shares of bytes", "[--rate MB/s] [--count N]", Alloc.Run),
         new("exceptions", "exceptions of two types, three to one", "[--rate N/s] [--count N]", Exceptions.Run),
         new("contention", "threads that queue for one monitor", "[--threads N] [--hold-ms N]", Contention.Run),
+        new("waits", "a thread for each thing there is to wait for, over and over", "", Waits.Run),
         new("async-chain", "async methods that await each other and something that does not come", "[N]", AsyncChain.Run),
         new("deadlock-monitor", "threads in a cycle of monitors", "[--threads N]", DeadlockMonitor.Run),
         new("deadlock-lock", "threads in a cycle of System.Threading.Lock (.NET 9 and later)", "[--threads N]", DeadlockLock.Run),

@@ -155,6 +155,12 @@ class Truth(unittest.TestCase):
         for _, done in self.each("contention", "--seconds", 1):
             self.assertGreater(done["contentions"], done["acquisitions"] / 2)
 
+    def test_each_kind_of_wait_happens(self):
+        for ready, done in self.each("waits", "--seconds", 1):
+            self.assertEqual(ready["methods"]["lock"], "Samples.Symptoms.Waits.AtLock")
+            for what in ("locked", "slept", "read", "signalled", "collected", "touched", "burned"):
+                self.assertGreater(done[what], 0, what)
+
     def test_flood_writes_what_it_says(self):
         for _, done in self.each("flood", "--threads", 2, "--count", 1000):
             self.assertEqual([t["written"] for t in done["threads"]], [1000, 1000])

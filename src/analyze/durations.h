@@ -38,4 +38,13 @@ inline std::chrono::nanoseconds whole_ns(double value) {
   return std::chrono::nanoseconds{static_cast<std::int64_t>(value < kMost ? value : kMost)};
 }
 
+// The time so much earlier; the earliest there is where that would be before it.
+inline TraceTime earlier(TraceTime time, std::uint64_t ns) {
+  const auto count = time.time_since_epoch().count();
+  const auto room = static_cast<std::uint64_t>(count) - static_cast<std::uint64_t>(INT64_MIN);
+  return ns > room ? TraceTime::min()
+                   : TraceTime{std::chrono::nanoseconds{
+                         static_cast<std::int64_t>(static_cast<std::uint64_t>(count) - ns)}};
+}
+
 }  // namespace clrscope::analyze

@@ -4,6 +4,7 @@
 
 #include "analyze/cpu_kinds.h"
 #include "symbols/method_name.h"
+#include "symbols/stub_code.h"
 
 namespace clrscope::analyze {
 namespace {
@@ -26,6 +27,11 @@ enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4, kMap
 
 constexpr std::uint32_t kDynamicFlag = 1;
 constexpr std::uint32_t kJittedFlag = 8;
+
+// Memory that the runtime fills with code: methods and, between them, stubs.
+bool is_code_heap(std::string_view path) {
+  return path.find("doublemapper") != path.npos || path == "//anon" || path.empty();
+}
 
 // Names that mean something in their file only get it in front: exports have no other place for it.
 std::string native_name(const std::string& module, std::string_view symbol) {
@@ -200,7 +206,7 @@ FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime wh
   }
   const auto at = kind == AddressKind::kReturn ? address - 1 : address;
   const auto found = (is_kernel_address(at) ? kernel_ : space.native).find(at, when);
-  const auto id = native_frame(at, found);
+  const auto id = native_frame(at, found, space.methods.size() > 0);
   if (found.always) space.cache.insert(key, id);
   return id;
 }
@@ -242,7 +248,8 @@ FrameId Symbolizer::method_frame_at(Space& space, const Method& method, std::uin
   return frames_.intern(std::move(frame));
 }
 
-FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Found& found) {
+FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Found& found,
+                                 bool has_methods) {
   if (is_kernel_address(address)) {
     const auto module = found.path.starts_with('/') ? module_name(found.path) : "[kernel]";
     return frames_.intern({.method = native_name(module, found.symbol),
@@ -251,6 +258,11 @@ FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Foun
   }
   if (!found.mapped && found.symbol.empty()) return frames_.intern({.method = "?"});
   if (auto jitted = frame_of_jit_symbol(found.symbol)) return frames_.intern(std::move(*jitted));
+  if (is_code_heap(found.path) && (has_methods || is_stub_name(found.symbol)))
+    if (found.symbol.empty() || is_stub_name(found.symbol))
+      return frames_.intern({.method = std::string{found.symbol.empty() ? kAnyStub : found.symbol},
+                             .module = "[stubs]",
+                             .kind = FrameKind::kRuntime});
   auto path = found.path;
   if (constexpr std::string_view kDeleted = " (deleted)"; path.ends_with(kDeleted))
     path.remove_suffix(kDeleted.size());

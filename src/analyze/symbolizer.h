@@ -109,7 +109,8 @@ class Symbolizer {
   FrameId method_frame(Space& space, const Method& method);
   FrameId method_frame_at(Space& space, const Method& method, std::uint64_t address,
                           TraceTime when);
-  FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found);
+  // Code in nobody's file is a stub where the process has methods with names.
+  FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found, bool has_methods);
 
   FrameTable& frames_;
   std::unordered_map<ProcessId, Space> spaces_;

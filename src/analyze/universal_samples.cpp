@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyze/durations.h"
 #include "analyze/process_names.h"
 
 namespace clrscope::analyze {
@@ -36,10 +37,15 @@ void UniversalSamples::on_batch(const nettrace::Reader& reader, const nettrace::
     } else {
       if (auto name = universal_process_name(event, provider))
         trace_->names[event.process] = std::move(*name);
+      if (provider == Provider::kRuntime && wanted_ != Wanted::kCpu &&
+          trace_->waits.on_event(reader, event, trace_->stacks))
+        continue;
       trace_->symbols.on_event(event, provider);
     }
   }
   trace_->stacks.on_batch_end(batch);
+  for (const Event& event : batch.events) trace_->newest = std::max(trace_->newest, event.time);
+  if (trace_->newest != TraceTime::min()) settle(earlier(trace_->newest, ClrWaits::kDisorder));
 }
 
 void UniversalSamples::count(const nettrace::Reader& reader, const Event& event, Sampled what) {
@@ -47,20 +53,49 @@ void UniversalSamples::count(const nettrace::Reader& reader, const Event& event,
   if (wanted_ == (what == Sampled::kCpu ? Wanted::kSwitches : Wanted::kCpu)) return;
   const auto thread = thread_index(event);
   const auto stack = trace_->stacks.intern(reader, event);
-  const auto key = std::uint64_t{thread} << 32 | static_cast<std::uint32_t>(stack);
-  auto& rows = trace_->rows;
-  const auto [at, is_new] = trace_->row_of[static_cast<std::size_t>(what)].try_emplace(
-      key, static_cast<std::uint32_t>(rows.size()));
-  if (is_new) rows.push_back({.what = what, .thread = thread, .stack = stack});
-  auto& row = rows[at->second];
   ByteReader in{event.payload};
-  const auto value = in.read_varuint();
-  ++row.count;
-  if (!in.ok()) return;
-  row.value += value;
-  if (value > row.longest) {
-    row.longest = value;
-    row.longest_at = event.time;
+  auto value = in.read_varuint();
+  if (!in.ok()) value = 0;
+  if (what == Sampled::kSwitch) {
+    // Traces of others do not say whether it wanted to run on.
+    trace_->switches.push_back(
+        {event.time, value, event.process, event.thread, thread, stack, in.read_varuint() != 0});
+    return;
+  }
+  auto& counted = row(0, {.what = what, .thread = thread, .stack = stack});
+  ++counted.count;
+  counted.value += value;
+}
+
+StackSamples& UniversalSamples::row(std::size_t kind, const StackSamples& like) {
+  const auto key = std::uint64_t{like.thread} << 32 | static_cast<std::uint32_t>(like.stack);
+  auto& rows = trace_->rows;
+  const auto [at, is_new] =
+      trace_->row_of[kind].try_emplace(key, static_cast<std::uint32_t>(rows.size()));
+  if (is_new) rows.push_back(like);
+  return rows[at->second];
+}
+
+// What the runtimes say of switches up to then has been read by now.
+void UniversalSamples::settle(TraceTime up_to) {
+  constexpr std::size_t kMost = 1'000'000;
+  auto& all = trace_->switches;
+  for (; !all.empty() && (all.front().time < up_to || all.size() > kMost); all.pop_front()) {
+    const auto& one = all.front();
+    const auto told =
+        trace_->waits.at(one.process, one.thread, earlier(one.time, one.value), one.time);
+    const bool by_runtime = one.stack == StackId::kNone && !one.preempted;
+    auto& counted = row(1 + static_cast<std::size_t>(told.what) + (one.preempted ? kClrWaits : 0),
+                        {.what = Sampled::kSwitch,
+                         .told = told.what,
+                         .preempted = one.preempted,
+                         .thread = one.index,
+                         .stack = by_runtime ? told.stack : one.stack});
+    ++counted.count;
+    counted.value += one.value;
+    if (one.value <= counted.longest) continue;
+    counted.longest = one.value;
+    counted.longest_at = one.time;
   }
 }
 
@@ -75,6 +110,7 @@ std::uint32_t UniversalSamples::thread_index(const Event& event) {
 
 void UniversalSamples::end_of_trace(const nettrace::Reader& reader, const OnStack& on_stack) {
   if (!trace_) return;
+  settle(TraceTime::max());
   for (const auto& declared : reader.threads())
     if (const auto found = trace_->thread_of.find(thread_key(declared.process, declared.thread));
         found != trace_->thread_of.end())

@@ -4,6 +4,7 @@
 // Memory grows with distinct stacks of threads, not with samples.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyze/clr_waits.h"
 #include "analyze/stacks.h"
 #include "analyze/symbolizer.h"
 #include "analyze/trace_span.h"
@@ -31,9 +33,11 @@ struct SampledThread {
   std::string process_name{};
 };
 
-// All samples of one thread that had one stack.
+// All samples of one thread that had one stack and the same fate.
 struct StackSamples {
   Sampled what{};
+  ClrWait told{};            // by the runtime, of a switch
+  bool preempted = false;    // it would have run on: likewise
   std::uint32_t thread = 0;  // index into threads()
   StackId stack{};
   std::uint64_t count = 0;
@@ -60,18 +64,33 @@ class UniversalSamples {
   const TraceSpan& span() const { return span_; }
 
  private:
+  struct Switch {
+    TraceTime time;
+    std::uint64_t value;
+    ProcessId process;
+    ThreadId thread;
+    std::uint32_t index;  // of the thread
+    StackId stack;
+    bool preempted;
+  };
   struct Trace {  // what belongs to the one being read
     explicit Trace(FrameTable& frames) : symbols(frames) {}
     Providers providers;
     Stacks stacks;
     Symbolizer symbols;
     std::vector<StackSamples> rows;
-    std::unordered_map<std::uint64_t, std::uint32_t> row_of[2];  // thread and stack: index
+    ClrWaits waits;
+    std::deque<Switch> switches;  // whose reason may still be to come
+    TraceTime newest = TraceTime::min();
+    // By what is counted; thread and stack: index.
+    std::unordered_map<std::uint64_t, std::uint32_t> row_of[1 + 2 * kClrWaits];
     std::unordered_map<std::uint64_t, std::uint32_t> thread_of;  // process and thread: index
     std::unordered_map<ProcessId, std::string> names;            // as the kernel has them
     std::unordered_map<ProcessId, std::string> command_names;    // better: as the runtime says
   };
   void count(const nettrace::Reader& reader, const Event& event, Sampled what);
+  void settle(TraceTime up_to);
+  StackSamples& row(std::size_t kind, const StackSamples& like);
   std::uint32_t thread_index(const Event& event);
 
   FrameTable& frames_;

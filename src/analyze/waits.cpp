@@ -105,15 +105,15 @@ bool entered_runtime(const FrameTable& table, std::span<const FrameId> frames) {
 
 string_view to_string(WaitReason reason) {
   constexpr std::array<string_view, kWaitReasons> kNames{
-      "unknown", "lock",      "event",    "poolIdle",    "sleep",
-      "io",      "pageFault", "runQueue", "lockOrEvent", "lockOrRuntime"};
+      "unknown",   "lock",     "event",       "poolIdle",      "sleep",       "io",
+      "pageFault", "runQueue", "lockOrEvent", "lockOrRuntime", "gcSuspension"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
 string_view words_for(WaitReason reason) {
   constexpr std::array<string_view, kWaitReasons> kWords{
-      "unknown", "lock",       "signal",       "pool idle",      "sleep",
-      "IO",      "page fault", "no processor", "lock or signal", "lock or runtime"};
+      "unknown",    "lock",         "signal",         "pool idle",       "sleep",        "IO",
+      "page fault", "no processor", "lock or signal", "lock or runtime", "GC suspension"};
   return kWords[static_cast<std::size_t>(reason)];
 }
 
@@ -149,6 +149,28 @@ WaitReason wait_reason(const FrameTable& table, std::span<const FrameId> frames)
     if (reason != WaitReason::kUnknown) return reason;
   }
   return WaitReason::kUnknown;
+}
+
+WaitReason wait_reason(const FrameTable& table, std::span<const FrameId> frames,
+                       const StackSamples& samples) {
+  const auto seen = wait_reason(table, frames);
+  if (samples.preempted) return WaitReason::kRunQueue;
+  if (seen == WaitReason::kPageFault || seen == WaitReason::kRunQueue) return seen;
+  // Only what the frames leave open: a thread in native code waits for its own reasons meanwhile.
+  const bool open = seen == WaitReason::kUnknown || seen == WaitReason::kLockOrEvent ||
+                    seen == WaitReason::kLockOrRuntime;
+  switch (samples.told) {
+    case ClrWait::kLock:
+      return WaitReason::kLock;
+    case ClrWait::kHandle:
+      return open ? WaitReason::kEvent : seen;
+    case ClrWait::kGcSuspension:
+      return seen == WaitReason::kLockOrRuntime || frames.empty() ? WaitReason::kGcSuspension
+                                                                  : seen;
+    case ClrWait::kNone:
+      break;
+  }
+  return seen;
 }
 
 FrameId wait_site(FrameTable& table, std::span<const FrameId> frames) {
@@ -191,8 +213,10 @@ void Waits::end_of_trace(const nettrace::Reader& reader) {
                            thread.cpu_samples += samples.count;
                            return;
                          }
-                         const auto reason = wait_reason(frames_, frames);
+                         const auto reason = wait_reason(frames_, frames, samples);
                          all_.add(samples);
+                         if (frames.empty() && reason == WaitReason::kUnknown)
+                           unexplained_.add(samples);
                          by_reason_[static_cast<std::size_t>(reason)].add(samples);
                          by_site_[{wait_site(frames_, frames), reason}].add(samples);
                          thread.waits.add(samples);

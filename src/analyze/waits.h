@@ -23,13 +23,17 @@ enum class WaitReason : std::uint8_t {
   kRunQueue,       // it could run, but had no processor
   kLockOrEvent,    // only the kernel's side is known
   kLockOrRuntime,  // managed code called the runtime: a lock (.NET 8, 9), a collection, …
+  kGcSuspension,   // the runtime had stopped all threads for a collection
 };
-constexpr std::size_t kWaitReasons = 10;
+constexpr std::size_t kWaitReasons = 11;
 std::string_view to_string(WaitReason reason);  // "unknown", "lock", "event", "poolIdle", …
 std::string_view words_for(WaitReason reason);  // "lock", "pool idle", …
 
 // Frames are leaf first.
 WaitReason wait_reason(const FrameTable& table, std::span<const FrameId> frames);
+// The same with what the kernel and the runtime said of it.
+WaitReason wait_reason(const FrameTable& table, std::span<const FrameId> frames,
+                       const StackSamples& samples);
 
 // The first method of the application; where there is none the first of the framework, else the
 // first with a name.
@@ -68,6 +72,8 @@ class Waits {
   const UniversalSamples& source() const { return source_; }
   const std::vector<SampledThread>& threads() const { return source_.threads(); }
   const WaitSum& all() const { return all_; }
+  // Of those: neither the kernel nor the runtime said where.
+  const WaitSum& unexplained() const { return unexplained_; }
   const WaitSum& by_reason(WaitReason reason) const {
     return by_reason_[static_cast<std::size_t>(reason)];
   }
@@ -79,6 +85,7 @@ class Waits {
   FrameTable frames_;
   UniversalSamples source_{frames_, Wanted::kBoth};
   WaitSum all_;
+  WaitSum unexplained_;
   std::array<WaitSum, kWaitReasons> by_reason_{};
   std::map<Site, WaitSum> by_site_;
   std::vector<ThreadTimes> by_thread_;

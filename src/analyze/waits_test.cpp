@@ -81,6 +81,83 @@ TEST_F(WaitsTest, AddsUpByPlaceAndThread) {
   EXPECT_EQ(waits.by_thread()[1].cpu_samples, 1U);
 }
 
+// Without the kernel's stacks: by thread and time, the runtime's events say where and why.
+class ToldWaitsTest : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kBook = 0x1010, kTake = 0x2010;
+
+  void lock(std::int64_t from, std::int64_t to) {
+    const auto start = Payload{}.add(std::uint8_t{0}).add(std::uint16_t{0}).add(std::uint64_t{1});
+    trace_.event(kRuntimeName, 81, 1, {.time = from}, start, {kBook});
+    trace_.event(kRuntimeName, 91, 1, {.time = to},
+                 Payload{}.add(std::uint8_t{0}).add(std::uint16_t{0}).add(1.0));
+  }
+  void handle(std::int64_t from, std::int64_t to) {
+    const auto start = Payload{}.add(std::uint8_t{0}).add(std::uint64_t{1}).add(std::uint16_t{0});
+    trace_.event(kRuntimeName, 301, 0, {.time = from}, start, {kTake});
+    trace_.event(kRuntimeName, 302, 0, {.time = to}, Payload{}.add(std::uint16_t{0}));
+  }
+  void suspension(std::int64_t from, std::int64_t to) {
+    const auto why = Payload{}.add(1U).add(0U).add(std::uint16_t{0});
+    trace_.event(kRuntimeName, 9, 1, {.time = from, .thread = 9}, why);
+    trace_.event(kRuntimeName, 3, 1, {.time = to, .thread = 9}, Payload{}.add(std::uint16_t{0}));
+  }
+  // A thread that ran again then, after so long.
+  void ran(std::int64_t time, std::uint64_t after, std::uint64_t preempted = 0,
+           const std::vector<std::uint64_t>& stack = {}) {
+    static const EventType kType = [] {
+      EventType type;
+      type.index = 1000;
+      type.provider = kUniversalEvents;
+      type.id = 77;
+      type.name = "cswitch";
+      type.fields = {{.name = "Value", .type = TypeCode::kVarUInt},
+                     {.name = "Preempted", .type = TypeCode::kVarUInt}};
+      return type;
+    }();
+    trace_.typed(kType, {.time = time}, Payload{}.varuint(after).varuint(preempted), stack);
+  }
+  std::vector<std::string> sites() {
+    trace_.method(kRundownName, 144, {.time = 9'000'000}, 0x1000, 0x100, "App", "Book");
+    trace_.method(kRundownName, 144, {.time = 9'000'000}, 0x2000, 0x100, "App", "Take");
+    trace_.read_into(waits_);
+    std::vector<std::string> all;
+    for (const auto& [site, sum] : waits_.by_site())
+      all.push_back(waits_.frame(site.frame).method + " " + std::string{to_string(site.reason)});
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  TestTrace trace_;
+  Waits waits_;
+};
+using Texts = std::vector<std::string>;
+
+TEST_F(ToldWaitsTest, JoinsTheSwitchWithTheLockOrHandleWaitedFor) {
+  lock(1000, 3000);
+  ran(2900, 1800);  // since 1100
+  handle(5000, 7000);
+  ran(6900, 1800);
+  ran(8000, 500);  // of its own
+  EXPECT_EQ(sites(), (Texts{"? unknown", "App.Book() lock", "App.Take() event"}));
+  EXPECT_EQ(waits_.unexplained().ns, 500U);
+}
+
+TEST_F(ToldWaitsTest, DoesNotJoinWhatBeganBeforeOrEndedEarlier) {
+  lock(1000, 2000);
+  ran(1500, 1000);  // since 500
+  ran(4000, 1500);  // since 2500
+  EXPECT_EQ(sites(), (Texts{"? unknown"}));
+}
+
+TEST_F(ToldWaitsTest, TellsASuspensionAndAMissingProcessorFromIt) {
+  suspension(1000, 4000);
+  ran(3900, 2000);
+  ran(5000, 200, 1);
+  ran(6000, 200);
+  EXPECT_EQ(sites(), (Texts{"? gcSuspension", "? runQueue", "? unknown"}));
+}
+
 TEST_F(WaitsTest, ReportsThreadsBusiestFirst) {
   TestTrace trace;
   trace.name_thread({.thread = 7}, "busy");

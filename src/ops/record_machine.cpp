@@ -17,14 +17,18 @@
 namespace clrscope::ops {
 namespace {
 
-// Contention and waits for handles: where threads wait, when the kernel does not tell.
-constexpr std::uint64_t kWaits = 0x4000 | 0x40000000000;
+// Contention and suspensions tell some waits apart that look alike to the kernel. Where the kernel
+// does not tell at all where threads wait, waits for handles do.
+constexpr std::uint64_t kWaitReasons = 0x4000 | 0x1;
+constexpr std::uint64_t kWaitPlaces = kWaitReasons | 0x40000000000;
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
 // The providers asked for, and what names need in any case.
 ipc::SessionConfig runtime_config(const RecordWish& wish, const Plan& plan) {
   const auto& providers = plan.wish;
-  const auto keywords = providers.names | (plan.rung.waits == WaitRung::kTimes ? kWaits : 0);
+  const auto keywords = providers.names | (plan.rung.waits == WaitRung::kTimes    ? kWaitPlaces
+                                           : plan.rung.waits == WaitRung::kStacks ? kWaitReasons
+                                                                                  : 0);
   ipc::SessionConfig config{.buffer_mb = wish.buffer_mb, .providers = {}};
   if (!wish.rundown) config.rundown_keyword = 0;
   for (const auto& one : providers.providers) config.providers.push_back(one.provider);

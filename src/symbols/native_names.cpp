@@ -99,6 +99,10 @@ NativeNames NativeNames::of(const ElfFile& file, const ElfFile* debug) {
   if (const auto eh_frame = file.eh_frame())
     for (const auto& fde : read_frame_records(*eh_frame).fdes)
       all.push_back({fde.start, fde.end - fde.start, {}, 6, 0});
+  // Jumps to other files' functions.
+  for (const auto name : {".plt", ".plt.sec", ".plt.got"})
+    if (const auto* jumps = file.section(name))
+      all.push_back({jumps->vaddr, jumps->size, "[plt]", 5, 0});
   std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.start != b.start ? a.start < b.start : better(a, b);
   });
@@ -138,7 +142,22 @@ std::optional<NativeFunction> NativeNames::find(std::uint64_t vaddr) const {
                           .end = base_ + starts_[i] + sizes_[i],
                           .name = text_.data() + names_[i]};
   }
-  return std::nullopt;
+  return between(offset);
+}
+
+std::optional<NativeFunction> NativeNames::between(std::uint64_t offset) const {
+  constexpr std::uint32_t kMost = 64 << 10;
+  constexpr int kInside = 16;  // functions that may lie inside others
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
+  if (after == starts_.begin() || after == starts_.end()) return std::nullopt;
+  std::uint32_t end = 0;
+  auto before = after;
+  for (int tries = 0; before != starts_.begin() && tries < kInside; ++tries) {
+    --before;
+    end = std::max(end, *before + sizes_[static_cast<std::size_t>(before - starts_.begin())]);
+  }
+  if (end > offset || *after - end > kMost) return std::nullopt;
+  return NativeFunction{.start = base_ + end, .end = base_ + *after};
 }
 
 std::string NativeNames::name_at(std::uint64_t vaddr) const {

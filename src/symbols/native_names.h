@@ -29,6 +29,8 @@ class NativeNames {
   // `debug` may be the separate debug file of the same build, or null.
   static NativeNames of(const ElfFile& file, const ElfFile* debug = nullptr);
 
+  // Code that no table tells of, between two functions, is one without a name: the runtime's
+  // hand-written helpers are such.
   std::optional<NativeFunction> find(std::uint64_t vaddr) const;
   // What to show: the demangled name, or fn_START; empty when the address is in no function.
   std::string name_at(std::uint64_t vaddr) const;
@@ -38,6 +40,7 @@ class NativeNames {
 
  private:
   class Builder;
+  std::optional<NativeFunction> between(std::uint64_t offset) const;
   // One function each, by start; offsets from base_.
   std::uint64_t base_ = 0;
   std::vector<std::uint32_t> starts_;

@@ -17,7 +17,7 @@ std::chrono::nanoseconds time_of(std::uint64_t ns) {
 
 class WaitsReport final : public Report {
  public:
-  explicit WaitsReport(const ReportOptions& options) : options_(options) {}
+  explicit WaitsReport(const ReportOptions& options) : options_(options), waits_(options.lines) {}
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     waits_.on_batch(reader, batch);
@@ -73,7 +73,8 @@ void write_sum(JsonWriter& json, const WaitSum& sum) {
 void WaitsReport::write_members(JsonWriter& json) const {
   json.member("waits", waits_.all().count)
       .member("totalMs", ms(time_of(waits_.all().ns)))
-      .member("longestMs", ms(time_of(waits_.all().longest_ns)));
+      .member("longestMs", ms(time_of(waits_.all().longest_ns)))
+      .member("unexplainedMs", ms(time_of(waits_.unexplained().ns)));
   json.key("byReason").begin_array();
   for (const auto reason : reasons()) {
     json.begin_object().member("reason", to_string(reason));
@@ -88,6 +89,7 @@ void WaitsReport::write_members(JsonWriter& json) const {
         .member("module", frame.module)
         .member("kind", to_string(frame.kind))
         .member("reason", to_string(site.reason));
+    if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
     write_sum(json, sum);
     json.member("longestThreadId",
                 static_cast<std::uint64_t>(waits_.threads()[sum.longest_thread].thread))
@@ -120,10 +122,15 @@ Page WaitsReport::page() const {
       share_text(waits_.by_reason(why.front()).ns, all.ns),
       format_duration(time_of(all.longest_ns)), static_cast<std::uint64_t>(longest.thread),
       longest.name.empty() ? "" : fmt::format(" ({})", longest.name)));
+  if (const auto& dark = waits_.unexplained(); dark.count > 0)
+    page.summary.push_back(
+        fmt::format("{} of them ({}) have no stack: neither the kernel nor the runtime said where.",
+                    count_text(dark.count), share_text(dark.ns, all.ns)));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
 
   PageTable places{.columns = {">TOTAL", ">WAITS", ">LONGEST", "FOR", "WHERE", "MODULE"}};
+  if (options_.lines) places.columns.insert(places.columns.begin() + 4, "LINE");
   const auto all_sites = sites();
   for (std::size_t i = 0; i < std::min(rows, all_sites.size()); ++i) {
     const auto& [site, sum] = all_sites[i];
@@ -131,6 +138,8 @@ Page WaitsReport::page() const {
     places.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count),
                            ms_text(time_of(sum.longest_ns)), std::string{words_for(site.reason)},
                            frame.method, frame.module});
+    auto& row = places.rows.back();
+    if (options_.lines) row.insert(row.begin() + 4, place_text(frame));
   }
   places.note =
       "signal: of another thread; no processor: it could run, but none was free.\n"

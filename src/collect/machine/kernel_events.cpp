@@ -96,7 +96,7 @@ void KernelEvents::on_asked(const perf::Sample& sample, std::size_t index) {
 // A thread that has ended stops once more; nothing will follow.
 void KernelEvents::stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack) {
   if (ended_.erase(origin.thread) == 0)
-    waiting_[origin.thread] = {origin.time, {stack.begin(), stack.end()}};
+    waiting_[origin.thread] = {origin.time, {stack.begin(), stack.end()}, false};
 }
 
 void KernelEvents::on(const perf::Switch& change) {
@@ -104,15 +104,17 @@ void KernelEvents::on(const perf::Switch& change) {
     return;  // the idle task, or a thread that has ended
   if (change.out) {
     if (settings_.waits == WaitsWish::kTimes) stops_running(change.origin, {});
+    if (const auto stopped = waiting_.find(change.origin.thread); stopped != waiting_.end())
+      stopped->second.preempted = change.preempted;
     return;
   }
   const auto waited = waiting_.find(change.origin.thread);
   if (waited == waiting_.end()) return;
   ++switches_;
   const auto out = change.origin.time - waited->second.since;
-  check(universal_.sample("cswitch", change.origin.time, who(change.origin),
-                          static_cast<std::uint64_t>(std::max<std::int64_t>(out.count(), 0)),
-                          waited->second.stack));
+  check(universal_.ran_again(change.origin.time, who(change.origin),
+                             static_cast<std::uint64_t>(std::max<std::int64_t>(out.count(), 0)),
+                             waited->second.preempted, waited->second.stack));
   waiting_.erase(waited);
 }
 
@@ -257,13 +259,13 @@ Result<> KernelEvents::write_names(TraceTime now) {
   TRY(catch_up(std::chrono::nanoseconds::max() / 2));
   for (const auto& [process, seen] : kernel_seen_)
     (void)processes_.of(process);  // kernel threads have nothing else
-  return processes_.for_each([&](const TracedProcess& process) {
+  return processes_.for_each([&](TracedProcess& process) {
     return write_symbols(process, take_kernel_seen(process.id()), now);
   });
 }
 
 // The names of what was seen of a process, in native code and in the kernel.
-Result<> KernelEvents::write_symbols(const TracedProcess& process,
+Result<> KernelEvents::write_symbols(TracedProcess& process,
                                      const std::unordered_set<std::uint64_t>& kernel,
                                      TraceTime time) {
   TRY(process.write_symbols(time, names_, universal_));

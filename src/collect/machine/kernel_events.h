@@ -71,6 +71,7 @@ class KernelEvents {
   struct Waiting {
     TraceTime since;
     std::vector<std::uint64_t> stack;
+    bool preempted = false;  // it had not asked to stop
   };
 
   // A program that has ended, or became another, with what was seen of it.
@@ -96,8 +97,8 @@ class KernelEvents {
   bool append_kernels_walk(const perf::Sample& sample, std::size_t frames, TracedProcess& process);
   void retire(ProcessId process, TraceTime time);
   std::unordered_set<std::uint64_t> take_kernel_seen(ProcessId process);
-  Result<> write_symbols(const TracedProcess& process,
-                         const std::unordered_set<std::uint64_t>& kernel, TraceTime time);
+  Result<> write_symbols(TracedProcess& process, const std::unordered_set<std::uint64_t>& kernel,
+                         TraceTime time);
   Result<> write_kernel_symbols(ProcessId process, const std::unordered_set<std::uint64_t>& kernel,
                                 TraceTime time);
   const KernelNames& kernel_names();

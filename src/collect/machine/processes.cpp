@@ -5,12 +5,15 @@
 
 #include <algorithm>
 
+#include "symbols/stub_code.h"
+
 namespace clrscope::collect {
 
 namespace {
 
 constexpr std::chrono::milliseconds kFirstPause{500};
 constexpr std::chrono::minutes kLongestPause{1};
+constexpr std::uint64_t kStubPage = 4096;
 
 std::string hex_of(Bytes bytes) {
   std::string text;
@@ -82,8 +85,7 @@ std::size_t TracedProcess::index_of(std::uint64_t address) const {
   return static_cast<std::size_t>(std::prev(after) - ranges_.begin());
 }
 
-Result<> TracedProcess::write_symbols(TraceTime time, NameStore& store,
-                                      UniversalWriter& out) const {
+Result<> TracedProcess::write_symbols(TraceTime time, NameStore& store, UniversalWriter& out) {
   std::unordered_set<std::uint64_t> written;  // function starts
   for (const auto address : seen_) {
     const auto index = index_of(address);
@@ -95,6 +97,26 @@ Result<> TracedProcess::write_symbols(TraceTime time, NameStore& store,
     const auto end = std::max(function->end, function->start + 1);
     TRY(out.symbol(time, id_, range->mapping, function->start + range->bias, end + range->bias - 1,
                    names.name_at(address - range->bias)));
+  }
+  return write_stubs(time, out);
+}
+
+// By their instructions, while the process lives. Methods have names of their own, which count
+// before these.
+Result<> TracedProcess::write_stubs(TraceTime time, UniversalWriter& out) {
+  std::array<std::uint8_t, 2 * kStubPage> bytes;
+  std::unordered_set<std::uint64_t> written;  // starts
+  code_.forget();
+  for (const auto address : seen_) {
+    const auto index = index_of(address);
+    if (index == ranges_.size() || !unwind::is_jit_mapping(ranges_[index].name)) continue;
+    // From the start of its page, or before it when the stub may begin there.
+    const auto page = address - address % kStubPage;
+    const auto start = std::max(ranges_[index].start, page - std::min(page, kStubPage / 16));
+    const auto size = code_.read(start, std::span{bytes}.first(address - start + kStubReach));
+    const auto stub = stub_at(Bytes{bytes}.first(size), start, address);
+    if (!stub || !written.insert(stub->start).second) continue;
+    TRY(out.symbol(time, id_, ranges_[index].mapping, stub->start, stub->end - 1, stub->name));
   }
   return {};
 }

@@ -44,8 +44,8 @@ class TracedProcess {
   // mappings again. Each time makes the next one rarer.
   bool may_look_again(TraceTime now);
   Result<> saw(std::uint64_t address, TraceTime time, UniversalWriter& out);
-  // The names of the native functions that were seen.
-  Result<> write_symbols(TraceTime time, NameStore& names, UniversalWriter& out) const;
+  // The names of the native functions and of the runtime's stubs that were seen.
+  Result<> write_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
   // The same of what was not seen at the last call, for who reads the trace while it grows.
   Result<> write_new_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
 
@@ -62,6 +62,7 @@ class TracedProcess {
     MappingId mapping;  // kNone: inherited, not told yet
   };
   std::size_t index_of(std::uint64_t address) const;  // into ranges_; their number: none
+  Result<> write_stubs(TraceTime time, UniversalWriter& out);
   Result<> tell_inherited(std::uint64_t address, TraceTime time, UniversalWriter& out);
 
   ProcessId id_;

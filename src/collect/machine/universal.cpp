@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kSystem = "Universal.System";
 constexpr std::string_view kEvents = "Universal.Events";
+constexpr std::string_view kSwitch = "cswitch";
 constexpr std::uint32_t kNoProcessor = 0xffffffff;
 
 enum SystemEvent : std::uint32_t {
@@ -161,6 +162,7 @@ const EventType& UniversalWriter::sample_type(std::string_view name) {
   type->name = name;
   type->level = 4;
   type->fields = {number("Value")};
+  if (name == kSwitch) type->fields.push_back(number("Preempted"));
   types_.push_back(std::move(type));
   sample_types_.emplace(name, types_.back().get());
   return *types_.back();
@@ -171,6 +173,14 @@ Result<> UniversalWriter::sample(std::string_view name, TraceTime time, const Wh
   ByteWriter payload;
   payload.write_varuint(value);
   return write(sample_type(name), time, who, payload.bytes(), stack);
+}
+
+Result<> UniversalWriter::ran_again(TraceTime time, const Who& who, std::uint64_t ns,
+                                    bool preempted, std::span<const std::uint64_t> stack) {
+  ByteWriter payload;
+  payload.write_varuint(ns);
+  payload.write_varuint(preempted ? 1 : 0);
+  return write(sample_type(kSwitch), time, who, payload.bytes(), stack);
 }
 
 const EventType& UniversalWriter::add_type(EventType type) {

@@ -52,9 +52,12 @@ class UniversalWriter {
   Result<> symbol(TraceTime time, ProcessId process, MappingId mapping, std::uint64_t first,
                   std::uint64_t last, std::string_view name);
 
-  // Any event of Universal.Events: "cpu" with a weight, "cswitch" with the time switched out, …
+  // Any event of Universal.Events that is one number: "cpu" with a weight, …
   Result<> sample(std::string_view name, TraceTime time, const Who& who, std::uint64_t value,
                   std::span<const std::uint64_t> stack);
+  // A thread runs again: for how long it did not, where it stopped, and whether it wanted to.
+  Result<> ran_again(TraceTime time, const Who& who, std::uint64_t ns, bool preempted,
+                     std::span<const std::uint64_t> stack);
   // Any other kind of event: given once, then written by what this returns.
   const EventType& add_type(EventType type);
   Result<> event(const EventType& type, TraceTime time, const Who& who, Bytes payload,
