@@ -15,7 +15,7 @@ namespace {
 constexpr Option kReport[] = {
     {.name = "--number", .value = "N", .help = "rows of the longest table", .letter = 'n'},
     {.name = "--inclusive", .help = "topn: by what a method and all it called took"},
-    {.name = "--lines", .help = "cpu, topn: by source line, where a PDB tells it"},
+    {.name = "--lines", .help = "cpu, topn, waits: by source line, where a PDB tells it"},
     {.name = "--symbol-dir", .value = "FOLDER", .help = "where else PDBs are looked for"},
 };
 
