@@ -74,6 +74,14 @@ stream {{
     address_t _stack[_stack_length];
   }};
 }};
+/* babeltrace2 2.0 fails on a trace without any class, such as one that has just begun. */
+event {{
+  id = 0;
+  name = "clrscope:none";
+  stream_id = 0;
+  fields := struct {{
+  }};
+}};
 )";
 
 // The format's own order of the first three groups is as text has them.
@@ -119,7 +127,8 @@ std::uint32_t Writer::class_of(const EventType& type, const nettrace::PayloadPla
                   quoted(fmt::format("{}:{}", type.provider,
                                      name.empty() ? fmt::format("Event({})", type.id) : name)),
                   describe(plan));
-  const auto [at, is_new] = classes_.try_emplace(body, static_cast<std::uint32_t>(classes_.size()));
+  const auto [at, is_new] =
+      classes_.try_emplace(body, static_cast<std::uint32_t>(classes_.size() + 1));
   if (is_new)
     fmt::format_to(std::back_inserter(metadata_), "event {{\n  id = {};\n{}}};\n", at->second,
                    body);
