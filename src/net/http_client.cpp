@@ -45,7 +45,8 @@ Result<HttpUrl> parse_url(std::string_view text) {
 // A connection, plain or TLS.
 class HttpClient::Line {
  public:
-  explicit Line(UniqueFd fd) : fd_(std::move(fd)) {}
+  Line(UniqueFd fd, const std::atomic<bool>& interrupted)
+      : fd_(std::move(fd)), interrupted_(interrupted) {}
 
   Result<> agree(const std::shared_ptr<TlsContext>& context, const std::string& host,
                  const Deadline& deadline) {
@@ -68,7 +69,7 @@ class HttpClient::Line {
   Result<bool> receive(std::string& into, const Deadline& deadline) {
     if (!session_) {
       std::uint8_t buffer[16 << 10];
-      const auto got = TRY(receive_some(fd_.get(), buffer, deadline));
+      const auto got = TRY(some(buffer, deadline));
       into.append(reinterpret_cast<const char*>(buffer), got);
       return got > 0;
     }
@@ -82,18 +83,30 @@ class HttpClient::Line {
   }
 
  private:
+  Result<std::size_t> some(std::span<std::uint8_t> into, const Deadline& deadline) {
+    for (;;) {
+      const Deadline glance{std::min<std::chrono::nanoseconds>(kGlance, deadline.left())};
+      auto got = receive_some(fd_.get(), into, glance);
+      const bool late = !got && got.error().code == Errc::kTimeout;
+      if (!late || deadline.passed()) return got;
+      if (interrupted_) return fail(Errc::kTimeout, "interrupted");
+    }
+  }
   Result<> flush(const Deadline& deadline) {
     const auto out = session_->take_output();
     return send_all(fd_.get(), as_bytes(out), deadline);
   }
   Result<std::size_t> more(const Deadline& deadline) {
     std::uint8_t buffer[16 << 10];
-    const auto got = TRY(receive_some(fd_.get(), buffer, deadline));
+    const auto got = TRY(some(buffer, deadline));
     session_->feed({reinterpret_cast<const char*>(buffer), got});
     return got;
   }
 
+  static constexpr auto kGlance = std::chrono::milliseconds{200};
+
   UniqueFd fd_;
+  const std::atomic<bool>& interrupted_;
   std::optional<TlsSession> session_{};
 };
 
@@ -102,7 +115,8 @@ HttpClient::HttpClient(HttpUrl url, std::shared_ptr<TlsContext> tls)
 HttpClient::~HttpClient() = default;
 
 Result<std::unique_ptr<HttpClient::Line>> HttpClient::open(const Deadline& deadline) {
-  auto line = std::make_unique<Line>(TRY(connect(url_.address, Transport::kStream, deadline)));
+  auto line = std::make_unique<Line>(TRY(connect(url_.address, Transport::kStream, deadline)),
+                                     interrupted_);
   if (!url_.tls) return line;
   if (!tls_) tls_ = TRY(TlsContext::client({}, TlsContext::Trust::kVerify));
   TRY(line->agree(tls_, url_.address.host, deadline));

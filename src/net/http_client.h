@@ -4,6 +4,7 @@
 // followed.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ class HttpClient {
   Result<HttpResponse> ask(std::string_view method, const std::vector<HttpField>& fields,
                            std::string_view body, const Deadline& deadline);
   const HttpUrl& url() const { return url_; }
+  // Any thread: an answer that is waited for is given up within a fifth of a second; so are those
+  // asked for later.
+  void interrupt() { interrupted_ = true; }
 
  private:
   class Line;
@@ -49,6 +53,7 @@ class HttpClient {
 
   HttpUrl url_;
   std::shared_ptr<TlsContext> tls_;
+  std::atomic<bool> interrupted_{false};
   std::unique_ptr<Line> line_;
 };
 

@@ -130,6 +130,13 @@ TEST(HttpClient, SaysWhatIsWrongWithAnAnswer) {
   }
 }
 
+TEST(HttpClient, CanBeInterrupted) {
+  const auto silent = listen_at({.host = "127.0.0.1", .port = "0"}).value();
+  HttpClient client{{.address = silent.address}};
+  const std::jthread other{[&] { client.interrupt(); }};
+  EXPECT_FALSE(client.ask("GET", {}, {}, Deadline{kLong}));
+}
+
 TEST(HttpClient, GivesUpAtItsDeadline) {
   const auto silent = listen_at({.host = "127.0.0.1", .port = "0"}).value();
   HttpClient client{{.address = silent.address}};

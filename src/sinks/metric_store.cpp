@@ -126,6 +126,7 @@ void MetricStore::add(const hub::CounterValue& value) {
     series.start = value.time - value.interval;
   }
   series.time = value.time;
+  series.revision = ++revision_;
   series.min = scaled(value.min, otel.scale);
   series.max = scaled(value.max, otel.scale);
   if (kind == MetricKind::kHistogram || kind == MetricKind::kSummary)

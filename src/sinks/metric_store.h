@@ -33,6 +33,7 @@ struct MetricSeries {
   std::map<double, std::uint64_t> buckets{};           // by upper bound, each on its own
   WallTime start{};                                    // what is summed up begins here
   WallTime time{};                                     // of the last value
+  std::uint64_t revision = 0;                          // of the store, when it came
 };
 
 struct MetricFamily {
@@ -68,7 +69,8 @@ class MetricStore {
   std::size_t processes() const { return processes_.size(); }
   std::size_t series() const { return series_; }
   std::size_t limit() const { return setting_.limit; }
-  std::uint64_t refused() const { return refused_; }  // values that found no place
+  std::uint64_t revision() const { return revision_; }  // grows with each value
+  std::uint64_t refused() const { return refused_; }    // values that found no place
 
  private:
   struct Process {
@@ -84,6 +86,7 @@ class MetricStore {
   std::map<pid_t, Process> processes_;
   std::size_t series_ = 0;
   std::uint64_t refused_ = 0;
+  std::uint64_t revision_ = 0;
 };
 
 }  // namespace clrscope::sinks

@@ -1,0 +1,276 @@
+// Counters of all processes to an OpenTelemetry collector: OTLP metrics over HTTP.
+//
+// Totals are cumulative, so that a message that is lost loses no count. What the collector cannot
+// take now waits in the outbox; what it refuses for good is counted and not sent again.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/guarded.h"
+#include "base/text.h"
+#include "net/http_client.h"
+#include "sinks/event_metrics.h"
+#include "sinks/otlp_message.h"
+#include "sinks/outbox.h"
+#include "sinks/sink_kind.h"
+
+namespace clrscope::sinks {
+namespace {
+
+constexpr std::string_view kPath = "/v1/metrics";
+constexpr auto kLongestWait = std::chrono::minutes{5};  // that a collector may ask for
+constexpr auto kPatienceAtEnd = std::chrono::seconds{5};
+
+// What became of messages, told by the outbox's thread to the sink's.
+struct Fate {
+  std::uint64_t rejected = 0;  // messages, and points of those that were taken in part
+  std::uint64_t told = 0;      // of these
+  std::string why{};
+};
+
+class OtlpCarrier final : public Carrier {
+ public:
+  OtlpCarrier(net::HttpUrl url, std::shared_ptr<net::TlsContext> tls,
+              std::vector<net::HttpField> fields, std::chrono::nanoseconds timeout,
+              std::shared_ptr<Guarded<Fate>> fate)
+      : client_(std::move(url), std::move(tls)),
+        fields_(std::move(fields)),
+        timeout_(timeout),
+        fate_(std::move(fate)) {}
+
+  Result<> carry(std::string_view message) override {
+    if (TraceClock::now() < not_before_)
+      return fail(Errc::kTimeout, "{} asked us to wait", client_.url().text());
+    const auto answer = TRY(client_.ask("POST", fields_, message, Deadline{timeout_}));
+    if (answer.status == 200) {
+      const auto part = read_otlp_answer(answer.body);
+      if (part.rejected > 0) reject(part.rejected, part.why);
+      return {};
+    }
+    if (may_come_again(answer.status)) {
+      wait_as_told(net::find_field(answer.fields, "Retry-After"));
+      return fail(Errc::kSystem, "{} answers {} {}", client_.url().text(), answer.status,
+                  net::status_text(answer.status));
+    }
+    // Sent again it would be refused again.
+    reject(1, fmt::format("{} answers {} {}", client_.url().text(), answer.status,
+                          net::status_text(answer.status)));
+    return {};
+  }
+
+  void interrupt() override { client_.interrupt(); }
+
+ private:
+  static bool may_come_again(int status) {
+    return status == 429 || status == 502 || status == 503 || status == 504;
+  }
+
+  void wait_as_told(std::optional<std::string_view> after) {
+    const auto seconds = after ? parse_number(trim(*after)) : std::nullopt;
+    if (!seconds) return;
+    const std::chrono::seconds wait{
+        static_cast<std::int64_t>(std::min<std::uint64_t>(*seconds, 1'000'000))};
+    not_before_ = TraceClock::now() + std::min<std::chrono::nanoseconds>(wait, kLongestWait);
+  }
+
+  void reject(std::uint64_t count, std::string why) {
+    fate_->with([&](Fate& fate) {
+      fate.rejected += count;
+      fate.why = std::move(why);
+    });
+  }
+
+  net::HttpClient client_;
+  const std::vector<net::HttpField> fields_;
+  const std::chrono::nanoseconds timeout_;
+  TraceTime not_before_{};
+  std::shared_ptr<Guarded<Fate>> fate_;
+};
+
+struct Setting {
+  std::string name{};  // of the sink
+  net::HttpUrl url{};
+  std::shared_ptr<net::TlsContext> tls{};
+  std::vector<net::HttpField> fields{};
+  std::chrono::nanoseconds timeout{std::chrono::seconds{10}};
+  std::string field{};
+  MetricStore::Setting store{};
+  SinkSetting shared{};
+};
+
+class OtlpSink final : public hub::Sink {
+ public:
+  explicit OtlpSink(Setting setting)
+      : setting_(std::move(setting)),
+        store_(setting_.store),
+        events_(setting_.field),
+        counted_(TraceClock::now()),
+        exported_(counted_) {
+    char host[256] = {};
+    if (::gethostname(host, sizeof host - 1) == 0) context_.host = host;
+  }
+
+  Result<> open() override {
+    auto carrier = std::make_unique<OtlpCarrier>(setting_.url, setting_.tls, setting_.fields,
+                                                 setting_.timeout, fate_);
+    OutboxSetting outbox{.name = setting_.name, .spool = setting_.shared.spool};
+    if (!outbox.spool.empty()) outbox.limit = setting_.shared.spool_limit;
+    auto opened = TRY(Outbox::open(std::move(outbox), std::move(carrier)));
+    outbox_.with([&](auto& one) { one = std::move(opened); });
+    return {};
+  }
+
+  Result<> on_source(const hub::SourceInfo& source, hub::SourceChange change) override {
+    if (change == hub::SourceChange::kCame) return store_.came(source), Result<>{};
+    // Its last values are still to be sent.
+    send();
+    store_.gone(source, wall_now());
+    return {};
+  }
+
+  Result<> on_batch(const hub::Batch& batch) override {
+    events_.add(batch);
+    return {};
+  }
+
+  Result<> on_counters(std::span<const hub::CounterValue> values) override {
+    store_.add(values);
+    return {};
+  }
+
+  Result<> on_dropped(std::uint64_t events) override {
+    dropped_ += events;
+    return {};
+  }
+
+  Result<> on_tick() override {
+    const auto now = TraceClock::now();
+    store_.add(events_.take(wall_now(), now - std::exchange(counted_, now)));
+    store_.expire(wall_now());
+    if (now - exported_ >= setting_.shared.interval) send();
+    return trouble();
+  }
+
+  std::string state() const override {
+    const auto fate = fate_->with([](const Fate& one) { return one; });
+    auto text = outbox_.with([](const auto& one) { return one ? one->state().text() : ""; });
+    if (fate.rejected > 0)
+      text += fmt::format(", rejected {} ({})", format_count(fate.rejected), fate.why);
+    if (const auto refused = refused_.load(); refused > 0)
+      text += fmt::format(", {} values above the limit of series", format_count(refused));
+    return text;
+  }
+
+  Result<> close(const hub::SessionSummary&) override {
+    send();
+    outbox_.with([](auto& one) {
+      if (one) one->finish(kPatienceAtEnd);
+    });
+    return trouble();
+  }
+
+ private:
+  void send() {
+    exported_ = TraceClock::now();
+    add_own();
+    auto requests = otlp_requests(store_, sent_, context_);
+    sent_ = store_.revision();
+    refused_ = store_.refused();
+    outbox_.with([&](auto& one) {
+      if (!one) return;
+      for (auto& request : requests) one->put(std::move(request.bytes), request.points);
+    });
+  }
+
+  // Our own losses, as those of a process like the others.
+  void add_own() {
+    hub::CounterValue dropped{.time = wall_now(),
+                              .pid = ::getpid(),
+                              .process = "clrscope",
+                              .provider = "clrscope",
+                              .name = "clrscope.events.dropped",
+                              .unit = "{event}",
+                              .kind = hub::CounterKind::kRate,
+                              .meter = true,
+                              .total = static_cast<double>(dropped_)};
+    auto refused = dropped;
+    refused.name = "clrscope.values.refused";
+    refused.unit = "{value}";
+    refused.total = static_cast<double>(store_.refused());
+    const hub::CounterValue both[] = {std::move(dropped), std::move(refused)};
+    store_.add(both);
+  }
+
+  // What is new since the last call.
+  Result<> trouble() {
+    TRY(outbox_.with([](auto& one) { return one ? one->trouble() : Result<>{}; }));
+    return fate_->with([](Fate& fate) -> Result<> {
+      if (std::exchange(fate.told, fate.rejected) == fate.rejected) return {};
+      return fail(Errc::kDenied, "rejected: {}", fate.why);
+    });
+  }
+
+  const Setting setting_;
+  MetricStore store_;
+  EventMetrics events_;
+  OtlpContext context_;
+  TraceTime counted_, exported_;
+  std::uint64_t sent_ = 0;  // the store's revision, then
+  std::uint64_t dropped_ = 0;
+  std::atomic<std::uint64_t> refused_{0};
+  std::shared_ptr<Guarded<Fate>> fate_ = std::make_shared<Guarded<Fate>>();
+  Guarded<std::unique_ptr<Outbox>> outbox_;
+};
+
+Result<net::HttpField> header_of(const std::string& text, const SinkAddress& address) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return fail(Errc::kUsage, "--to {}: header='{}' is no NAME=VALUE", address.text, text);
+  return net::HttpField{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSetting& shared) {
+  Setting setting;
+  setting.name = address.text;
+  setting.shared = shared;
+  setting.url = TRY(net::parse_url(address.target));
+  if (setting.url.path == "/") setting.url.path = kPath;
+  setting.fields.push_back({"Content-Type", "application/x-protobuf"});
+  for (const auto& header : address.all("header"))
+    setting.fields.push_back(TRY(header_of(header, address)));
+  setting.timeout = TRY(address.duration("timeout", setting.timeout));
+  setting.store.limit = TRY(address.number("limit", setting.store.limit, 1, 10'000'000));
+  setting.field = address.option("field").value_or("");
+  const bool insecure = TRY(address.truth("insecure", false));
+  const auto ca = address.option("ca").value_or("");
+  if (!setting.url.tls && (insecure || !ca.empty()))
+    return fail(Errc::kUsage, "--to {}: ca and insecure are about https", address.text);
+  if (setting.url.tls) {
+    const auto trust =
+        insecure ? net::TlsContext::Trust::kAnybody : net::TlsContext::Trust::kVerify;
+    setting.tls = TRY(net::TlsContext::client(ca, trust));
+  }
+  return std::make_unique<OtlpSink>(std::move(setting));
+}
+
+constexpr SinkOption kOptions[] = {
+    {"header", "NAME=VALUE", "sent with each request, such as a key; several"},
+    {"ca", "FILE", "trust these authorities (PEM) instead of the system's"},
+    {"insecure", "yes", "trust anybody who answers"},
+    {"timeout", "TIME", "how long an answer may take, 10s unless told"},
+    {"limit", "N", "series at most, 10,000 unless told"},
+    {"field", "NAME", "of raw events: the mean of this field, beside how many came"},
+};
+
+}  // namespace
+
+extern const SinkKind otlp_sink{
+    .name = "otlp",
+    .target = "URL",
+    .summary = "metrics to an OpenTelemetry collector, over HTTP: otlp:http://127.0.0.1:4318",
+    .options = kOptions,
+    .make = make,
+};
+
+}  // namespace clrscope::sinks

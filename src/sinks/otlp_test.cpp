@@ -1,0 +1,164 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/guarded.h"
+#include "net/http_server.h"
+#include "net/listen.h"
+#include "net/test_certificate.h"
+#include "sinks/otlp_message.h"
+#include "sinks/proto_writer.h"
+#include "sinks/test_events.h"
+#include "sinks/test_wait.h"
+
+namespace clrscope::sinks {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+// A collector that answers as it is told and keeps what it got. What the bytes mean to others is
+// shown by tests/e2e/forward_otlp.case.
+class Collector {
+ public:
+  explicit Collector(std::vector<net::HttpResponse> answers = {},
+                     std::shared_ptr<net::TlsContext> tls = {})
+      : answers_(std::move(answers)) {
+    net::HttpServerSetting setting;
+    setting.endpoints.push_back({.address = {.host = "127.0.0.1", .port = "0"}, .tls = tls});
+    server_ =
+        net::HttpServer::start(setting, [this](net::HttpRequest request, net::HttpReply reply) {
+          const auto count = got_.with([&](auto& all) {
+            all.push_back(std::move(request));
+            return all.size();
+          });
+          reply.send(count <= answers_.size() ? answers_[count - 1]
+                                              : net::HttpResponse{.type = "", .body = ""});
+        }).value();
+  }
+  std::string address() const { return server_->addresses()[0].text(); }
+  std::vector<net::HttpRequest> got() const {
+    return got_.with([](const auto& all) { return all; });
+  }
+
+ private:
+  const std::vector<net::HttpResponse> answers_;
+  Guarded<std::vector<net::HttpRequest>> got_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+// As the hub does it: a tick about once a second, here at once.
+std::unique_ptr<hub::Sink> opened(const std::string& text) {
+  const auto address = parse_sink(text).value();
+  auto sink = address.kind->make(address, {.interval = 1ns}).value();
+  EXPECT_TRUE(sink->open());
+  return sink;
+}
+
+void tell(hub::Sink& sink) {
+  const auto value = test_value();
+  EXPECT_TRUE(sink.on_counters(std::span{&value, 1}));
+  (void)sink.on_tick();
+}
+
+TEST(OtlpSink, PostsToTheCollector) {
+  const Collector collector;
+  const auto sink = opened("otlp:http://" + collector.address() + ",header=X-Key=a=b");
+  tell(*sink);
+  ASSERT_TRUE(until([&] { return !collector.got().empty(); }));
+  const auto request = collector.got()[0];
+  EXPECT_EQ(request.path, "/v1/metrics");
+  EXPECT_EQ(request.field("Content-Type"), "application/x-protobuf");
+  EXPECT_EQ(request.field("X-Key"), "a=b");
+  EXPECT_TRUE(sink->close({}));
+  EXPECT_THAT(sink->state(), HasSubstr("dropped 0"));
+}
+
+TEST(OtlpSink, SendsAgainWhatTheCollectorCannotTakeNow) {
+  const Collector collector{
+      {{.status = 503, .fields = {{"Retry-After", "1"}}}, {.status = 429}, {.status = 502}}};
+  const auto sink = opened("otlp:http://" + collector.address());
+  tell(*sink);
+  ASSERT_TRUE(until([&] { return collector.got().size() >= 4; }));
+  const auto got = collector.got();
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)].body, got[0].body);
+}
+
+TEST(OtlpSink, CountsWhatTheCollectorRefusesForGood) {
+  ProtoWriter partial, answer;
+  partial.varint(1, 3);
+  partial.text(2, "too old");
+  answer.message(1, partial);
+  for (const auto& [response, why] :
+       {std::pair{net::HttpResponse{.status = 400}, "400 Bad Request"},
+        std::pair{net::HttpResponse{.status = 500}, "500 Internal"},
+        std::pair{net::HttpResponse{.body = answer.bytes()}, "rejected 3 (too old)"}}) {
+    const Collector collector{{response}};
+    const auto sink = opened("otlp:http://" + collector.address());
+    tell(*sink);
+    EXPECT_TRUE(until([&] { return sink->state().find(why) != std::string::npos; }))
+        << sink->state();
+    const auto told = sink->on_tick();
+    ASSERT_FALSE(told);
+    EXPECT_THAT(told.error().what, HasSubstr("rejected"));
+  }
+}
+
+TEST(OtlpSink, SpeaksTlsToWhomItTrusts) {
+  const net::TestCertificate certificate;
+  const Collector collector{
+      {},
+      net::TlsContext::server({.certificate = certificate.certificate(), .key = certificate.key()})
+          .value()};
+  const auto sink =
+      opened("otlp:https://" + collector.address() + ",ca=" + certificate.certificate());
+  tell(*sink);
+  ASSERT_TRUE(until([&] { return !collector.got().empty(); }));
+  const auto wary = opened("otlp:https://" + collector.address());
+  tell(*wary);
+  Result<> trouble;
+  ASSERT_TRUE(until([&] { return !(trouble = wary->on_tick()); }));
+  EXPECT_THAT(trouble.error().what, HasSubstr("not to be trusted"));
+}
+
+TEST(OtlpSink, EndsThoughTheCollectorHangs) {
+  const auto silent = net::listen_at({.host = "127.0.0.1", .port = "0"}).value();
+  const auto sink = opened("otlp:http://" + silent.address.text() + ",timeout=1h");
+  tell(*sink);
+  (void)sink->close({});
+  EXPECT_THAT(sink->state(), testing::Not(HasSubstr("dropped 0")));
+}
+
+TEST(OtlpSink, RefusesWrongWords) {
+  for (const auto* wrong : {"otlp:host:4318", "otlp:http://h,header=x", "otlp:http://h,ca=/x",
+                            "otlp:https://h,ca=/x"}) {
+    const auto address = parse_sink(wrong);
+    EXPECT_FALSE(address && address->kind->make(*address, {})) << wrong;
+  }
+}
+
+TEST(OtlpRequests, TellWhatIsNewOnceForEachProcess) {
+  MetricStore store{{}};
+  auto value = test_value();
+  store.add(std::span{&value, 1});
+  value.pid = 8;
+  store.add(std::span{&value, 1});
+  const auto first = otlp_requests(store, 0, {});
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].points, 1U);
+  EXPECT_THAT(first[0].bytes, HasSubstr("service.name"));
+  const auto then = store.revision();
+  EXPECT_TRUE(otlp_requests(store, then, {}).empty());
+  value.time -= 1s;  // late, but not yet told
+  store.add(std::span{&value, 1});
+  EXPECT_EQ(otlp_requests(store, then, {}).size(), 1U);
+}
+
+TEST(OtlpAnswer, SurvivesNonsense) {
+  EXPECT_EQ(read_otlp_answer("").rejected, 0U);
+  EXPECT_EQ(read_otlp_answer("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff").rejected, 0U);
+  EXPECT_EQ(read_otlp_answer("\x0a\x7f\x08").rejected, 0U);
+  EXPECT_EQ(read_otlp_answer("{\"partialSuccess\":{}}").rejected, 0U);
+}
+
+}  // namespace
+}  // namespace clrscope::sinks
