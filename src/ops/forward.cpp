@@ -85,17 +85,20 @@ class Forwarder {
       : wish_(wish), watcher_(watcher), began_(TraceClock::now()) {}
 
   Result<ForwardSummary> run() {
-    auto door = open_forward_door();
-    if (!door) trouble(door.error().what);
+    if (auto door = ForwardDoor::open())
+      door_ = std::move(*door);
+    else
+      trouble(door.error().what);
     for (const auto& route : wish_.plan.routes) {
       auto added = TRY(add(wish_.plan, route, nullptr));
       running_.push_back(std::move(added));
     }
     watch_ = TRY(Watch::start(hub_, union_of(wish_.plan),
                               wish_.stop_fds.empty() ? -1 : wish_.stop_fds.front()));
+    tell();
     if (watcher_.on_start) watcher_.on_start(status());
     ForwardSummary summary;
-    summary.ending = work(door ? &*door : nullptr);
+    summary.ending = work();
     summary.last = status();
     for (std::size_t i = 0; i < running_.size(); ++i)
       summary.last.sinks[i].summary = hub_.remove(running_[i].listener);
@@ -131,13 +134,16 @@ class Forwarder {
     return Running{.route = route, .listener = id};
   }
 
-  std::string work(ForwardDoor* door) {
+  void tell() {
+    if (door_) door_->tell(status().json());
+  }
+
+  std::string work() {
     const Deadline end{wish_.duration.value_or(std::chrono::nanoseconds::max())};
     std::vector<pollfd> fds;
     for (const auto fd : wish_.stop_fds) fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
     const auto stops = fds.size();
     fds.push_back({.fd = wish_.reload_fd, .events = POLLIN, .revents = 0});
-    fds.push_back({.fd = door ? door->fd() : -1, .events = POLLIN, .revents = 0});
     auto looked = TraceClock::now();
     for (;;) {
       const auto wait = std::min<std::chrono::milliseconds>(end.left(), std::chrono::seconds{1});
@@ -146,7 +152,6 @@ class Forwarder {
         if (fd.revents != 0) return "signal";
       if (end.passed()) return "duration";
       if (fds[stops].revents != 0) reload();
-      if (fds[stops + 1].revents != 0) door->answer(status().json());
       const auto now = TraceClock::now();
       if (now - looked < std::chrono::milliseconds{900}) continue;
       measure(std::chrono::duration<double>(now - looked).count());
@@ -154,6 +159,7 @@ class Forwarder {
       // What is read from a file goes on without anybody to watch: somebody may come.
       if (!watch_->look() && wish_.config.empty()) return "target ended";
       if (const auto text = watch_->take_trouble(); !text.empty()) trouble(text);
+      tell();
     }
   }
 
@@ -163,6 +169,7 @@ class Forwarder {
     const auto done = wish_.read_plan ? take_plan() : Result<>{};
     ++reloads_;
     last_reload_ = done ? "ok" : done.error().what;
+    tell();
     if (watcher_.on_reload) watcher_.on_reload(done);
   }
 
@@ -256,6 +263,7 @@ class Forwarder {
   std::string last_reload_;
   std::map<std::uint64_t, Rate> rates_;  // by source
   std::vector<Running> running_;
+  std::unique_ptr<ForwardDoor> door_;
   hub::Hub hub_;
   std::unique_ptr<Watch> watch_;  // last member: lets go first
 };

@@ -1,6 +1,8 @@
 #include "ops/forward_door.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -41,21 +43,34 @@ Result<std::string> ask(const std::string& path) {
 
 }  // namespace
 
+ForwardDoor::ForwardDoor(UniqueFd listening, std::string path)
+    : listening_(std::move(listening)),
+      path_(std::move(path)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      worker_([this](const std::stop_token& stop) { run(stop); }) {}
+
 ForwardDoor::~ForwardDoor() {
-  if (listening_) ::unlink(path_.c_str());
+  ::unlink(path_.c_str());
+  worker_.request_stop();
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
 }
 
-void ForwardDoor::answer(const std::string& text) const {
-  for (;;) {
+void ForwardDoor::run(const std::stop_token& stop) {
+  pollfd fds[] = {{.fd = listening_.get(), .events = POLLIN, .revents = 0},
+                  {.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+  while (!stop.stop_requested()) {
+    ::poll(fds, std::size(fds), -1);
     const UniqueFd guest{
         ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
-    if (!guest) return;
+    if (!guest) continue;
+    const auto text = state_.with([](const auto& state) { return state; });
     // Who does not read is not waited for long.
     (void)net::send_all(guest.get(), as_bytes(text), Deadline{std::chrono::milliseconds{200}});
   }
 }
 
-Result<ForwardDoor> open_forward_door() {
+Result<std::unique_ptr<ForwardDoor>> ForwardDoor::open() {
   auto path = path_of(::getpid());
   sockaddr_un at{};
   if (path.size() >= sizeof at.sun_path)
@@ -73,7 +88,8 @@ Result<ForwardDoor> open_forward_door() {
   if (!bound)
     return fail(Errc::kSystem, "cannot listen at {}: {}: --status will not see this", path,
                 errno_text());
-  return ForwardDoor{std::move(fd), std::move(path)};
+  return std::unique_ptr<ForwardDoor>{
+      new ForwardDoor{std::move(fd), std::move(path)}};  // its constructor is private
 }
 
 Result<std::vector<std::string>> forward_states(std::optional<pid_t> pid) {

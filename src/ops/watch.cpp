@@ -13,6 +13,12 @@
 
 namespace clrscope::ops {
 
+namespace {
+
+constexpr int kMostTries = 5;  // a second apart
+
+}  // namespace
+
 bool Watch::wants(const std::string& name) const {
   return wish_.all || std::any_of(wish_.names.begin(), wish_.names.end(),
                                   [&](const auto& one) { return glob_match(one, name); });
@@ -81,14 +87,19 @@ bool Watch::look() {
   if (!wish_.comes_and_goes()) return !attached_.empty();
   const auto found = ipc::find_processes();
   if (!found) return true;
+  std::erase_if(refused_, [](const auto& one) { return !process_exists(one.first); });
   for (const auto& one : *found) {
     if (!one.reachable() || attached_.contains(one.pid) || !wants(one.name)) continue;
-    const auto refused = refused_.find(one.pid);
-    if (refused != refused_.end() && refused->second == one.status.start_ticks) continue;
-    if (auto done = attach_pid(one.pid); !done) {
-      trouble_ = done.error().what;
-      refused_[one.pid] = one.status.start_ticks;
+    auto& refusal = refused_[one.pid];
+    if (refusal.start_ticks != one.status.start_ticks) refusal = {one.status.start_ticks};
+    if (refusal.for_good) continue;
+    auto done = attach_pid(one.pid);
+    if (done) {
+      refused_.erase(one.pid);
+      continue;
     }
+    refusal.for_good = done.error().code == Errc::kDenied || ++refusal.times >= kMostTries;
+    if (refusal.for_good && process_exists(one.pid)) trouble_ = done.error().what;
   }
   return true;
 }

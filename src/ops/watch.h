@@ -46,6 +46,13 @@ class Watch {
     std::uint64_t start_ticks = 0;  // with the pid it names a process for ever
     std::string name{};
   };
+  // One that says no is not asked again while it lives; one that is just starting may fail a few
+  // times.
+  struct Refusal {
+    std::uint64_t start_ticks = 0;
+    int times = 0;
+    bool for_good = false;
+  };
   Watch(hub::Hub& hub, WatchWish wish) : hub_(hub), wish_(std::move(wish)) {}
   Result<> attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint);
   Result<> attach_pid(pid_t pid);
@@ -55,7 +62,7 @@ class Watch {
   WatchWish wish_;
   std::optional<Target> target_;
   std::map<pid_t, Attached> attached_;
-  std::map<pid_t, std::uint64_t> refused_;  // not to be asked again while they live
+  std::map<pid_t, Refusal> refused_;
   std::uint64_t next_source_ = 1;
   std::string trouble_;
 };
