@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/proc.h"
 #include "base/text.h"
@@ -16,6 +17,9 @@ namespace clrscope::ops {
 namespace {
 
 constexpr int kMostTries = 5;  // a second apart
+// A program that is starting makes its first EventSources; to switch one on in the same moment can
+// lock it up for ever (docs/sessions.md).
+constexpr std::chrono::nanoseconds kSettled = std::chrono::seconds{2};
 
 }  // namespace
 
@@ -38,6 +42,8 @@ Result<> Watch::attach(const Process& process, std::shared_ptr<ipc::Endpoint> en
 }
 
 Result<> Watch::attach_pid(pid_t pid) {
+  if (const auto status = proc_status(pid); status && status->age < kSettled)
+    std::this_thread::sleep_for(kSettled - status->age);
   auto target = TRY(find_target({.pid = pid}, std::chrono::seconds{2}, -1));
   return attach(target.process, std::move(target.endpoint));
 }
@@ -90,6 +96,7 @@ bool Watch::look() {
   std::erase_if(refused_, [](const auto& one) { return !process_exists(one.first); });
   for (const auto& one : *found) {
     if (!one.reachable() || attached_.contains(one.pid) || !wants(one.name)) continue;
+    if (one.status.age < kSettled) continue;  // the next look
     auto& refusal = refused_[one.pid];
     if (refusal.start_ticks != one.status.start_ticks) refusal = {one.status.start_ticks};
     if (refusal.for_good) continue;
