@@ -89,6 +89,7 @@ class Forwarder {
       door_ = std::move(*door);
     else
       trouble(door.error().what);
+    tell();
     for (const auto& route : wish_.plan.routes) {
       auto added = TRY(add(wish_.plan, route, nullptr));
       running_.push_back(std::move(added));
