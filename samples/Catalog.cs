@@ -29,6 +29,7 @@ static class Catalog
         new("deadlock-async", "sync over async on a one-thread context", "", DeadlockAsync.Run),
         new("deadlock-mixed", "a lock and a task that wait for each other", "", DeadlockMixed.Run),
         new("long-holder", "a thread that waits with a lock while others queue for it", "[--threads N]", LongHolder.Run),
+        new("holders", "locks that are held: a lock nobody wants, and one that two read while a third would write", "", Holders.Run),
         new("pool-starvation", "every pool thread waits for work that needs a pool thread", "[--max-threads N] [--rate N/s]", PoolStarvation.Run),
         new("runaway", "a thread that spins for ever", "", Runaway.Run),
         new("zombie-threads", "ended threads that are kept, others that wait for ever, ever more of them", "[--rate N/s]", ZombieThreads.Run),

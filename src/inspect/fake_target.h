@@ -72,6 +72,9 @@ class FakeRuntime final : public RuntimeReader {
     return found->second;
   }
   Result<std::vector<SyncBlock>> sync_blocks() override { return monitors; }
+  std::uint64_t thread_statics(const RuntimeThread& thread) override {
+    return statics[thread.managed_id];
+  }
   std::optional<std::uint32_t> il_offset(const MethodInfo&, std::uint64_t) override { return {}; }
   Result<std::vector<ManagedFrame>> frames(const RuntimeThread&, const OsThread&) override {
     return fail(Errc::kUnsupported, "no frames");
@@ -81,6 +84,7 @@ class FakeRuntime final : public RuntimeReader {
   std::map<std::uint64_t, MethodInfo> methods;
   std::map<std::uint64_t, TypeInfo> types;  // by method table
   std::vector<SyncBlock> monitors;
+  std::map<std::uint32_t, std::uint64_t> statics;  // by managed id
 };
 
 }  // namespace clrscope::inspect

@@ -5,6 +5,7 @@
 
 #include "inspect/fake_target.h"
 #include "inspect/locks/lock_kind.h"
+#include "inspect/thin_locks.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -97,6 +98,78 @@ TEST_F(FindWaits, KnowsTheWriterByItsManagedId) {
   ASSERT_TRUE(wait);
   EXPECT_EQ(wait->kind, WaitKind::kReaderWriter);
   EXPECT_EQ(wait->owner_os_id, 9u);
+}
+
+TEST_F(FindWaits, NamesTheReaderByItsOwnCounts) {
+  add_frame("", FrameKind::kNative);
+  add_frame("System.Threading.ReaderWriterLockSlim.WaitOnEvent()", FrameKind::kFramework);
+  set_type("System.Threading.ReaderWriterLockSlim",
+           {{.name = "_owners", .offset = 16}, {.name = "_lockID", .offset = 24}});
+  target_.put(kObject + 16, std::uint32_t{1});
+  target_.put(kObject + 24, std::int64_t{77});
+  put_on_stack(0);
+  // Thread static fields: an array of arrays of their values.
+  constexpr auto kArrayTable = kHeap + 0x900, kCountTable = kHeap + 0xa00;
+  constexpr auto kOuter = kHeap + 0x200, kInner = kHeap + 0x300;
+  constexpr auto kOther = kHeap + 0x400, kCount = kHeap + 0x500;
+  runtime_.types[kArrayTable] = {.name = "System.Object[]", .base_size = 24, .component_size = 8};
+  runtime_.types[kCountTable] = {.name = "System.Threading.ReaderWriterCount",
+                                 .base_size = 48,
+                                 .fields = {{.name = "lockID", .offset = 8},
+                                            {.name = "readercount", .offset = 16},
+                                            {.name = "next", .offset = 24}}};
+  for (const auto array : {kOuter, kInner}) {
+    target_.put(array, kArrayTable);
+    target_.put(array + 8, std::uint32_t{2});
+  }
+  target_.put(kOuter + 24, kInner);
+  target_.put(kInner + 16, kOther);
+  target_.put(kOther, kCountTable);
+  target_.put(kOther + 8, std::int64_t{5});  // of another lock
+  target_.put(kOther + 16, std::int32_t{1});
+  target_.put(kOther + 24, kCount);
+  target_.put(kCount, kCountTable);
+  target_.put(kCount + 8, std::int64_t{77});
+  target_.put(kCount + 16, std::int32_t{1});
+  runtime_.statics[5] = kOuter;
+  auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->owner_os_id, 9u);
+  EXPECT_TRUE(wait->detail.starts_with("held by 1 reader: thread 9")) << wait->detail;
+  target_.put(kCount + 24, kOther);  // a list that never ends
+  target_.put(kCount + 16, std::int32_t{0});
+  wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->owner_os_id, 0u);
+  EXPECT_EQ(wait->detail, "held by 1 reader");
+}
+
+TEST_F(FindWaits, SeesThinLocksOnTheStacksOfTheirOwners) {
+  add_frame("", FrameKind::kNative);
+  add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+  set_type("Shop.Stock", {});
+  put_on_stack(1);
+  const auto held = [&](std::uint32_t header) {
+    target_.put(kObject - 4, header);
+    unwind::Registers registers;
+    registers.set(unwind::kRsp, kStack);
+    Snapshot seen;
+    seen.threads.push_back(view_);
+    Objects objects{target_, runtime_, *walker_};
+    return find_thin_locks(seen, {walker_->read_stack(registers, 0x1000)}, objects);
+  };
+  const auto locks = held(0x20001);
+  ASSERT_EQ(locks.size(), 1u);
+  EXPECT_EQ(locks[0].object, kObject);
+  EXPECT_EQ(locks[0].owner_os_id, 7u);
+  EXPECT_EQ(locks[0].recursion, 2u);
+  EXPECT_EQ(locks[0].type, "Shop.Stock");
+  EXPECT_TRUE(held(0).empty());           // nobody's
+  EXPECT_TRUE(held(2).empty());           // another thread's
+  EXPECT_TRUE(held(0x8000001).empty());   // a sync block's number
+  EXPECT_TRUE(held(0x10000001).empty());  // being changed
+  view_.running = true;
+  EXPECT_TRUE(held(1).empty());
 }
 
 TEST_F(FindWaits, SeesAMonitorThatIsEnteredInNativeCode) {

@@ -12,6 +12,7 @@
 #include "inspect/objects.h"
 #include "inspect/pool.h"
 #include "inspect/proc_view.h"
+#include "inspect/thin_locks.h"
 #include "inspect/wait_graph.h"
 #include "inspect/walk.h"
 
@@ -125,10 +126,20 @@ class Look {
       out_.threads[i].waiting_for = std::move(waits[i]);
     note_missing_heap();
     add_locks(out_, known);
+    add_thin_locks(find_thin_locks(out_, images_, objects));
     for (auto& lock : out_.locks)
       if (lock.type.empty()) lock.type = objects.type_name(lock.object);
     out_.cycles = find_cycles(out_);
     out_.pool = find_pool(out_, images_, objects);
+  }
+
+  void add_thin_locks(std::vector<Lock> locks) {
+    for (auto& lock : locks) {
+      if (std::ranges::find(out_.locks, lock.object, &Lock::object) != out_.locks.end()) continue;
+      for (auto& thread : out_.threads)
+        if (thread.os_id() == lock.owner_os_id) thread.holds.push_back(lock.object);
+      out_.locks.push_back(std::move(lock));
+    }
   }
 
   // A small core has stacks, and not the objects that they point to.

@@ -8,6 +8,7 @@ namespace {
 constexpr std::size_t kMostTypes = 200'000;  // with what turned out to be none
 constexpr std::uint64_t kLengthAt = 8;       // of arrays and strings, after the method table
 constexpr std::uint64_t kMostBytes = 1 << 20;
+constexpr std::size_t kMostStatics = 4096;
 
 }  // namespace
 
@@ -41,6 +42,17 @@ std::optional<std::uint32_t> Objects::length(std::uint64_t array) {
   const auto* type = type_of(array);
   if (!type || type->component_size == 0) return std::nullopt;
   return memory_.get<std::uint32_t>(array + kLengthAt);
+}
+
+std::uint64_t Objects::thread_static(const RuntimeThread& thread, std::string_view type_name) {
+  for (const auto fields : references(reader_.thread_statics(thread), kMostStatics)) {
+    const auto* const type = type_of(fields);
+    if (type && type->name == type_name) return fields;
+    if (!type || type->component_size == 0) continue;
+    for (const auto one : references(fields, kMostStatics))
+      if (const auto* const kind = type_of(one); kind && kind->name == type_name) return one;
+  }
+  return 0;
 }
 
 std::vector<std::uint64_t> Objects::references(std::uint64_t object, std::size_t most) {

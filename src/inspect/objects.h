@@ -23,6 +23,8 @@ class Objects {
   Objects(Target& target, RuntimeReader& reader, const Walker& walker)
       : memory_(target.memory()), reader_(reader), walker_(walker) {}
 
+  // It lies where objects may lie.
+  bool may_be_object(std::uint64_t address) const;
   // Null when there is no object.
   const TypeInfo* type_of(std::uint64_t object);
   std::string type_name(std::uint64_t object);
@@ -47,12 +49,13 @@ class Objects {
   }
 
   Memory& memory() { return memory_; }
+  // An object that a [ThreadStatic] field of the thread refers to, by its type; 0: none, or
+  // unknown.
+  std::uint64_t thread_static(const RuntimeThread& thread, std::string_view type_name);
   // The target went on; types stay as they are.
   void forget() { memory_.forget(); }
 
  private:
-  bool may_be_object(std::uint64_t address) const;
-
   Memory memory_;
   RuntimeReader& reader_;
   const Walker& walker_;

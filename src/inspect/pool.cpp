@@ -15,18 +15,16 @@ bool works_for_pool(const Frame& frame) {
          frame.method.starts_with("System.Threading.ThreadPoolWorkQueue.");
 }
 
-// The object of a type in the frames that work for the pool.
+// The object of a type on the stack of a thread that works for the pool.
 std::uint64_t find_object(const Snapshot& seen, const std::vector<StackImage>& stacks,
                           Objects& objects, std::string_view type_name) {
   for (std::size_t i = 0; i < seen.threads.size(); ++i) {
     const auto& frames = seen.threads[i].frames;
-    const auto first = std::ranges::find_if(frames, works_for_pool);
-    if (first == frames.end()) continue;
-    // What the pool's methods hold in registers, the methods that they call have saved.
-    const auto from = first == frames.begin() ? first->sp : std::prev(first)->sp;
+    if (std::ranges::none_of(frames, works_for_pool)) continue;
+    // All of it: what the pool's methods hold in registers, any method further in may have saved.
     const unwind::StackCopy stack{stacks[i].address, stacks[i].bytes};
     std::uint64_t word = 0;
-    for (auto at = from; stack.read(at, word); at += 8)
+    for (auto at = frames.front().sp; stack.read(at, word); at += 8)
       if (const auto* type = objects.type_of(word); type && type->name == type_name) return word;
   }
   return 0;

@@ -21,6 +21,9 @@ class PairedReader final : public RuntimeReader {
     return contracts_->type_of_table(method_table);
   }
   Result<std::vector<SyncBlock>> sync_blocks() override { return contracts_->sync_blocks(); }
+  std::uint64_t thread_statics(const RuntimeThread& thread) override {
+    return contracts_->thread_statics(thread);
+  }
 
   Result<MethodInfo> method_at(std::uint64_t pc) override {
     auto* const code = TRY(open_code());

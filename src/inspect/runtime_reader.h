@@ -87,6 +87,8 @@ class RuntimeReader {
   // kNotFound when it is no method table: any word may be asked about.
   virtual Result<TypeInfo> type_of_table(std::uint64_t method_table) = 0;
   virtual Result<std::vector<SyncBlock>> sync_blocks() = 0;
+  // The array of arrays that holds what a thread has in its [ThreadStatic] fields; 0: unknown.
+  virtual std::uint64_t thread_statics(const RuntimeThread&) { return 0; }
   // The offset in a method's IL that an address of its code came from.
   virtual std::optional<std::uint32_t> il_offset(const MethodInfo& method, std::uint64_t pc) = 0;
   // The managed frames by the runtime's own rules, innermost first, where it can do that with these

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
 #include "ops/looks.h"
@@ -54,6 +55,15 @@ std::string reason_of(const Error& error) {
   return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
 }
 
+// A program without a runtime is named as what it is: compiled ahead of time, or no .NET at all.
+Failure no_patient(pid_t pid, const Error& why) {
+  if (const auto process = inspect::open_process(pid))
+    if (const auto runtime = inspect::open_runtime(**process);
+        !runtime && runtime.error().code == Errc::kUnsupported)
+      return fail(runtime.error());
+  return fail(why);
+}
+
 // By its number also when its runtime cannot be talked to: its memory may be read all the same.
 Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource source) {
   if (!target.pid && !target.name)
@@ -63,7 +73,7 @@ Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource sourc
       target.pid ? ipc::find_process(*target.pid) : ipc::find_process_named(*target.name);
   if (!found &&
       !(target.pid && process_exists(*target.pid) && found.error().code != Errc::kUnsupported))
-    return fail(found.error());
+    return target.pid ? no_patient(*target.pid, found.error()) : fail(found.error());
   auto facts = process_facts(found ? found->pid : *target.pid, source);
   if (!found) return facts;
   facts.name = found->name;

@@ -56,6 +56,18 @@ std::string thread_title(const ThreadView& thread) {
   return title;
 }
 
+std::string holds_text(const Snapshot& seen, const ThreadView& thread) {
+  std::string text;
+  for (const auto object : thread.holds) {
+    const auto lock = std::ranges::find(seen.locks, object, &Lock::object);
+    if (lock == seen.locks.end()) continue;
+    text += fmt::format("  holds {:#x} ({})", object, lock->type.empty() ? "?" : lock->type);
+    if (!lock->waiters.empty()) text += fmt::format(", wanted by {}", lock->waiters.size());
+    text += "\n";
+  }
+  return text;
+}
+
 bool is_shown(const Snapshot& seen, const ThreadView& thread, const StacksStyle& style) {
   const bool any_managed =
       std::ranges::any_of(seen.threads, [](const ThreadView& t) { return t.runtime.has_value(); });
@@ -110,6 +122,7 @@ std::string threads_text(const Snapshot& seen, const StacksStyle& style) {
     }
     text += thread_title(thread) + "\n";
     if (const auto wait = wait_text(seen, thread); !wait.empty()) text += "  " + wait + "\n";
+    text += holds_text(seen, thread);
     for (const auto& line : frame_lines(thread, style)) text += "  " + line + "\n";
     text += "\n";
   }

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """compare_readers.py BIN PID TRUTH: the contract reader beside the DAC, and both beside what the program says of itself.
 
+The program is stopped meanwhile, so that both see the same; threads that it ran at that moment have no registers, and no frames.
 Threads, locks, the types of what threads have on their stacks, managed frames. Prints one JSON object with the numbers of what was
 compared and what differed; `examples` shows the first."""
 import json
-import re
+import os
+import pathlib
+import signal
 import struct
 import subprocess
 import sys
+import time
 
 binaries, pid, truth = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 MOST_OBJECTS = 400
@@ -51,6 +55,32 @@ def stack_words(top_of):
     return found
 
 
+def stands(task):
+    try:
+        return task.joinpath("stat").read_text().rpartition(")")[2].split()[0] in "TZ"
+    except OSError:  # has ended
+        return True
+
+
+def stop_all(patience=60):
+    """SIGSTOP, until it has reached every thread."""
+    os.kill(int(pid), signal.SIGSTOP)
+    end = time.monotonic() + patience
+    while not all(map(stands, pathlib.Path(f"/proc/{pid}/task").iterdir())):
+        if time.monotonic() > end:
+            sys.exit(f"process {pid} does not stop")
+        time.sleep(0.01)
+
+
+def waits_in_kernel(thread):
+    """It had gone into a system call: what it was doing before is on its stack."""
+    try:
+        return not open(f"/proc/{pid}/task/{thread}/syscall").read().startswith(("-1", "running"))
+    except OSError:
+        return False
+
+
+stop_all()
 contract, dac = Reader("contract"), Reader("dac")
 threads, dac_threads = ({t["osId"] or t["address"]: t for t in reader.ask("threads")} for reader in (contract, dac))
 differ("threads", sorted(threads), sorted(dac_threads))
@@ -78,13 +108,11 @@ for word in sorted(objects):
     types.setdefault((answer := contract.ask(f"object {word:#x}"))["name"], (word, answer))
 for name, (word, answer) in types.items():
     said = dac.ask(f"object {word:#x}")
-    if name == "System.String" and "baseSize" in said:
-        said["baseSize"] += 2  # the library leaves out the zero at a string's end
     for field in ("name", "baseSize", "componentSize", "fields", "base"):
         differ(f"type.{field}", answer.get(field), said.get(field), name)
 
 frames = same_stacks = 0
-for key in threads:
+for key in filter(waits_in_kernel, threads):
     ours, theirs = contract.ask(f"frames {key}"), dac.ask(f"frames {key}")
     if isinstance(ours, dict) or isinstance(theirs, dict):
         continue
@@ -96,8 +124,7 @@ for key in threads:
     elif ours or theirs:
         differ("frames", ours, theirs, key)
 
-unknown = 0
-for said in truth.get("threads", []):
+for said in truth["threads"] if isinstance(truth.get("threads"), list) else []:
     ours = threads.get(said["osId"], {})
     differ("truth.name", ours.get("name"), said.get("name"), said["osId"])
     if "managedId" in said:
@@ -105,6 +132,7 @@ for said in truth.get("threads", []):
     if "ownerOsId" in said and truth.get("lockType") == "Samples.Symptoms.Account":
         differ("truth.owner", said["ownerOsId"] in {x["ownerOsId"] for x in locks.values()}, True, said["osId"])
 codes = [contract.close(), dac.close()]
+os.kill(int(pid), signal.SIGCONT)
 print(json.dumps({"threads": len(threads), "locks": len(locks), "types": len(types), "fields": sum(len(a["fields"]) for _, a in types.values()),
                   "stacks": same_stacks, "frames": frames, "exitCodes": codes, "different": sum(different.values()), "kinds": different,
                   "examples": examples[:20]}, indent=1))

@@ -76,6 +76,9 @@ class ContractReader final : public RuntimeReader {
     return fail(Errc::kNotFound, "{:#x} is no method table", method_table);
   }
 
+  std::uint64_t thread_statics(const RuntimeThread& thread) override {
+    return threads_->statics_of(thread);
+  }
   Result<std::vector<SyncBlock>> sync_blocks() override {
     const auto owners = TRY(threads());
     return locks_->list(owners);

@@ -31,6 +31,13 @@ enum Element : std::uint8_t {
   kPinned = 0x45,
 };
 
+// "Shop.Cart+Line`1[Shop.Item]": signatures name a nested type by itself, as by its token.
+std::string without_outer(const std::string& name) {
+  const auto end = std::min(name.find('['), name.size());
+  const auto outer = name.substr(0, end).rfind('+');
+  return outer == std::string::npos ? name : name.substr(outer + 1);
+}
+
 std::uint32_t token_of(std::uint32_t coded) {
   static constexpr std::array<std::uint32_t, 4> kTables{0x02, 0x01, 0x1b, 0};
   return kTables[coded & 3] << 24 | (coded >> 2 & 0xffffff);
@@ -116,7 +123,7 @@ class Writer {
         in_.skip(9);
         return type(depth + 1);
       case kInternal:
-        out_ += names_.handle(in_.read<std::uint64_t>());
+        out_ += without_outer(names_.handle(in_.read<std::uint64_t>()));
         return;
       default:
         in_.fail();

@@ -34,6 +34,8 @@ Result<Threads> Threads::open(Memory& memory, const Descriptor& descriptor, Type
                      .next = needs.field("Thread", "LinkNext"),
                      .frame = needs.field("Thread", "Frame")};
   made.thrown_ = needs.field("ExceptionInfo", "ThrownObject");
+  made.local_data_ = descriptor.offset("Thread", "ThreadLocalDataPtr");  // from .NET 10 on
+  made.local_array_ = descriptor.offset("ThreadLocalData", "NonCollectibleTlsArrayData");
   TRY(needs.met());
   return made;
 }
@@ -97,6 +99,12 @@ bool Threads::read(std::uint64_t address, RuntimeThread& thread) {
     }
   }
   return true;
+}
+
+std::uint64_t Threads::statics_of(const RuntimeThread& thread) {
+  if (!local_data_ || !local_array_) return 0;
+  const auto data = memory_->pointer(thread.address + *local_data_).value_or(0);
+  return data == 0 ? 0 : memory_->pointer(data + *local_array_).value_or(0);
 }
 
 std::uint64_t Threads::object_of_handle(std::uint64_t handle_address) {

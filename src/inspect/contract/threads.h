@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "inspect/contract/descriptor.h"
@@ -17,6 +18,8 @@ class Threads {
   // Fails when the list does not have as many as the runtime counts: it changed meanwhile, or is
   // damaged.
   Result<std::vector<RuntimeThread>> list();
+  // 0 when this runtime does not say where they are.
+  std::uint64_t statics_of(const RuntimeThread& thread);
   // Where a thread keeps the first of its explicit frames.
   std::uint64_t first_frame_address(const RuntimeThread& thread) const {
     return thread.address + in_thread_.frame;
@@ -37,7 +40,8 @@ class Threads {
   struct {
     std::uint32_t id, os_id, state, cooperative, exposed, tracker, next, frame;
   } in_thread_{};
-  std::uint32_t thrown_ = 0;  // in ExceptionInfo
+  std::uint32_t thrown_ = 0;                               // in ExceptionInfo
+  std::optional<std::uint32_t> local_data_, local_array_;  // in Thread, in ThreadLocalData
 };
 
 }  // namespace clrscope::inspect

@@ -242,7 +242,8 @@ Result<TypeInfo> Library::type_of_table(std::uint64_t method_table) {
       !succeeded(call(sos_.get(), Sos::kGetMethodTableData, method_table, &data)))
     return fail(Errc::kNotFound, "{:#x} is no method table", method_table);
   TypeInfo type{.method_table = method_table, .name = type_name(method_table)};
-  type.base_size = data.base_size;
+  // The library leaves out the zero at a string's end, for old debuggers' sake.
+  type.base_size = data.base_size + (type.name == "System.String" ? 2U : 0U);
   type.component_size = data.component_size;
   if (data.parent != 0) type.base_name = type_name(data.parent);
   std::vector<std::uint64_t> line{method_table};

@@ -1,8 +1,9 @@
 // ReaderWriterLockSlim: a writer and an upgradeable reader are known by managed id, plain readers
-// only by number.
+// by number, and by the counts that each thread keeps for the locks it reads (.NET 10).
 #include <fmt/format.h>
 
 #include "inspect/locks/lock_kind.h"
+#include "inspect/look.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -10,6 +11,26 @@ namespace {
 constexpr std::string_view kMethods[] = {"System.Threading.ReaderWriterLockSlim."};
 constexpr std::uint32_t kWriterHeld = 0x80000000;  // in _owners
 constexpr std::uint32_t kReaders = 0x10000000 - 1;
+constexpr std::size_t kMostCounts = 1000;  // locks that a thread has read; more are no list
+
+// Threads that hold the lock for reading, as far as their own counts can be read.
+std::vector<const ThreadView*> readers_of(const WaitScene& scene, std::uint64_t lock) {
+  std::vector<const ThreadView*> readers;
+  const auto id = scene.objects.field<std::int64_t>(lock, "_lockID");
+  for (const auto& thread : scene.seen.threads) {
+    if (!id || !thread.runtime) continue;
+    auto count = scene.objects.thread_static(*thread.runtime, "System.Threading.ReaderWriterCount");
+    for (std::size_t i = 0; count != 0 && i < kMostCounts; ++i) {
+      if (scene.objects.field<std::int64_t>(count, "lockID") == id &&
+          scene.objects.field<std::int32_t>(count, "readercount").value_or(0) > 0) {
+        readers.push_back(&thread);
+        break;
+      }
+      count = scene.objects.reference(count, "next");
+    }
+  }
+  return readers;
+}
 
 void examine(const WaitScene& scene, Wait& wait) {
   const auto id = [&](std::uint64_t lock, std::string_view field) {
@@ -35,7 +56,15 @@ void examine(const WaitScene& scene, Wait& wait) {
   // Plain readers keep a writer out as well, and nobody knows who they are.
   if (upgrader != 0 && upgrader != own && readers <= 1)
     wait.owner_os_id = scene.os_id_of_managed(upgrader);
-  if (readers > 0) wait.detail = fmt::format("held by {} readers", readers);
+  if (readers == 0) return;
+  const auto known = readers_of(scene, wait.object);
+  // Only then there is nobody else to wait for.
+  if (readers == 1 && known.size() == 1 && known[0] != &scene.thread && wait.owner_os_id == 0)
+    wait.owner_os_id = known[0]->os_id();
+  std::vector<std::string> names;
+  for (const auto* const reader : known) names.push_back(title_of(*reader));
+  wait.detail = fmt::format("held by {} reader{}{}{}", readers, readers == 1 ? "" : "s",
+                            names.empty() ? "" : ": ", fmt::join(names, ", "));
 }
 
 }  // namespace
