@@ -33,7 +33,9 @@ std::vector<Lock> find_thin_locks(const Snapshot& seen, const std::vector<StackI
     const unwind::StackCopy stack{stacks[i].address, stacks[i].bytes};
     std::uint64_t word = 0;
     for (auto at = from; at < until && stack.read(at, word); at += 8) {
-      if (!objects.may_be_object(word) || found.contains(word)) continue;
+      const bool on_this_stack =
+          word >= stacks[i].address && word - stacks[i].address < stacks[i].bytes.size();
+      if (on_this_stack || !objects.may_be_object(word) || found.contains(word)) continue;
       const auto header = objects.header(word);
       if (!header || (*header & kNoThinLock) != 0 || (*header & kOwner) != id) continue;
       const auto* const type = objects.type_of(word);
