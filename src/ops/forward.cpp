@@ -282,6 +282,7 @@ Result<ForwardRoute> route_of(const RouteWords& words) {
   if (wish.providers.empty() && wish.counters.empty()) wish.counters = default_counters();
   wish.where = TRY(hub::Where::parse(words.where));
   wish.stacks = words.stacks;
+  wish.waits = TRY(route.to.truth("block", false));
   wish.interval =
       TRY(route.to.duration("interval", words.interval.value_or(std::chrono::seconds{1})));
   if (wish.interval < std::chrono::seconds{1})
