@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -97,6 +98,11 @@ std::string identity(const CounterValue& value) {
   return fmt::format("{}\n{}\n{}\n{}", value.pid, value.provider, value.name, value.tags_text());
 }
 
+bool same_bounds(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.upper == y.upper; });
+}
+
 void merge(CounterValue& into, CounterValue&& next) {
   into.time = next.time;
   into.interval += next.interval;
@@ -130,6 +136,11 @@ void merge(CounterValue& into, CounterValue&& next) {
         into.value = next.value;
       }
       into.count += next.count;
+      if (same_bounds(into.buckets, next.buckets)) {
+        for (std::size_t i = 0; i < into.buckets.size(); ++i)
+          into.buckets[i].count += next.buckets[i].count;
+        if (!into.buckets.empty()) into.value = median_of(into.buckets);
+      }
       if (next.sum) into.sum = into.sum.value_or(0) + *next.sum;
       return;
   }
@@ -264,6 +275,21 @@ std::optional<CounterValue> CounterDecoder::decode(const Event& event, const Pay
   return {};
 }
 
+double median_of(const std::vector<Bucket>& buckets) {
+  std::uint64_t all = 0;
+  for (const auto& one : buckets) all += one.count;
+  const auto half = static_cast<double>(all) / 2;
+  double below = 0, lower = 0;
+  for (const auto& one : buckets) {
+    const auto count = static_cast<double>(one.count);
+    if (count > 0 && below + count >= half)
+      return std::isinf(one.upper) ? lower : lower + (one.upper - lower) * (half - below) / count;
+    below += count;
+    lower = one.upper;
+  }
+  return 0;
+}
+
 bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value) {
   for (const auto& wish : wishes) {
     if (wish.provider != value.provider) continue;
@@ -280,16 +306,20 @@ std::vector<CounterValue> CounterAggregate::add(CounterValue value) {
   // A little less than the interval: values of one second come every 0.99 or 1.01.
   const auto complete = [&](const CounterValue& one) { return one.interval * 10 >= interval_ * 9; };
   if (complete(value)) return {std::move(value)};
+  std::vector<CounterValue> done;
   auto key = identity(value);
-  const auto at =
-      std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one.first == key; });
-  if (at == open_.end()) {
-    open_.emplace_back(std::move(key), std::move(value));
-    return {};
+  auto [at, is_new] = open_.try_emplace(std::move(key));
+  // It was silent for longer than an interval: what there was is not to be counted to now.
+  if (!is_new && value.time - at->second.time > interval_ + value.interval) {
+    done.push_back(std::move(at->second));
+    is_new = true;
+  }
+  if (is_new) {
+    at->second = std::move(value);
+    return done;
   }
   merge(at->second, std::move(value));
-  if (!complete(at->second)) return {};
-  std::vector<CounterValue> done;
+  if (!complete(at->second)) return done;
   done.push_back(std::move(at->second));
   open_.erase(at);
   return done;

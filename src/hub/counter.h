@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,9 @@ class CounterDecoder {
   TraceTime collected_{};                                       // when they were last collected
 };
 
+// Where half of the recordings lie, as far as the bounds tell: spread evenly in their bucket.
+double median_of(const std::vector<Bucket>& buckets);
+
 // Whether a listener asked for this counter.
 bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value);
 
@@ -85,8 +89,8 @@ bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value);
 std::vector<std::pair<std::string, std::string>> parse_tags(std::string_view text);
 
 // Puts values of short intervals together to the longer one that a listener asked for: increments
-// are added, means weighed by their counts, gauges are the last. Quantiles cannot be added: those
-// of the interval with most recordings stand for all.
+// and buckets are added, means weighed by their counts, gauges are the last. Quantiles cannot be
+// added: those of the interval with most recordings stand for all.
 class CounterAggregate {
  public:
   explicit CounterAggregate(std::chrono::nanoseconds interval) : interval_(interval) {}
@@ -95,7 +99,7 @@ class CounterAggregate {
 
  private:
   std::chrono::nanoseconds interval_;
-  std::vector<std::pair<std::string, CounterValue>> open_;  // by identity; few enough to search
+  std::unordered_map<std::string, CounterValue> open_;  // by identity
 };
 
 }  // namespace clrscope::hub

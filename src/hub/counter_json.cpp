@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/json.h"
 
 namespace clrscope::hub {
@@ -31,6 +33,12 @@ void append_json_line(std::string& out, const CounterValue& value) {
   if (!value.quantiles.empty()) {
     json.key("quantiles").begin_object();
     for (const auto& [share, one] : value.quantiles) json.member(fmt::format("{:g}", share), one);
+    json.end_object();
+  }
+  if (!value.buckets.empty()) {  // by upper bound; not added up
+    json.key("buckets").begin_object();
+    for (const auto& one : value.buckets)
+      json.member(std::isinf(one.upper) ? "+Inf" : fmt::format("{:g}", one.upper), one.count);
     json.end_object();
   }
   json.member("intervalMs", std::chrono::duration<double, std::milli>(value.interval).count());

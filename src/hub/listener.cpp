@@ -1,5 +1,8 @@
 #include "hub/listener.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace clrscope::hub {
@@ -15,6 +18,8 @@ Listener::Listener(SessionWish wish, std::unique_ptr<Sink> sink, std::size_t que
     : wish_(std::move(wish)),
       sink_(std::move(sink)),
       aggregate_(wish_.interval),
+      wants_derived_(std::any_of(wish_.counters.begin(), wish_.counters.end(),
+                                 [](const auto& one) { return one.provider == kDerivedProvider; })),
       inbox_(queue_batches, kMaxQueuedBytes),
       waits_until_(wish_.waits ? TraceTime::max() : TraceTime::min()),
       worker_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -46,6 +51,7 @@ SessionSummary Listener::summary() const {
           .counters = counters_,
           .dropped = dropped_,
           .lost = lost_,
+          .left_out = left_out_,
           .failures = failures_,
           .last_failure = last_failure_.with([](const auto& text) { return text; }),
           .lag = std::chrono::nanoseconds{lag_.load()},
@@ -71,24 +77,31 @@ void Listener::run(const std::stop_token& stop) {
     } else if (stop.stop_requested()) {
       break;
     }
+    if (wants_derived_ && TraceClock::now() - derived_taken_ >= wish_.interval) take_derived();
     if (TraceClock::now() - ticked >= std::chrono::seconds{1}) {
       ticked = TraceClock::now();
       note(sink_->on_tick());
     }
   }
+  if (wants_derived_) take_derived();
   note(sink_->close(summary()));
 }
 
 void Listener::take(const Change& change) {
   note(sink_->on_source(*change.source, change.change));
-  if (change.change == SourceChange::kGone)
+  if (change.change == SourceChange::kGone) {
+    if (wants_derived_) take_derived();
+    derived_.erase(change.source->id);
+    series_.forget(change.source->pid);
     std::erase_if(knowledge_,
                   [&](const auto& one) { return one.second.source == change.source->id; });
+  }
 }
 
 std::uint8_t Listener::use_of(const EventType& type) const {
   if (type.id == nettrace::kManifestEventId) return kLookedAt | kManifest;
   std::uint8_t use = kLookedAt;
+  if (wants_derived_ && type.provider == kRuntimeProvider) use |= kDerived;
   const bool counters = type.name == kEventCountersName;
   if (!wish_.counters.empty() && (counters || type.provider == kMetricsProvider)) use |= kCounter;
   for (const auto& one : wish_.providers)
@@ -118,10 +131,20 @@ void Listener::take(Batch& batch) {
         if (!wanted(wish_.counters, *value)) continue;
         value->time = block.wall_of(event);
         value->pid = block.source().pid;
+        if (!admits(*value)) continue;
         value->process = block.source().process;
         for (auto& done : aggregate_.add(std::move(*value))) values.push_back(std::move(done));
         continue;
       }
+    }
+    if ((use & kDerived) != 0) {
+      known.known.resize(known.uses.size());
+      auto& kind = known.known[event.type->index];
+      if (kind == nettrace::Known::kNone) kind = nettrace::known_event(*event.type);
+      derived_
+          .try_emplace(block.source().id,
+                       Derived{block.source(), DerivedMetrics{block.pointer_size()}})
+          .first->second.metrics.on_event(event, kind);
     }
     if ((use & kEvent) != 0 &&
         (wish_.where.empty() || wish_.where.passes(event, known.plans.of(*event.type))))
@@ -131,10 +154,38 @@ void Listener::take(Batch& batch) {
     events_ += rows.size();
     note(sink_->on_batch({batch.block, std::move(rows)}));
   }
-  if (!values.empty()) {
-    counters_ += values.size();
-    note(sink_->on_counters(values));
-  }
+  give(std::move(values));
+}
+
+bool Listener::admits(const CounterValue& value) {
+  if (series_.admits(value)) return true;
+  ++left_out_;
+  if (!std::exchange(told_left_out_, true))
+    note(sink_->on_notice(fmt::format(
+        "{} has more series than are kept ({} of a metric, {} of a process): the rest is left out",
+        value.name, SeriesLimit::kPerMetric, SeriesLimit::kPerProcess)));
+  return false;
+}
+
+void Listener::give(std::vector<CounterValue> values) {
+  if (values.empty()) return;
+  counters_ += values.size();
+  note(sink_->on_counters(values));
+}
+
+// By our own clock, so that nothing is told as 0 too; and a step of the wall clock does not matter.
+void Listener::take_derived() {
+  const auto now = TraceClock::now();
+  const auto interval = now - std::exchange(derived_taken_, now);
+  std::vector<CounterValue> values;
+  for (auto& [id, derived] : derived_)
+    for (auto& value : derived.metrics.take(interval)) {
+      value.time = wall_now();
+      value.pid = derived.source.pid;
+      value.process = derived.source.process;
+      if (wanted(wish_.counters, value) && admits(value)) values.push_back(std::move(value));
+    }
+  give(std::move(values));
 }
 
 }  // namespace clrscope::hub

@@ -13,6 +13,8 @@
 
 #include "base/channel.h"
 #include "base/guarded.h"
+#include "hub/derived.h"
+#include "hub/series_limit.h"
 #include "hub/sink.h"
 #include "nettrace/manifest.h"
 
@@ -50,13 +52,22 @@ class Listener {
     nettrace::ManifestSet manifests;
     nettrace::PayloadPlans plans;
     CounterDecoder counters{};
-    std::vector<std::uint8_t> uses{};  // by type: Use; 0 when not yet looked at
+    std::vector<std::uint8_t> uses{};      // by type: Use; 0 when not yet looked at
+    std::vector<nettrace::Known> known{};  // by type; where it is kDerived
   };
   // What events of a type are to this listener.
-  enum Use : std::uint8_t { kLookedAt = 1, kManifest = 2, kCounter = 4, kEvent = 8 };
+  enum Use : std::uint8_t { kLookedAt = 1, kManifest = 2, kCounter = 4, kEvent = 8, kDerived = 16 };
   std::uint8_t use_of(const EventType& type) const;
 
+  struct Derived {
+    SourceInfo source;
+    DerivedMetrics metrics;
+  };
+
   void run(const std::stop_token& stop);
+  bool admits(const CounterValue& value);
+  void give(std::vector<CounterValue> values);
+  void take_derived();
   void take(Batch& batch);
   void take(const Change& change);
   void note(const Result<>& done);
@@ -65,9 +76,15 @@ class Listener {
   std::unique_ptr<Sink> sink_;  // but for its state touched by worker_ only, as the next three
   std::map<std::uint64_t, Knowledge> knowledge_;  // by reader
   CounterAggregate aggregate_;
+  SeriesLimit series_;
+  bool told_left_out_ = false;
+  std::map<std::uint64_t, Derived> derived_;  // by source
+  bool wants_derived_;
+  TraceTime derived_taken_ = TraceClock::now();
   std::uint64_t told_dropped_ = 0;
   Channel<Item> inbox_;
-  std::atomic<std::uint64_t> events_{0}, counters_{0}, dropped_{0}, lost_{0}, failures_{0};
+  std::atomic<std::uint64_t> events_{0}, counters_{0}, dropped_{0}, lost_{0}, left_out_{0},
+      failures_{0};
   std::atomic<std::chrono::nanoseconds::rep> lag_{0};
   std::atomic<TraceTime> waits_until_;
   Guarded<std::string> last_failure_;

@@ -22,6 +22,7 @@ struct SessionSummary {
   std::uint64_t counters = 0;  // values, likewise
   std::uint64_t dropped = 0;   // events that came faster than the sink took them
   std::uint64_t lost = 0;      // events that the runtimes lost before they came to us
+  std::uint64_t left_out = 0;  // counter values of series beyond the limit (series_limit.h)
   std::uint64_t failures = 0;  // calls of the sink that failed
   std::string last_failure{};
   std::chrono::nanoseconds lag{};  // how old the newest event was when its sink took it
@@ -49,6 +50,11 @@ class Sink {
   // Told so many events are missing before the next batch.
   virtual Result<> on_dropped(std::uint64_t events) {
     (void)events;
+    return {};
+  }
+  // Something its owner should know, told once: such as that series are left out.
+  virtual Result<> on_notice(const std::string& text) {
+    (void)text;
     return {};
   }
   // About once a second, also when nothing comes.

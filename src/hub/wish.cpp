@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hub/derived.h"
 #include "model/event.h"
 #include "nettrace/manifest.h"
 
@@ -112,6 +113,10 @@ std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters
   std::vector<ProviderWish> providers;
   std::string meters;
   for (const auto& wish : counters) {
+    if (wish.provider == kDerivedProvider) {
+      providers.push_back(provider_for_derived(wish.names));
+      continue;
+    }
     if (is_event_counters(wish, runtime_major))
       providers.push_back(
           {.name = wish.provider, .level = 4, .arguments = "EventCounterIntervalSec=1"});

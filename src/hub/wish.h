@@ -27,6 +27,8 @@ struct ProviderWish {
 
 // Meters are told by this one.
 constexpr std::string_view kMetricsProvider = "System.Diagnostics.Metrics";
+// Metrics that clrscope itself makes of the runtime's events: derived.h.
+constexpr std::string_view kDerivedProvider = "Clrscope.Runtime";
 // Counters are told by events of this name, of any provider that has them.
 constexpr std::string_view kEventCountersName = "EventCounters";
 

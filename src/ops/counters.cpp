@@ -104,10 +104,11 @@ std::string_view type_of(const hub::CounterValue& value) {
   return value.kind == hub::CounterKind::kRate ? "Rate" : "Metric";
 }
 
-// One row, or one for each quantile.
+// One row, or one for each quantile; the median where there are buckets.
 template <class Row>
 void for_each_row(const hub::CounterValue& value, Row&& row) {
   if (value.kind != hub::CounterKind::kHistogram) return row(hub::shown_value(value), "");
+  if (value.quantiles.empty()) row(value.value, "Percentile=50");
   for (const auto& [share, one] : value.quantiles)
     row(one, fmt::format("Percentile={:g}", share * 100));
 }
