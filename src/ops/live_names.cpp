@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "collect/eventpipe/early_names.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
 
@@ -17,14 +18,6 @@ namespace {
 constexpr std::chrono::seconds kPatience{20};    // for the rundown of a large application
 constexpr std::chrono::milliseconds kLook{100};  // how soon a stop is noticed
 constexpr std::size_t kMostBytes = 256 << 20;
-
-// Any provider will do: it is asked for nothing.
-ipc::SessionConfig rundown_only() {
-  return {.buffer_mb = 64,
-          .providers = {{.name = "Microsoft-DotNETCore-EventPipe",
-                         .keywords = 0,
-                         .level = ipc::Level::kCritical}}};
-}
 
 }  // namespace
 
@@ -45,7 +38,7 @@ void LiveNames::fetch(pid_t pid) {
   const auto process = ipc::find_process(pid);
   if (!process || !process->reachable() || process->status.state == 'T') return;
   const auto runtime = ipc::connect_endpoint(process->socket);
-  auto session = ipc::start_tracing(*runtime, rundown_only(), std::chrono::seconds{2});
+  auto session = ipc::start_tracing(*runtime, collect::rundown_only(), std::chrono::seconds{2});
   if (!session) {
     log(LogLevel::kDebug, "no names of process {}: {}", pid, session.error().what);
     return;

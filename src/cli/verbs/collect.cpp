@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
+#include "cli/provider_args.h"
 #include "cli/stop_request.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
@@ -42,14 +43,6 @@ constexpr Option kCollect[] = {
     {.name = "--stopping-event-payload-filter",
      .value = "LIST",
      .help = "with field:value,field:value in its payload"},
-    {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
-    {.name = "--providers", .value = "LIST", .help = "Name[:keywords[:level[:key=value;…]]],…"},
-    {.name = "--clrevents",
-     .value = "LIST",
-     .help = "groups of runtime events: gc+exception+contention"},
-    {.name = "--clreventlevel",
-     .value = "LEVEL",
-     .help = "how much of them: informational, verbose, 0 to 5"},
     {.name = "--all",
      .help = "every process of the machine, with cpu-sampling unless told otherwise",
      .letter = 'a'},
@@ -90,9 +83,9 @@ Result<std::optional<collect::StoppingEventWish>> stopping_event(const Args& arg
 
 Result<ops::RecordWish> record_wish(const Args& args) {
   ops::RecordWish wish{.target = TRY(target_wish(args))};
-  wish.providers = {args.text("--profile"),    args.all("--providers"),
-                    args.text("--clrevents"),  args.text("--clreventlevel"),
-                    args.all("--perf-events"), args.has("--lines")};
+  wish.providers = provider_words(args);
+  wish.providers.perf_events = args.all("--perf-events");
+  wish.providers.lines = args.has("--lines");
   wish.output = args.text("--output").value_or("");
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));
@@ -330,7 +323,7 @@ Result<int> run(const Args& args, Console& console) {
   return code != kDone ? code : child_code;
 }
 
-const Options kOptions[] = {kTargetOptions, Options{kCollect}, kCommonOptions};
+const Options kOptions[] = {kTargetOptions, kProviderOptions, Options{kCollect}, kCommonOptions};
 
 }  // namespace
 

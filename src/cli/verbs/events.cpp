@@ -4,6 +4,7 @@
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/live_args.h"
+#include "cli/provider_args.h"
 #include "cli/stop_request.h"
 #include "cli/verb.h"
 
@@ -11,14 +12,6 @@ namespace clrscope::cli {
 namespace {
 
 constexpr Option kEvents[] = {
-    {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
-    {.name = "--providers", .value = "LIST", .help = "Name[:keywords[:level[:key=value;…]]],…"},
-    {.name = "--clrevents",
-     .value = "LIST",
-     .help = "groups of runtime events: gc+exception+contention"},
-    {.name = "--clreventlevel",
-     .value = "LEVEL",
-     .help = "how much of them: informational, verbose, 0 to 5"},
     {.name = "--where",
      .value = "FILTER",
      .help = "only events that pass: 'name=GC/* Depth>=2 provider=Shop'"},
@@ -27,8 +20,7 @@ constexpr Option kEvents[] = {
 
 Result<int> run(const Args& args, Console& console) {
   ops::EventsWish wish{.targets = TRY(watch_wish(args))};
-  wish.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
-                    args.text("--clreventlevel")};
+  wish.providers = provider_words(args);
   wish.where = args.text("--where").value_or("");
   wish.json = args.has("--json");
   wish.duration = TRY(args.duration("--duration"));
@@ -45,7 +37,7 @@ Result<int> run(const Args& args, Console& console) {
   return kDone;
 }
 
-const Options kOptions[] = {kLiveTargetOptions, Options{kEvents}, kCommonOptions};
+const Options kOptions[] = {kLiveTargetOptions, kProviderOptions, Options{kEvents}, kCommonOptions};
 
 }  // namespace
 
