@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kFlushBytes = 1 << 20;
 constexpr std::size_t kMaxEventBytes = 8 << 20;  // so that a block with it stays below 16 MiB
 constexpr std::size_t kMaxHeldBytes = 8 << 20;   // where sources are waited for
-constexpr std::size_t kMaxStackBytes = 8 << 20;  // then a sequence point lets readers forget them
+constexpr std::size_t kMaxStackBytes = 4 << 20;  // then a sequence point lets readers forget them
 
 // Numbered byte strings, each once; the new ones go into the next block of their kind.
 class NumberedBytes {
@@ -189,7 +189,7 @@ class Writer::Impl {
         held_, [&](const Held& held) { return held.ticks <= *advanced_; });
     std::vector<Held> rest{later.begin(), later.end()};
     held_.erase(later.begin(), later.end());
-    put_events();
+    TRY(put_events());
     std::vector<std::uint8_t> payloads;
     for (auto& held : rest) {
       const auto payload = Bytes{payloads_}.subspan(held.payload_begin, held.payload_size);
@@ -236,7 +236,7 @@ class Writer::Impl {
 
   Result<> flush() {
     put_new_ids();
-    put_events();
+    TRY(put_events());
     payloads_.clear();
     return emit();
   }
@@ -322,19 +322,24 @@ class Writer::Impl {
     labels_.put_new(out_, BlockKind::kLabelList, false);
   }
 
-  // One block per capture thread, in order of time.
-  void put_events() {
+  // Blocks of one capture thread each, in order of time.
+  Result<> put_events() {
     std::ranges::stable_sort(held_, [](const Held& a, const Held& b) {
       return a.capture->index != b.capture->index ? a.capture->index < b.capture->index
                                                   : a.ticks < b.ticks;
     });
     for (auto begin = held_.begin(); begin != held_.end();) {
-      const auto end = std::find_if(begin, held_.end(),
-                                    [&](const Held& h) { return h.capture != begin->capture; });
+      std::size_t bytes = 0;
+      const auto end = std::find_if(begin, held_.end(), [&](const Held& h) {
+        bytes += h.payload_size;
+        return h.capture != begin->capture || (bytes > kFlushBytes && &h != &*begin);
+      });
       put_event_block({begin, end});
       begin = end;
+      if (out_.size() >= kFlushBytes) TRY(emit());
     }
     held_.clear();
+    return {};
   }
 
   void put_event_block(std::span<const Held> events) {

@@ -113,6 +113,30 @@ TEST_F(NettraceWriter, WritesUpToWhereAllSourcesHaveCome) {
   EXPECT_EQ(reader_.summary().lost, 0U);
 }
 
+TEST_F(NettraceWriter, HandsOverAMegabyteAtATime) {
+  std::size_t largest = 0;
+  std::string out;
+  Writer writer{info_, [&](Bytes bytes) -> Result<> {
+                  largest = std::max(largest, bytes.size());
+                  out += as_text(bytes);
+                  return {};
+                }};
+  const auto source = writer.add_source(Writer::Numbering::kFromFirstSeen);
+  ASSERT_TRUE(writer.advance(1));
+  const std::vector<std::uint8_t> payload(10'000, 7);
+  for (std::uint32_t i = 1; i <= 700; ++i) {
+    auto one = event(i + 1, i);
+    one.payload = payload;
+    ASSERT_TRUE(writer.write(source, one));
+  }
+  ASSERT_TRUE(writer.finish());
+  EXPECT_LT(largest, 3U << 20);
+  ASSERT_TRUE(read_all(reader_, out, [](const Batch&) {}));
+  EXPECT_EQ(reader_.summary().events, 700U);
+  EXPECT_EQ(reader_.summary().lost, 0U);
+  EXPECT_EQ(reader_.summary().damaged, 0U);
+}
+
 TEST_F(NettraceWriter, KeepsGapsOfWhatItHolds) {
   ASSERT_TRUE(writer_->advance(1));
   ASSERT_TRUE(writer_->write(source_, event(10, 1)));

@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr seconds kWaitForRuntime{60};
-constexpr seconds kSilence{3};     // samples wait for a runtime that is behind
+constexpr seconds kSilence{3};     // a runtime that samples itself may be behind
 constexpr seconds kFirstPause{5};  // before a process is asked for its names again
 constexpr seconds kLongestPause{300};
 constexpr std::uint64_t kWorthAsking = 50;  // one in so many samples lacks a name
@@ -96,7 +96,7 @@ class Top {
     lost_ = status.lost;
     const auto now = TraceClock::now();
     if (status.phase == collect::Phase::kRecording &&
-        now - last_shown_ >= wish_.interval * 2 + kSilence)
+        now - last_shown_ >= wish_.interval * 3 / 2 + (plan_.kernel ? seconds{0} : kSilence))
       show(now);
   }
 

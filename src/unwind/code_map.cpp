@@ -167,9 +167,19 @@ std::size_t CodeMap::tables() const {
 
 std::size_t CodeMap::memory_bytes() const {
   std::size_t bytes = 0;
-  for (const auto& [key, file] : files_)
-    if (file->table.made()) bytes += file->table.get().memory_bytes();
+  for (const auto& [key, file] : files_) bytes += file->table.memory_bytes();
   return bytes;
+}
+
+void CodeMap::trim(std::size_t most) {
+  auto bytes = memory_bytes();
+  const bool all = bytes > 2 * most;
+  for (const auto& [key, file] : files_) {
+    const bool used = file->table.take_used();
+    if (bytes <= most || (used && !all)) continue;
+    bytes -= file->table.memory_bytes();
+    file->table.forget();
+  }
 }
 
 Result<std::vector<CodeMapping>> code_mappings(pid_t pid) {

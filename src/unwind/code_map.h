@@ -48,6 +48,9 @@ class CodeMap {
   std::size_t files() const { return files_.size(); }
   std::size_t tables() const;  // made so far
   std::size_t memory_bytes() const;
+  // Forgets tables that were not used since the last call until the rest takes no more than `most`;
+  // all of them where even those in use take twice as much.
+  void trim(std::size_t most);
 
  private:
   struct File;

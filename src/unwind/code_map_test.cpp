@@ -48,6 +48,26 @@ TEST(CodeMap, MakesATableWhenTheFirstStackLeadsIntoItsFile) {
   EXPECT_EQ(map.tables(), 1U);
 }
 
+TEST(CodeMap, ForgetsTablesThatNobodyUsesAndMakesThemAgain) {
+  const auto libc = our_libc();
+  if (libc.path.empty()) GTEST_SKIP() << "no shared libc";
+  CodeMap map;
+  const auto located = map.locate(libc, ::getpid());
+  const auto rows = located.range.table->get().rows().size();
+  const auto bytes = map.memory_bytes();
+  map.trim(bytes);
+  EXPECT_EQ(map.tables(), 1U) << "it fits";
+  (void)located.range.table->get();
+  map.trim(bytes - 1);
+  EXPECT_EQ(map.tables(), 1U) << "it is in use";
+  map.trim(bytes - 1);
+  EXPECT_EQ(map.tables(), 0U);
+  EXPECT_EQ(map.memory_bytes(), 0U);
+  EXPECT_EQ(located.range.table->get().rows().size(), rows);
+  map.trim(bytes / 4);
+  EXPECT_EQ(map.tables(), 0U) << "too much even in use";
+}
+
 TEST(CodeMap, TakesTheSameBuildUnderTheSameNameWhenItsProcessHasGone) {
   auto libc = our_libc();
   if (libc.path.empty()) GTEST_SKIP() << "no shared libc";

@@ -118,22 +118,31 @@ class UnwindTable {
   std::size_t damaged_ = 0;
 };
 
-// A table that is made when it is first asked for. Belongs to one thread.
+// A table that is made when it is asked for. Belongs to one thread.
 class LazyTable {
  public:
   LazyTable() = default;  // an empty one
   explicit LazyTable(UnwindTable table) : table_(std::move(table)) {}
-  explicit LazyTable(std::function<UnwindTable()> make) : make_(std::move(make)) {}
+  explicit LazyTable(std::function<UnwindTable()> make) : make_(std::move(make)), made_(false) {}
 
   const UnwindTable& get() const {
-    if (make_) table_ = std::exchange(make_, nullptr)();
+    used_ = true;
+    if (!made_) table_ = make_(), made_ = true;
     return table_;
   }
-  bool made() const { return !make_; }
+  bool made() const { return made_; }
+  std::size_t memory_bytes() const { return made_ ? table_.memory_bytes() : 0; }
+  bool take_used() { return std::exchange(used_, false); }  // since the last call
+  // It will be made again if need be; what get() gave is gone.
+  void forget() {
+    if (make_) table_ = {}, made_ = false;
+  }
 
  private:
   mutable UnwindTable table_;
-  mutable std::function<UnwindTable()> make_;
+  std::function<UnwindTable()> make_;
+  mutable bool made_ = true;
+  mutable bool used_ = false;
 };
 
 // Takes functions in the order of their addresses; what overlaps an earlier one is cut off.

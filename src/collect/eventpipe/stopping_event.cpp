@@ -1,5 +1,7 @@
 #include "collect/eventpipe/stopping_event.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "nettrace/payload_text.h"
 
@@ -19,14 +21,17 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_payload_filter(
 }
 
 bool StoppingEvent::found_in(const nettrace::Batch& batch, const nettrace::Reader& reader) {
-  if (!plans_ && reader.info()) plans_.emplace(reader.info()->pointer_size);
-  for (const auto& event : batch.events) {
-    if (event.type->index >= types_.size()) types_.resize(event.type->index + 1);
-    auto& matches = types_[event.type->index];
-    if (!matches) matches = type_matches(*event.type);
-    if (*matches && fields_match(event)) return true;
-  }
-  return false;
+  const auto pointer_size = reader.info() ? reader.info()->pointer_size : 8;
+  return std::ranges::any_of(batch.events,
+                             [&](const Event& event) { return is(event, pointer_size); });
+}
+
+bool StoppingEvent::is(const Event& event, std::uint32_t pointer_size) {
+  if (!plans_) plans_.emplace(pointer_size);
+  if (event.type->index >= types_.size()) types_.resize(event.type->index + 1);
+  auto& matches = types_[event.type->index];
+  if (!matches) matches = type_matches(*event.type);
+  return *matches && fields_match(event);
 }
 
 bool StoppingEvent::type_matches(const EventType& type) {

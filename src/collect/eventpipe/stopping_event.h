@@ -26,6 +26,8 @@ class StoppingEvent {
  public:
   explicit StoppingEvent(StoppingEventWish wish) : wish_(std::move(wish)) {}
   bool found_in(const nettrace::Batch& batch, const nettrace::Reader& reader);
+  // Types must differ in their index; payloads are of programs whose pointers have this size.
+  bool is(const Event& event, std::uint32_t pointer_size);
 
  private:
   bool type_matches(const EventType& type);

@@ -16,6 +16,9 @@ namespace {
 constexpr std::size_t kMostEnded = 10'000;
 constexpr std::size_t kMostUnnamed = 500;  // processes that have ended and wait for their names
 constexpr std::chrono::milliseconds kLookPause{50};
+constexpr std::size_t kMostNameBytes = 16 << 20;
+constexpr std::size_t kMostTableBytes = 24 << 20;
+constexpr std::chrono::seconds kTrimPause{10};
 constexpr std::string_view kKernelPath = "[kernel.kallsyms]";
 
 unwind::Registers registers_of(const perf::UserRegisters& from) {
@@ -187,6 +190,10 @@ Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
     TRY(write_symbols(*ended.process, ended.kernel, ended.time));
     to_name_.pop_front();
   }
+  if (const auto now = TraceClock::now(); now >= next_trim_) {
+    next_trim_ = now + kTrimPause;
+    code_.trim(kMostTableBytes);
+  }
   return {};
 }
 
@@ -269,6 +276,7 @@ Result<> KernelEvents::write_symbols(TracedProcess& process,
                                      const std::unordered_set<std::uint64_t>& kernel,
                                      TraceTime time) {
   TRY(process.write_symbols(time, names_, universal_));
+  names_.trim(kMostNameBytes);
   return write_kernel_symbols(process.id(), kernel, time);
 }
 

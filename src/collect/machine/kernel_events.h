@@ -56,6 +56,9 @@ class KernelEvents {
   Result<> write_names(TraceTime now);
   // Of what was first seen since the last call; for who reads the trace while it grows.
   Result<> write_new_names(TraceTime now);
+  // An event of this kind is watched for.
+  void stop_at(const StoppingEventWish& wish) { universal_.stop_at(wish); }
+  bool stop_found() const { return universal_.stop_found(); }
   void add_lost(std::uint64_t count) { universal_.add_lost(count); }
 
   std::uint64_t samples() const { return samples_; }
@@ -127,6 +130,7 @@ class KernelEvents {
   ByteWriter payload_;
   TraceTime started_{};
   TraceTime next_look_{};  // at the mappings of any process
+  TraceTime next_trim_{};
   std::uint64_t samples_ = 0;
   std::uint64_t switches_ = 0;
   std::uint64_t asked_ = 0;

@@ -1,6 +1,7 @@
 #include "collect/machine/machine_recorder.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -20,8 +21,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{100};
-constexpr std::chrono::seconds kFlush{1};
+constexpr milliseconds kFlush{1000};
+constexpr milliseconds kLiveFlush{200};
 constexpr std::chrono::seconds kFirstLook{10};
+constexpr std::size_t kChunk = 256 << 10;
 constexpr milliseconds kInFlight{10};  // between a record's time and its place in the ring
 
 nettrace::TraceInfo trace_info(const MachineWish& wish) {
@@ -112,6 +115,7 @@ class MachineRecorder {
   Result<> begin() {
     started_ = TraceClock::now();
     kernel_.start(started_);
+    if (wish_.stopping_event) kernel_.stop_at(*wish_.stopping_event);
     if (events_) kernel_.describe(events_->events());
     if (events_) TRY(events_->enable());
     const perf::SnapshotSink sink{
@@ -144,7 +148,7 @@ class MachineRecorder {
     adopt_runtimes();
     read_runtimes();
     const auto now = TraceClock::now();
-    if (now - last_flush_ >= kFlush) {
+    if (now - last_flush_ >= (wish_.live ? kLiveFlush : kFlush)) {
       last_flush_ = now;
       if (wish_.live) check(kernel_.write_new_names(now));
       check(write_what_is_whole(now));
@@ -153,11 +157,14 @@ class MachineRecorder {
     return checked();
   }
 
-  // The rings have just been read; a runtime may be behind, or silent.
+  // The rings have just been read; a runtime may be behind, or silent. Who looks on wants to see
+  // what is, and finds names whenever they come.
   Result<> write_what_is_whole(TraceTime now) {
     auto whole = drained_ - kInFlight;
-    for (const auto& runtime : runtimes_)
-      if (const auto mark = runtime->watermark(now)) whole = std::min(whole, *mark);
+    for (const auto& runtime : runtimes_) {
+      const auto mark = wish_.live ? std::nullopt : runtime->watermark(now);
+      if (mark) whole = std::min(whole, *mark);
+    }
     add_kernel_losses();
     TRY(writer_.advance(whole.time_since_epoch().count()));
     if (!wish_.cut_every || now - last_cut_ < *wish_.cut_every) return {};
@@ -172,7 +179,8 @@ class MachineRecorder {
       outcome_.asked_by = "duration";
     const auto bytes = wish_.file_bytes ? wish_.file_bytes() : writer_.summary().bytes;
     if (wish_.limits.max_size && bytes >= *wish_.limits.max_size) outcome_.asked_by = "size";
-    if (std::ranges::any_of(runtimes_, [](const auto& one) { return one->stop_found(); }))
+    if (kernel_.stop_found() ||
+        std::ranges::any_of(runtimes_, [](const auto& one) { return one->stop_found(); }))
       outcome_.asked_by = "event";
     if (wish_.target_ended && wish_.target_ended()) outcome_.asked_by = "target ended";
   }
@@ -238,10 +246,11 @@ class MachineRecorder {
   void read_runtimes() {
     for (auto& runtime : runtimes_) {
       if (runtime->ended()) continue;
-      check(runtime->read());
+      check(runtime->read(chunk_));
       if (!runtime->ended()) continue;
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, runtime->fd(), nullptr);
       guardian_.forget(runtime->socket(), runtime->session());
+      runtime->release();
     }
   }
 
@@ -337,6 +346,7 @@ class MachineRecorder {
   std::optional<perf::EventSet> events_;
   KernelEvents kernel_;
   std::vector<std::unique_ptr<RuntimeSource>> runtimes_;
+  std::vector<std::uint8_t> chunk_ = std::vector<std::uint8_t>(kChunk);  // to read them through
   std::optional<RuntimeFinder> finder_;
   UniqueFd epoll_;
   TraceTime started_{};
@@ -352,6 +362,7 @@ class MachineRecorder {
 
 Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::WriteBytes& write) {
   const Urgency urgency;
+  (void)::mallopt(M_MMAP_THRESHOLD, kChunk);  // large pieces go back to the system when freed
   auto session = kernel_session(wish);
   std::optional<perf::EventSet> events;
   if (wish.kernel) events.emplace(TRY(perf::EventSet::open(session.wish)));

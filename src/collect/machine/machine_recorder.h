@@ -43,7 +43,7 @@ struct MachineWish {
   bool live = false;  // somebody reads the trace while it grows: names come as they are needed
   StreamLimits limits{};
   std::function<std::uint64_t()> file_bytes{};          // for max_size; empty: the trace's own
-  std::optional<StoppingEventWish> stopping_event{};    // of any runtime
+  std::optional<StoppingEventWish> stopping_event{};    // of any runtime, or the kernel's
   std::optional<std::chrono::nanoseconds> cut_every{};  // so often the trace can be cut
   std::function<void()> on_stop{};                      // what follows are names
   std::span<const int> stop_fds{};

@@ -41,4 +41,10 @@ const NativeNames& NameStore::of(pid_t process, const std::string& path, int fd)
   return slot->second;
 }
 
+void NameStore::trim(std::size_t most) {
+  std::size_t bytes = 0;
+  for (const auto& [file, names] : files_) bytes += names.memory_bytes();
+  if (bytes > most) files_.clear();
+}
+
 }  // namespace clrscope::collect

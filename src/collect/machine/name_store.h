@@ -17,6 +17,8 @@ class NameStore {
   // Of a file that a process has mapped under this path, open as `fd`: neither the process nor the
   // file's name needs to be there any more. "[vdso]" needs no descriptor.
   const NativeNames& of(pid_t process, const std::string& path, int fd);
+  // Forgets all when they take more than this; they are made again if need be.
+  void trim(std::size_t most);
 
  private:
   std::string symbol_folder_;

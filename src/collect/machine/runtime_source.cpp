@@ -10,7 +10,6 @@
 namespace clrscope::collect {
 namespace {
 
-constexpr std::size_t kChunk = 256 * 1024;
 constexpr std::chrono::seconds kSilence{2};
 // The runtime hands over its buffers ten times a second, thread by thread.
 constexpr std::chrono::milliseconds kDisorder{500};
@@ -23,26 +22,31 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
       session_(std::move(opened.session)),
       writer_(writer),
       source_(writer.add_source(nettrace::Writer::Numbering::kFromFirstSeen)),
-      chunk_(kChunk),
+      reader_(std::in_place),
       heard_(TraceClock::now()),
       early_(std::move(opened.early)),
       end_(*runtime_, session_.id, opened.pid) {}
 
-Result<> RuntimeSource::read() {
+Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
   if (early_) early_->read();
-  const auto got = ::recv(session_.stream.get(), chunk_.data(), chunk_.size(), MSG_DONTWAIT);
+  const auto got = ::recv(session_.stream.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   const auto take = [this](const nettrace::Batch& batch) { on_batch(batch); };
   if (got <= 0) {
     closed_ = true;
-    (void)reader_.finish(take);
+    (void)reader_->finish(take);
   } else {
     end_.hear();
     heard_ = TraceClock::now();
-    TRY(reader_.feed(Bytes{chunk_}.first(static_cast<std::size_t>(got)), take));
+    TRY(reader_->feed(Bytes{buffer}.first(static_cast<std::size_t>(got)), take));
   }
   if (error_) return fail(*error_);
   return {};
+}
+
+void RuntimeSource::release() {
+  released_ = summary();
+  reader_.reset();
 }
 
 bool RuntimeSource::ended() { return closed_ || end_.hopeless(); }
@@ -78,10 +82,10 @@ void RuntimeSource::write(nettrace::SourceId source, const nettrace::Reader& rea
 }
 
 void RuntimeSource::on_batch(const nettrace::Batch& batch) {
-  if (stopping_ && stopping_->found_in(batch, reader_)) stop_found_ = true;
-  write(source_, reader_, batch);
+  if (stopping_ && stopping_->found_in(batch, *reader_)) stop_found_ = true;
+  write(source_, *reader_, batch);
   if (!batch.sequence_point) return;
-  for (const auto& capture : reader_.loss())
+  for (const auto& capture : reader_->loss())
     if (capture.live) writer_.checkpoint(source_, capture.id, capture.sequence);
 }
 

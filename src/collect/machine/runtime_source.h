@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/result.h"
 #include "collect/eventpipe/session_end.h"
@@ -24,7 +25,10 @@ class RuntimeSource {
   RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer);
 
   int fd() const { return session_.stream.get(); }
-  Result<> read();  // what is there; fails when the writer does
+  // What is there, through `buffer`; fails when the writer does.
+  Result<> read(std::span<std::uint8_t> buffer);
+  // It has ended: gives back the memory that reading took.
+  void release();
   // Its end did not come: the names that it had at the start. False when they did not come either.
   Result<bool> add_early_names();
   void stop() { end_.ask(); }
@@ -37,14 +41,14 @@ class RuntimeSource {
   bool stop_found() const { return stop_found_; }
 
   ProcessId process() const { return process_; }
-  std::uint64_t events() const { return reader_.summary().events; }
   std::uint64_t samples() const { return samples_; }  // by its own sampler
-  std::uint64_t lost() const { return reader_.summary().lost; }
-  bool whole() const { return reader_.summary().ended; }
+  std::uint64_t lost() const { return summary().lost; }
+  bool whole() const { return summary().ended; }
   std::uint64_t session() const { return session_.id; }
   std::string socket() const { return runtime_->name(); }
 
  private:
+  const nettrace::Summary& summary() const { return reader_ ? reader_->summary() : released_; }
   void on_batch(const nettrace::Batch& batch);
   void write(nettrace::SourceId source, const nettrace::Reader& reader,
              const nettrace::Batch& batch);
@@ -54,8 +58,8 @@ class RuntimeSource {
   ipc::Session session_;
   nettrace::Writer& writer_;
   nettrace::SourceId source_;
-  nettrace::Reader reader_;
-  std::vector<std::uint8_t> chunk_;
+  std::optional<nettrace::Reader> reader_;  // until release()
+  nettrace::Summary released_;
   std::optional<Error> error_;
   std::uint64_t samples_ = 0;
   std::optional<StoppingEvent> stopping_;

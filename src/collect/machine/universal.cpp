@@ -90,6 +90,7 @@ Result<> UniversalWriter::write(const EventType& type, TraceTime time, const Who
                     .payload = payload,
                     .process = who.process,
                     .processor = who.processor};
+  if (stopping_ && !stop_found_) stop_found_ = stopping_->is(event, sizeof(void*));
   const Bytes frames{reinterpret_cast<const std::uint8_t*>(stack.data()), stack.size_bytes()};
   return writer_.write(source_, event, StackView{frames, sizeof(std::uint64_t)});
 }

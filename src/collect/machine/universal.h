@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "collect/eventpipe/stopping_event.h"
 #include "model/event.h"
 #include "nettrace/writer.h"
 
@@ -64,6 +66,9 @@ class UniversalWriter {
                  std::span<const std::uint64_t> stack) {
     return write(type, time, who, payload, stack);
   }
+  // An event of this kind is watched for.
+  void stop_at(const StoppingEventWish& wish) { stopping_.emplace(wish); }
+  bool stop_found() const { return stop_found_; }
   // So many events of the kernel did not reach us.
   void add_lost(std::uint64_t count);
 
@@ -76,6 +81,8 @@ class UniversalWriter {
   nettrace::SourceId source_;
   std::vector<std::unique_ptr<EventType>> types_;
   std::map<std::string, const EventType*, std::less<>> sample_types_;
+  std::optional<StoppingEvent> stopping_;
+  bool stop_found_ = false;
   TraceTime newest_system_{};  // events of one capture thread must not go back in time
   std::uint64_t next_mapping_ = 1;
   std::uint64_t next_metadata_ = 1;

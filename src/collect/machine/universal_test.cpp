@@ -54,6 +54,16 @@ std::vector<Line> lines_of(Bytes trace, std::uint64_t& lost) {
   return lines;
 }
 
+TEST(UniversalWriter, FindsTheEventThatEndsARecording) {
+  (void)written([&](UniversalWriter& out) {
+    out.stop_at({.provider = "Universal.Events", .event = "page-faults"});
+    ASSERT_TRUE(out.sample("cpu", at(2001), {ProcessId{7}, ThreadId{8}, 1}, 3, {}));
+    EXPECT_FALSE(out.stop_found());
+    ASSERT_TRUE(out.sample("page-faults", at(2002), {ProcessId{7}, ThreadId{8}, 1}, 2, {}));
+    EXPECT_TRUE(out.stop_found());
+  });
+}
+
 TEST(UniversalWriter, TellsProcessesMappingsSymbolsAndSamples) {
   const std::uint64_t stack[] = {0x401010, 0x402020};
   const auto trace = written([&](UniversalWriter& out) {
