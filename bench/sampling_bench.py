@@ -1,4 +1,4 @@
-"""What sampling the CPUs costs: the target's work, an ASP.NET endpoint, idle threads; and us: CPU, memory, bytes, the stop.
+"""How right CPU samples are, and what they cost: the target's work, an ASP.NET endpoint, idle threads; and us: CPU, memory, bytes, the stop.
 
 Beside dotnet-trace (its sampler) and perf record. Configurations alternate, and the best run of each counts, so that what
 else the machine does matters little. Rungs: machine (root, -a), process (perf of one process), runtime (perf refused, as
@@ -87,11 +87,11 @@ class Recording:
         return seconds
 
 
-def alternate(kit, measure, times):
-    """name → best of `times` measurements, larger is better; all configurations in turn."""
+def alternate(kit, measure):
+    """name → best of some measurements, larger is better; all configurations in turn."""
     commands = recorders(kit)
     best = {}
-    for _ in range(1 if kit.quick else times):
+    for _ in range(1 if kit.quick else 5 if kit.long else 2):
         for name, command in commands.items():
             value = measure(command)
             best[name] = max(best.get(name, value), value)
@@ -115,7 +115,7 @@ def losses(what, best, budgets):
 
 def fixed_work(kit):
     """Sorts a second of wall time, and a second of the target's own CPU time: the kernel's work for samples is charged to it."""
-    seconds = 2 if kit.quick else 8
+    seconds = 2 if kit.quick else 8 if kit.long else 5
     by_cpu = {}
 
     def measure(command):
@@ -131,7 +131,7 @@ def fixed_work(kit):
         by_cpu[key] = max(by_cpu.get(key, 0), done["truth"]["sorts"] / burnt)
         return done["truth"]["sorts"] / life
 
-    by_wall = alternate(kit, measure, 5)
+    by_wall = alternate(kit, measure)
     best = {name: by_cpu[json.dumps(command)] for name, command in recorders(kit).items()}
     return [*losses("work lost on one busy thread, by wall time", by_wall, {"machine": 3, "process": 3}),
             *losses("work lost on one busy thread, by its CPU time", best, {"machine": 1.3, "process": 1.3})]
@@ -141,7 +141,7 @@ def web(kit):
     if not shutil.which("wrk"):
         note("wrk is not installed: no ASP.NET endpoint under load")
         return []
-    seconds = 2 if kit.quick else 8
+    seconds = 2 if kit.quick else 8 if kit.long else 4
 
     def measure(command):
         sample, ready = kit.sample("web")
@@ -154,7 +154,7 @@ def web(kit):
         kit.end_sample(sample)
         return float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
 
-    return losses("requests lost, ASP.NET plaintext under wrk", alternate(kit, measure, 5), {"machine": 5, "process": 5})
+    return losses("requests lost, ASP.NET plaintext under wrk", alternate(kit, measure), {"machine": 5, "process": 5})
 
 
 def idle_threads(kit):
@@ -199,12 +199,94 @@ def kernel_time(kit):
             Row("kernel's time for sampling, of the target's CPU", "%", 100 * int(spent[1]) / 1e9 / max(burnt, 0.01), 1.3)]
 
 
+def sample_price(kit):
+    """The same without BPF: work lost for a second of the target's CPU at a very high rate, shared among the samples."""
+    rate, seconds = 10_000, 2 if kit.quick else 5
+
+    def work(extra):
+        sample, ready = kit.sample("native")
+        samples = 0
+        began = cpu_seconds(ready["pid"])
+        if extra:
+            path = kit.tmp / "price.nettrace"
+            done = kit.weigh(kit.clrscope, "collect", "-p", ready["pid"], "--profile", "cpu-sampling", "--rate", str(rate),
+                             "--duration", f"{seconds}s", "-o", path, "--json")
+            if done.code != 0:
+                raise RuntimeError(f"collect ended with {done.code}: {done.err.strip()[-300:]}")
+            told = json.loads(done.out)
+            samples = told["samples"] + told["lost"]
+            path.unlink()
+        else:
+            time.sleep(seconds)
+        burnt = cpu_seconds(ready["pid"])
+        sorts = kit.end_sample(sample)["truth"]["sorts"]
+        return sorts / burnt, samples / max(burnt - began, 0.01)
+
+    plain, sampled = [], []
+    for _ in range(1 if kit.quick else 3):
+        plain.append(work(False))
+        sampled.append(work(True))
+    best, per_second = max(sampled)
+    lost = max(0, 1 - best / max(plain)[0])
+    return [Row(f"CPU that one sample costs the target, at {per_second:,.0f} a second", "us", 1e6 * lost / max(per_second, 1), 13)]
+
+
+def shares(kit, path, methods):
+    """Per cent of the samples of these methods that each has of its own; None: none has any."""
+    done = kit.weigh(kit.clrscope, "report", path, "cpu", "--json")
+    if done.code != 0:
+        raise RuntimeError(f"report ended with {done.code}: {done.err.strip()[-300:]}")
+    own = {name: 0 for name in methods}
+    for row in json.loads(done.out)["methods"]:
+        for name in methods:
+            if row["method"].split("(")[0].endswith("." + name):
+                own[name] += row["selfSamples"]
+    total = sum(own.values())
+    return [100 * count / max(total, 1) for count in own.values()], total
+
+
+def split(kit):
+    """The largest error, in points, on two programs whose methods take 60, 30 and 10 % of their CPU time by their own clock."""
+    seconds = 3 if kit.quick else 60
+    peer_seconds = 3 if kit.quick else 20
+    programs = {"methods with loops": ("cpu", ["BurnSixty", "BurnThirty", "BurnTen"]),
+                "short straight-line methods": ("cpu-short", ["LeafSixty", "LeafThirty", "LeafTen"])}
+    started = {what: kit.sample(mode) for what, (mode, _) in programs.items()}
+    pids = {what: ready["pid"] for what, (_, ready) in started.items()}
+
+    def record(commands):
+        running = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=kit.env)
+                   for command in commands]
+        kit.started += running
+        for one in running:
+            if one.wait(timeout=seconds + 120) != 0:
+                raise RuntimeError("a recorder of the known split failed")
+
+    ours = {what: str(kit.tmp / f"ours-{pid}.nettrace") for what, pid in pids.items()}
+    peers = {what: str(kit.tmp / f"peer-{pid}.nettrace") for what, pid in pids.items()}
+    record([[kit.clrscope, "collect", "-p", str(pid), "--profile", "cpu-sampling", "--duration", f"{seconds}s", "-o", ours[what]]
+            for what, pid in pids.items()])
+    record([[kit.peer("dotnet-trace"), "collect", "-p", str(pid), "--profile", "dotnet-sampled-thread-time",
+             "--duration", f"00:00:{peer_seconds:02}", "-o", peers[what]] for what, pid in pids.items()])
+    rows = []
+    for what, (_, methods) in programs.items():
+        errors = []
+        for path in (ours[what], peers[what]):
+            found, samples = shares(kit, path, methods)
+            errors.append(max(abs(share - true) for share, true in zip(found, (60, 30, 10))))
+            note(f"{what}: {'/'.join(f'{share:.1f}' for share in found)} of {samples:,} samples in {pathlib.Path(path).name}")
+        rows.append(Row(f"error of a 60/30/10 split, {what}", "points", errors[0], 1, errors[1], "dotnet-trace"))
+    for sample, _ in started.values():
+        kit.end_sample(sample)
+    return rows
+
+
 def collector(kit):
     """What recording the machine takes with two busy cores: our CPU and memory, bytes a sample."""
     if os.getuid() != 0:
         note("the whole machine needs root: not measured")
         return []
-    lengths = (2, 4) if kit.quick else (10, 600) if kit.long else (10, 40)
+    lengths = (2, 4) if kit.quick else (10, 600) if kit.long else (10, 30)
     sample, _ = kit.sample("cpu", "--threads", "2")
     runs = []
     for seconds in lengths:
@@ -241,13 +323,13 @@ def stop_to_file(kit):
         return seconds
 
     commands = recorders(kit)
-    times = 1 if kit.quick else 5
+    times = 1 if kit.quick else 3
     return [Row("stop of a web application's recording to the file", "s", min(measure(commands["process"]) for _ in range(times)), 1,
                 min(measure(commands["dotnet-trace"]) for _ in range(times)), "dotnet-trace")]
 
 
 def run(kit):
     rows = []
-    for part in (fixed_work, web, idle_threads, kernel_time, collector, stop_to_file):
+    for part in (split, fixed_work, web, idle_threads, kernel_time, sample_price, collector, stop_to_file):
         rows += part(kit)
     return rows
