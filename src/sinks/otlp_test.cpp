@@ -54,16 +54,16 @@ std::unique_ptr<hub::Sink> opened(const std::string& text) {
   return sink;
 }
 
-void tell(hub::Sink& sink) {
+Result<> tell(hub::Sink& sink) {
   const auto value = test_value();
   EXPECT_TRUE(sink.on_counters(std::span{&value, 1}));
-  (void)sink.on_tick();
+  return sink.on_tick();
 }
 
 TEST(OtlpSink, PostsToTheCollector) {
   const Collector collector;
   const auto sink = opened("otlp:http://" + collector.address() + ",header=X-Key=a=b");
-  tell(*sink);
+  (void)tell(*sink);
   ASSERT_TRUE(until([&] { return !collector.got().empty(); }));
   const auto request = collector.got()[0];
   EXPECT_EQ(request.path, "/v1/metrics");
@@ -77,7 +77,7 @@ TEST(OtlpSink, SendsAgainWhatTheCollectorCannotTakeNow) {
   const Collector collector{
       {{.status = 503, .fields = {{"Retry-After", "1"}}}, {.status = 429}, {.status = 502}}};
   const auto sink = opened("otlp:http://" + collector.address());
-  tell(*sink);
+  (void)tell(*sink);
   ASSERT_TRUE(until([&] { return collector.got().size() >= 4; }));
   const auto got = collector.got();
   for (int i = 1; i < 4; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)].body, got[0].body);
@@ -94,10 +94,10 @@ TEST(OtlpSink, CountsWhatTheCollectorRefusesForGood) {
         std::pair{net::HttpResponse{.body = answer.bytes()}, "rejected 3 (too old)"}}) {
     const Collector collector{{response}};
     const auto sink = opened("otlp:http://" + collector.address());
-    tell(*sink);
+    const auto at_once = tell(*sink);  // the answer may be there already
     EXPECT_TRUE(until([&] { return sink->state().find(why) != std::string::npos; }))
         << sink->state();
-    const auto told = sink->on_tick();
+    const auto told = at_once ? sink->on_tick() : at_once;
     ASSERT_FALSE(told);
     EXPECT_THAT(told.error().what, HasSubstr("rejected"));
   }
@@ -111,10 +111,10 @@ TEST(OtlpSink, SpeaksTlsToWhomItTrusts) {
           .value()};
   const auto sink =
       opened("otlp:https://" + collector.address() + ",ca=" + certificate.certificate());
-  tell(*sink);
+  (void)tell(*sink);
   ASSERT_TRUE(until([&] { return !collector.got().empty(); }));
   const auto wary = opened("otlp:https://" + collector.address());
-  tell(*wary);
+  (void)tell(*wary);
   Result<> trouble;
   ASSERT_TRUE(until([&] { return !(trouble = wary->on_tick()); }));
   EXPECT_THAT(trouble.error().what, HasSubstr("not to be trusted"));
@@ -123,7 +123,7 @@ TEST(OtlpSink, SpeaksTlsToWhomItTrusts) {
 TEST(OtlpSink, EndsThoughTheCollectorHangs) {
   const auto silent = net::listen_at({.host = "127.0.0.1", .port = "0"}).value();
   const auto sink = opened("otlp:http://" + silent.address.text() + ",timeout=1h");
-  tell(*sink);
+  (void)tell(*sink);
   (void)sink->close({});
   EXPECT_THAT(sink->state(), testing::Not(HasSubstr("dropped 0")));
 }
