@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "cli/args.h"
@@ -115,6 +117,15 @@ Result<int> run(const Args& args, Console& console) {
                      ? ""
                      : fmt::format("  failed {} times: {}", one.failures, one.last_failure));
     failed = failed || (one.failures != 0 && one.events + one.counters == 0);
+  }
+  if (args.has("--json")) {
+    auto text = summary.last.json();
+    const bool taken = std::ranges::any_of(
+        summary.last.sinks, [](const auto& sink) { return sink.to.starts_with("ndjson:-"); });
+    if (taken)  // by the events themselves
+      console.talk("{}", trim(text));
+    else
+      console.data(text);
   }
   return failed ? kFailedWhileRunning : kDone;
 }
