@@ -56,6 +56,8 @@ std::string forward_text(const JsonValue& status) {
                     count_of(one, "values"), number_of(one, "perSecond"), count_of(one, "dropped"),
                     count_of(one, "lost"), number_of(one, "lagMs"), text_of(one, "to"));
     if (const auto state = text_of(one, "state"); !state.empty()) out += "  " + state;
+    if (number_of(one, "leftOut") > 0)
+      out += fmt::format("  values of series beyond the limit: {}", count_of(one, "leftOut"));
     out += '\n';
     if (number_of(one, "failures") > 0)
       out += fmt::format("  {:>14} failures, the last: {}\n", count_of(one, "failures"),

@@ -139,7 +139,7 @@ void merge(CounterValue& into, CounterValue&& next) {
       if (same_bounds(into.buckets, next.buckets)) {
         for (std::size_t i = 0; i < into.buckets.size(); ++i)
           into.buckets[i].count += next.buckets[i].count;
-        if (!into.buckets.empty()) into.value = median_of(into.buckets);
+        if (!into.buckets.empty()) into.value = quantile_of(into.buckets, 0.5).value_or(0);
       }
       if (next.sum) into.sum = into.sum.value_or(0) + *next.sum;
       return;
@@ -275,19 +275,24 @@ std::optional<CounterValue> CounterDecoder::decode(const Event& event, const Pay
   return {};
 }
 
-double median_of(const std::vector<Bucket>& buckets) {
+std::optional<double> quantile_of(const std::vector<Bucket>& buckets, double share) {
   std::uint64_t all = 0;
   for (const auto& one : buckets) all += one.count;
-  const auto half = static_cast<double>(all) / 2;
-  double below = 0, lower = 0;
+  if (all == 0) return {};
+  const auto wanted = share * static_cast<double>(all);
+  double below = 0;
+  double lower = 0;
   for (const auto& one : buckets) {
     const auto count = static_cast<double>(one.count);
-    if (count > 0 && below + count >= half)
-      return std::isinf(one.upper) ? lower : lower + (one.upper - lower) * (half - below) / count;
+    if (one.count > 0 && below + count >= wanted) {
+      if (!std::isfinite(one.upper)) return lower;  // above all bounds: at least the last of them
+      const auto from = std::min(lower, one.upper);
+      return from + (one.upper - from) * (wanted - below) / count;
+    }
     below += count;
     lower = one.upper;
   }
-  return 0;
+  return lower;
 }
 
 bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value) {

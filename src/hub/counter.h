@@ -79,8 +79,8 @@ class CounterDecoder {
   TraceTime collected_{};                                       // when they were last collected
 };
 
-// Where half of the recordings lie, as far as the bounds tell: spread evenly in their bucket.
-double median_of(const std::vector<Bucket>& buckets);
+// The share's value, straight between the bounds of its bucket; nothing without recordings.
+std::optional<double> quantile_of(const std::vector<Bucket>& buckets, double share);
 
 // Whether a listener asked for this counter.
 bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value);

@@ -207,7 +207,7 @@ std::vector<CounterValue> DerivedMetrics::take(std::chrono::nanoseconds interval
       value.count += value.buckets.back().count;
     }
     value.sum = std::exchange(pause_sum_, 0);
-    value.value = median_of(value.buckets);
+    value.value = quantile_of(value.buckets, 0.5).value_or(0);
     values.push_back(std::move(value));
   }
   if (pool_seen_) {

@@ -67,8 +67,8 @@ class Target {
 
 Result<std::unique_ptr<Target>> open_process(pid_t pid);
 Result<std::unique_ptr<Target>> open_core(const std::string& path);
-// What a twin costs the process it was made of. No thread of it was ever delayed for longer than
-// all of this together.
+// What a twin costs the process it was made of: at most all of this together, as far as the faults
+// and their price on this machine tell.
 struct TwinCost {
   std::chrono::nanoseconds pause{};       // all threads stood still, so that it could be made
   std::uint32_t stops = 0;                // more than one: a collection began just then

@@ -34,6 +34,7 @@ std::string ForwardStatus::json() const {
         .member("perSecond", one.events_per_second)
         .member("dropped", one.summary.dropped)
         .member("lost", one.summary.lost)
+        .member("leftOut", one.summary.left_out)
         .member("failures", one.summary.failures)
         .member("lastFailure", one.summary.last_failure)
         .member("lagMs", std::chrono::duration<double, std::milli>(one.summary.lag).count())

@@ -104,7 +104,7 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   const auto protocol = TRY(address.one_of("proto", "tcp", kProtocols));
   const auto tags = TRY(address.one_of("tags", "path", kTags));
   const auto with_pid = TRY(address.truth("pid", false));
-  const auto most_series = TRY(address.number("max-series", 10'000, 1, 1'000'000));
+  const auto most_series = TRY(address.number("limit", 10'000, 1, 1'000'000));
   const auto peer = TRY(net::parse_address(address.target, protocol == "pickle" ? "2004" : "2003"));
   const auto names = TRY(names_of(address));
   Wording wording{.prefix = address.option("prefix").value_or("clrscope"),

@@ -37,7 +37,7 @@ void add_distribution(std::vector<Point>& points, const CounterValue& value, dou
     points.push_back({quantile_name(share), at * scale});
   if (value.quantiles.empty())
     for (const auto share : kShares)
-      if (const auto at = quantile_of(value.buckets, share))
+      if (const auto at = hub::quantile_of(value.buckets, share))
         points.push_back({quantile_name(share), *at * scale});
   points.push_back({"count", static_cast<double>(value.count), PointKind::kAmount});
   if (value.sum) points.push_back({"sum", *value.sum * scale, PointKind::kAmount});
@@ -93,26 +93,6 @@ Metric metric_of(const CounterValue& value, Names names) {
   std::ranges::stable_sort(metric.tags, {}, &std::pair<std::string, std::string>::first);
   metric.points = points_of(value, scale, is_total);
   return metric;
-}
-
-std::optional<double> quantile_of(const std::vector<hub::Bucket>& buckets, double share) {
-  std::uint64_t all = 0;
-  for (const auto& one : buckets) all += one.count;
-  if (all == 0) return {};
-  const auto wanted = share * static_cast<double>(all);
-  double below = 0;
-  double lower = 0;
-  for (const auto& one : buckets) {
-    const auto count = static_cast<double>(one.count);
-    if (one.count > 0 && below + count >= wanted) {
-      if (!std::isfinite(one.upper)) return lower;  // above all bounds: at least the last of them
-      const auto from = std::min(lower, one.upper);
-      return from + (one.upper - from) * (wanted - below) / count;
-    }
-    below += count;
-    lower = one.upper;
-  }
-  return lower;
 }
 
 std::string number_text(double value) {

@@ -45,9 +45,6 @@ struct Metric {
 
 Metric metric_of(const hub::CounterValue& value, Names names);
 
-// The share's value, straight between the bounds of its bucket; nothing without recordings.
-std::optional<double> quantile_of(const std::vector<hub::Bucket>& buckets, double share);
-
 // A number as text: whole ones without an exponent.
 std::string number_text(double value);
 

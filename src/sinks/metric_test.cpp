@@ -61,11 +61,11 @@ TEST(MetricOf, FindsQuantilesInBuckets) {
                            .count = 100,
                            .buckets = {{10, 50}, {20, 49}, {kInfinity, 1}}};
   EXPECT_EQ(text_of(metric_of(value, Names::kOtel)).substr(0, 12), "pause p50=10");
-  EXPECT_EQ(quantile_of(value.buckets, 0.25), 5);
-  EXPECT_EQ(quantile_of(value.buckets, 0.99), 20);
-  EXPECT_EQ(quantile_of(value.buckets, 1), 20) << "above all bounds: at least the last";
-  EXPECT_FALSE(quantile_of({}, 0.5));
-  EXPECT_FALSE(quantile_of({{10, 0}}, 0.5));
+  EXPECT_EQ(hub::quantile_of(value.buckets, 0.25), 5);
+  EXPECT_EQ(hub::quantile_of(value.buckets, 0.99), 20);
+  EXPECT_EQ(hub::quantile_of(value.buckets, 1), 20) << "above all bounds: at least the last";
+  EXPECT_FALSE(hub::quantile_of({}, 0.5));
+  EXPECT_FALSE(hub::quantile_of({{10, 0}}, 0.5));
 }
 
 TEST(MetricOf, LeavesOutWhatIsNoNumber) {

@@ -80,7 +80,7 @@ inline constexpr SinkOption kNamesOption{"names", "otel|dotnet",
 inline constexpr SinkOption kFieldOption{"field", "NAME",
                                          "tells this number of raw events beside how many came"};
 inline constexpr SinkOption kPrefixOption{"prefix", "PATH", "before all names"};
-inline constexpr SinkOption kSeriesOption{"max-series", "N", "more are dropped, counted (10000)"};
+inline constexpr SinkOption kSeriesOption{"limit", "N", "more are dropped, counted (10000)"};
 
 std::string host_name();
 

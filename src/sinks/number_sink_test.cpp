@@ -137,7 +137,7 @@ TEST_F(NumberSinkTest, SendsGraphiteALineForEachPoint) {
 }
 
 TEST_F(NumberSinkTest, TellsGraphiteItsOwnLosses) {
-  const auto text = received("graphite", ",max-series=2", [](auto& sink) {
+  const auto text = received("graphite", ",limit=2", [](auto& sink) {
     EXPECT_TRUE(sink.on_dropped(40));
     EXPECT_TRUE(sink.on_counters(std::vector{gauge("a", 1), gauge("b", 1), gauge("c", 1)}));
     EXPECT_TRUE(sink.on_dropped(2));
@@ -227,7 +227,7 @@ TEST_F(NumberSinkTest, KeepsDatagramsSmall) {
 TEST_F(NumberSinkTest, RefusesWrongOptions) {
   for (const auto* text :
        {"graphite:h:1,proto=sctp", "graphite:h:1,template={x}", "graphite:h:port",
-        "statsd:h,tags=yes", "statsd:h:99999", "graphite:h,max-series=0", "graphite:h,names=x"}) {
+        "statsd:h,tags=yes", "statsd:h:99999", "graphite:h,limit=0", "graphite:h,names=x"}) {
     const auto address = parse_sink(text);
     ASSERT_TRUE(address) << text;
     EXPECT_FALSE(address->kind->make(*address, {})) << text;

@@ -119,7 +119,7 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
                     : word == "influx" ? Tags::kInflux
                                        : Tags::kDogstatsd;
   const auto with_pid = TRY(address.truth("pid", false));
-  const auto most_series = TRY(address.number("max-series", 10'000, 1, 1'000'000));
+  const auto most_series = TRY(address.number("limit", 10'000, 1, 1'000'000));
   const auto peer = TRY(net::parse_address(address.target, "8125"));
   const auto names = TRY(names_of(address));
   const auto words = address.option("template");

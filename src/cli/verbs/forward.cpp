@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/forward_text.h"
 #include "cli/live_args.h"
+#include "cli/provider_args.h"
 #include "cli/stop_request.h"
 #include "cli/verb.h"
 #include "ops/forward_config.h"
@@ -22,10 +23,6 @@ constexpr Option kForward[] = {
      .value = "SINK",
      .help = "where to: KIND:TARGET[,option=value]; several; docs/forwarding.md tells them all"},
     {.name = "--counters", .value = "LIST", .help = "Provider[a,b],Meter"},
-    {.name = "--providers", .value = "LIST", .help = "Name[:keywords[:level[:key=value;…]]],…"},
-    {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
-    {.name = "--clrevents", .value = "LIST", .help = "groups of runtime events: gc+exception"},
-    {.name = "--clreventlevel", .value = "LEVEL", .help = "how much of them"},
     {.name = "--where", .value = "FILTER", .help = "only events that pass: 'name=GC/* Depth>=2'"},
     {.name = "--stacks", .help = "with the stack of each event, for sinks that take them"},
     {.name = "--refresh-interval", .value = "S", .help = "seconds between values, 1 unless told"},
@@ -49,8 +46,7 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
     plan = TRY(ops::read_forward_config(*file));
   } else {
     ops::RouteWords words{.targets = TRY(watch_wish(args)), .counters = args.all("--counters")};
-    words.providers = {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
-                       args.text("--clreventlevel")};
+    words.providers = provider_words(args);
     words.where = args.text("--where").value_or("");
     words.stacks = args.has("--stacks");
     words.interval =
@@ -130,7 +126,8 @@ Result<int> run(const Args& args, Console& console) {
   return failed ? kFailedWhileRunning : kDone;
 }
 
-const Options kOptions[] = {kLiveTargetOptions, Options{kForward}, kCommonOptions};
+const Options kOptions[] = {kLiveTargetOptions, Options{kForward}, kProviderOptions,
+                            kCommonOptions};
 
 }  // namespace
 
