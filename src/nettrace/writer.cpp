@@ -124,6 +124,7 @@ class Writer::Impl {
   }
 
   Result<> write(SourceId id, const Event& event, const StackView& stack) {
+    if (broken_) return fail(*broken_);
     if (event.payload.size() + stack.bytes().size() > kMaxEventBytes)
       return fail(Errc::kUnsupported, "an event of {} bytes does not fit into a trace",
                   event.payload.size() + stack.bytes().size());
@@ -181,6 +182,7 @@ class Writer::Impl {
   }
 
   Result<> advance(std::int64_t ticks) {
+    if (broken_) return fail(*broken_);
     if (!advanced_) advanced_ = info_.sync_ticks;
     if (ticks <= *advanced_ && held_bytes() < kFlushBytes) return {};
     advanced_ = std::max(*advanced_, ticks);
@@ -235,6 +237,7 @@ class Writer::Impl {
   }
 
   Result<> flush() {
+    if (broken_) return fail(*broken_);
     put_new_ids();
     TRY(put_events());
     payloads_.clear();
@@ -397,11 +400,13 @@ class Writer::Impl {
     summary.bytes += out_.size();
     auto done = write_(out_.bytes());
     out_.clear();
+    if (!done) broken_ = done.error();
     return done;
   }
 
   TraceInfo info_;
   WriteBytes write_;
+  std::optional<Error> broken_;           // its output failed: nothing is held for it any more
   std::optional<std::int64_t> advanced_;  // all sources have come so far; nothing: not asked for
   std::deque<Source> sources_;
   std::vector<SourceId> free_sources_;

@@ -137,6 +137,32 @@ TEST_F(NettraceWriter, HandsOverAMegabyteAtATime) {
   EXPECT_EQ(reader_.summary().damaged, 0U);
 }
 
+TEST_F(NettraceWriter, HoldsNothingForAnOutputThatFailed) {
+  int refused = 0;
+  bool full = false;
+  Writer writer{info_, [&](Bytes) -> Result<> {
+                  if (!full) return {};
+                  ++refused;
+                  return fail(Errc::kSystem, "No space left on device");
+                }};
+  const auto source = writer.add_source(Writer::Numbering::kFromFirstSeen);
+  ASSERT_TRUE(writer.advance(1));
+  full = true;
+  const std::vector<std::uint8_t> payload(10'000, 7);
+  std::uint32_t written = 0;
+  for (std::uint32_t i = 1; i <= 3000; ++i) {
+    auto one = event(i + 1, i);
+    one.payload = payload;
+    if (writer.write(source, one)) ++written;
+  }
+  EXPECT_LT(written, 1000U);
+  EXPECT_FALSE(writer.advance(5000));
+  const auto done = writer.finish();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().what, "No space left on device");
+  EXPECT_EQ(refused, 1);
+}
+
 TEST_F(NettraceWriter, KeepsGapsOfWhatItHolds) {
   ASSERT_TRUE(writer_->advance(1));
   ASSERT_TRUE(writer_->write(source_, event(10, 1)));
