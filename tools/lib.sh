@@ -7,8 +7,12 @@ packages=(build-essential cmake ninja-build ccache pkg-config git python3
   linux-perf wrk gdb strace binutils babeltrace2 liblttng-ust-dev lttng-tools zstd time jq procps iproute2 util-linux curl ca-certificates openssl)
 
 # Without these nothing is built; the others make single checks and tests impossible.
-needed_commands=(g++ cmake ninja git python3)
+needed_commands=(g++ cmake ninja git python3 node npm)
 needed_headers=(fmt/core.h tl/expected.hpp zstd.h zlib.h boost/asio.hpp openssl/ssl.h gtest/gtest.h gmock/gmock.h benchmark/benchmark.h)
+
+# The pages are bundled by node, and looked at in Chromium. Where node came from elsewhere, Debian's would fight with it.
+command -v node >/dev/null && command -v npm >/dev/null || packages+=(nodejs npm)
+packages+=(chromium fonts-dejavu-core)
 
 logs=build/logs
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1

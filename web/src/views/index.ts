@@ -1,0 +1,5 @@
+// All views, one line each. The name in data-view is the view's id.
+import type {View} from '../view';
+
+export const views: View[] = [
+];
