@@ -15,6 +15,9 @@ constexpr std::chrono::seconds kAgain{1};     // for processes that start meanwh
 
 constexpr std::chrono::seconds kStartUp{5};  // from loading a runtime to its listening
 constexpr std::chrono::milliseconds kSoon{20};
+// A runtime that is still starting (or held by another tool at its start) keeps requests for later,
+// and .NET 10 then ends the other tool's session instead of ours.
+constexpr std::chrono::milliseconds kSettled{500};
 
 }  // namespace
 
@@ -61,7 +64,7 @@ void RuntimeFinder::open_started(const std::stop_token& stop) {
   std::erase_if(starting_, [&](const Starting& one) {
     if (now > one.until || !process_exists(one.process)) return true;
     const auto process = ipc::find_process(one.process);
-    if (!process || !process->reachable()) return false;
+    if (!process || !process->reachable() || process->status.age < kSettled) return false;
     open(*process);
     return true;
   });
@@ -78,7 +81,7 @@ void RuntimeFinder::look(const std::stop_token& stop) {
   for (const auto& process : *found) {
     if (stop.stop_requested()) return;
     open_started(stop);
-    open(process);
+    if (process.status.age >= kSettled) open(process);
   }
 }
 

@@ -43,7 +43,7 @@ class RuntimeFinder {
     std::vector<std::string> notes{};  // of those that did not let us in
   };
   Found take();                // since the last call
-  void expect(pid_t process);  // a runtime starts there: it is asked as soon as it listens
+  void expect(pid_t process);  // a runtime starts there: it is asked as soon as it may be
   bool looked_once() const;    // everything that was there at the start has been asked
   void stop();                 // returns when nothing is opened any more
 
