@@ -153,6 +153,7 @@ asio::awaitable<bool> HttpConnection::receive_body(HttpRequestParser& parser, Tr
     }
     if (admission.body_limit) parser.limit_body(*admission.body_limit);
     if (admission.body_to) parser.body_to(std::move(admission.body_to));
+    parser.request().admitted = std::move(admission.admitted);
   }
   if (parser.phase() == HttpPhase::kBody && buffer_.empty() && parser.expects_continue()) {
     const bool told = co_await conn_->write("HTTP/1.1 100 Continue\r\n\r\n");

@@ -40,6 +40,7 @@ struct HttpRequest {
   HttpPeer peer{};
   bool http11 = true;
   bool keep_alive = true;
+  std::shared_ptr<void> admitted{};  // what HttpServerSetting::admit made of the head
 
   std::optional<std::string_view> field(std::string_view name) const {
     return find_field(fields, name);

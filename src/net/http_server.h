@@ -68,6 +68,7 @@ struct HttpAdmission {
   std::optional<HttpResponse> refusal{};
   std::optional<std::uint64_t> body_limit{};        // else that of the setting
   std::function<bool(std::string_view)> body_to{};  // instead of HttpRequest::body
+  std::shared_ptr<void> admitted{};                 // for the handler: HttpRequest::admitted
 };
 
 struct HttpEndpoint {

@@ -1,0 +1,79 @@
+#include "http/answer.h"
+
+#include "base/json.h"
+
+namespace clrscope::http {
+namespace {
+
+net::HttpResponse answer(std::string_view type, std::string body, int status) {
+  return {.status = status, .type = std::string{type}, .body = std::move(body)};
+}
+
+}  // namespace
+
+net::HttpResponse json_answer(std::string body, int status) {
+  return answer(kJson, std::move(body), status);
+}
+
+net::HttpResponse text_answer(std::string body, int status) {
+  return answer("text/plain; charset=utf-8", std::move(body), status);
+}
+
+net::HttpResponse html_answer(std::string body, int status) {
+  return answer("text/html; charset=utf-8", std::move(body), status);
+}
+
+net::HttpResponse problem(int status, std::string_view detail, std::string_view hint) {
+  JsonWriter json;
+  json.begin_object()
+      .member("status", status)
+      .member("title", net::status_text(status))
+      .member("detail", detail);
+  if (!hint.empty()) json.member("hint", hint);
+  json.end_object();
+  return answer("application/problem+json", std::move(json).take() + "\n", status);
+}
+
+int status_of(const Error& error) {
+  switch (error.code) {
+    case Errc::kNotFound:
+      return 404;
+    case Errc::kDenied:
+      return 403;
+    case Errc::kCorrupt:
+    case Errc::kUsage:
+      return 400;
+    case Errc::kUnsupported:
+      return 501;
+    case Errc::kTimeout:
+      return 504;
+    case Errc::kGone:
+      return 410;
+    case Errc::kSystem:
+      break;
+  }
+  return 500;
+}
+
+net::HttpResponse problem(const Error& error) {
+  return problem(status_of(error), error.what, error.hint);
+}
+
+void add_security_fields(net::HttpResponse& response) {
+  static const net::HttpField kFields[] = {
+      {"X-Content-Type-Options", "nosniff"},
+      {"X-Frame-Options", "DENY"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Cross-Origin-Resource-Policy", "same-origin"},
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+       "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
+       "frame-ancestors 'none'"},
+  };
+  for (const auto& field : kFields)
+    if (!net::find_field(response.fields, field.name)) response.fields.push_back(field);
+  if (!net::find_field(response.fields, "Cache-Control"))
+    response.fields.push_back({"Cache-Control", "no-store"});
+}
+
+}  // namespace clrscope::http

@@ -1,0 +1,32 @@
+// The shapes that answers have: JSON, text, pages, problems.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http_message.h"
+
+namespace clrscope::http {
+
+inline constexpr std::string_view kJson = "application/json";
+inline constexpr std::string_view kText = "text/plain";
+inline constexpr std::string_view kHtml = "text/html";
+inline constexpr std::string_view kNdjson = "application/x-ndjson";
+inline constexpr std::string_view kJsonSequence = "application/json-seq";
+inline constexpr std::string_view kEventStream = "text/event-stream";
+inline constexpr std::string_view kOctets = "application/octet-stream";
+
+net::HttpResponse json_answer(std::string body, int status = 200);
+net::HttpResponse text_answer(std::string body, int status = 200);
+net::HttpResponse html_answer(std::string body, int status = 200);
+
+// application/problem+json (RFC 9457): what failed, and the hint beside it.
+net::HttpResponse problem(int status, std::string_view detail, std::string_view hint = {});
+net::HttpResponse problem(const Error& error);
+int status_of(const Error& error);
+
+// What every answer carries: no sniffing, no framing, no foreign scripts, nothing kept by caches.
+void add_security_fields(net::HttpResponse& response);
+
+}  // namespace clrscope::http

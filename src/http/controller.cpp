@@ -1,0 +1,226 @@
+#include "http/controller.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "http/access.h"
+#include "http/answer.h"
+#include "http/exposure.h"
+#include "http/page.h"
+#include "http/processes.h"
+#include "http/router.h"
+#include "http/services.h"
+#include "http/workers.h"
+#include "net/http_server.h"
+
+namespace clrscope::http {
+namespace {
+
+constexpr std::size_t kWorkers = 64;
+constexpr std::chrono::seconds kPatience{2};
+
+// Pages as routes of their own, where no data route has their path.
+std::vector<Route> page_routes() {
+  std::vector<Route> routes;
+  for (const auto* page : pages()) {
+    bool taken = false;
+    for (const auto& group : route_groups())
+      for (const auto& route : group)
+        taken = taken || (route.path == page->path && route.method == "GET");
+    if (!taken)
+      routes.push_back({.method = "GET",
+                        .path = page->path,
+                        .scope = page->scope,
+                        .summary = page->title,
+                        .types = kHtml,
+                        .answer = [](Call& call) -> Result<HttpResponse> {
+                          return page_answer(call, *find_page(call.admitted().route->path));
+                        },
+                        .hidden = true});
+  }
+  return routes;
+}
+
+// The type that the client likes best; the first of those it likes alike.
+std::string negotiated(const Route& route, const net::HttpRequest& head) {
+  if (route.types.empty()) return {};
+  const auto accept = head.field("Accept");
+  std::string best;
+  double quality = 0;
+  const auto offer = [&](std::string_view type) {
+    const auto liked = net::accept_quality(accept, type);
+    if (liked > quality) quality = liked, best = type;
+  };
+  for (const auto type : split(route.types, ' ')) offer(type);
+  if (route.method == "GET" && find_page(route.path)) offer(kHtml);
+  return best;
+}
+
+void answer(Call& call) {
+  const auto& route = *call.admitted().route;
+  if (call.wants(kHtml) && route.method == "GET")
+    if (const auto* page = find_page(route.path)) return call.send(page_answer(call, *page));
+  if (route.serve) return route.serve(std::move(call));
+  auto response = route.answer(call);
+  if (response)
+    call.send(*std::move(response));
+  else
+    call.send(response.error());
+}
+
+}  // namespace
+
+struct Controller::Impl {
+  explicit Impl(ServeSetting chosen) : setting(std::move(chosen)) {}
+
+  net::HttpAdmission admit(const net::HttpRequest& head, bool metrics_only);
+  void handle(net::HttpRequest request, net::HttpReply reply);
+  Result<> listen(const std::vector<std::string>& urls, bool metrics_only);
+  // The path without the base path; nothing when it is not below it.
+  std::optional<std::string> own_path(const net::HttpRequest& head, std::string& base) const;
+
+  ServeSetting setting;
+  Access access{setting};
+  Processes processes{setting};
+  std::vector<Route> of_pages = page_routes();
+  Router router = make_router();
+  Workers workers{kWorkers};
+  Services services{.setting = setting,
+                    .access = access,
+                    .workers = workers,
+                    .processes = processes,
+                    .router = router};
+  std::vector<Exposed> exposed;
+  std::vector<std::string> warnings;
+  std::shared_ptr<net::TlsContext> tls;
+  std::vector<std::unique_ptr<net::HttpServer>> servers;  // last member: stops first
+
+  Router make_router() {
+    std::vector<Routes> groups{route_groups().begin(), route_groups().end()};
+    groups.emplace_back(of_pages);
+    return Router{groups};
+  }
+};
+
+std::optional<std::string> Controller::Impl::own_path(const net::HttpRequest& head,
+                                                      std::string& base) const {
+  base = setting.base_path;
+  if (head.peer.uid)
+    if (const auto told = head.field("X-Clrscope-Base")) {
+      base = std::string{*told};
+      return head.path;  // whoever forwards it took it off
+    }
+  if (base.empty() || !head.path.starts_with(base)) return head.path;
+  auto rest = head.path.substr(base.size());
+  if (!rest.empty() && !rest.starts_with('/')) return head.path;
+  return rest.empty() ? "/" : rest;
+}
+
+net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool metrics_only) {
+  const auto refuse = [](HttpResponse response) {
+    add_security_fields(response);
+    return net::HttpAdmission{.refusal = std::move(response)};
+  };
+  if (!head.peer.uid && !net::local_host_field(head.field("Host"), setting.hosts))
+    return refuse(problem(421, "the Host field names no host of this server",
+                          "serve --hosts NAME allows one"));
+  auto admitted = std::make_shared<Admitted>();
+  const auto path = own_path(head, admitted->base_path);
+  auto match = router.find(head.method, *path);
+  if (!match.route) {
+    if (match.allowed.empty())
+      return refuse(problem(404, fmt::format("there is no {}", *path), "/openapi.json tells all"));
+    auto response = problem(405, fmt::format("{} is not for {}", *path, head.method));
+    response.fields.push_back({"Allow", match.allowed});
+    return refuse(std::move(response));
+  }
+  const auto& route = *match.route;
+  if (metrics_only && route.scope != Scope::kOpen && route.scope != Scope::kMetrics)
+    return refuse(problem(404, "only metrics are told at this address"));
+  if (route.scope != Scope::kOpen) {
+    auto who = access.identify(head);
+    if (auto* refusal = std::get_if<HttpResponse>(&who)) return refuse(std::move(*refusal));
+    admitted->caller = std::get<Caller>(std::move(who));
+    if (!admitted->caller.scopes.has(route.scope))
+      return refuse(problem(403, fmt::format("{} needs the scope {}", *path, name_of(route.scope)),
+                            fmt::format("yours are: {}", text_of(admitted->caller.scopes))));
+  }
+  admitted->type = negotiated(route, head);
+  if (admitted->type.empty() && !route.types.empty())
+    return refuse(problem(406, fmt::format("{} answers {}", *path, route.types)));
+  admitted->route = &route;
+  admitted->path_values = std::move(match.values);
+  return {.body_limit = route.body_limit, .admitted = std::move(admitted)};
+}
+
+void Controller::Impl::handle(net::HttpRequest request, net::HttpReply reply) {
+  Call call{services, std::move(request), std::move(reply)};
+  if (call.admitted().route->runs == Runs::kAtOnce && !call.wants(kHtml)) return answer(call);
+  const auto shared = std::make_shared<Call>(std::move(call));
+  if (workers.run([shared] { answer(*shared); })) return;
+  auto busy = problem(429, "too many requests wait already");
+  busy.fields.push_back({"Retry-After", "1"});
+  shared->send(std::move(busy));
+}
+
+Result<> Controller::Impl::listen(const std::vector<std::string>& urls, bool metrics_only) {
+  if (urls.empty()) return {};
+  net::HttpServerSetting server;
+  std::vector<bool> by_tls;
+  for (const auto& url : urls) {
+    const auto endpoint = TRY(parse_url(url));
+    TRY(check_exposure(endpoint, setting));
+    if (endpoint.tls && !tls)
+      tls = TRY(net::TlsContext::server(
+          {.certificate = setting.certificate, .key = setting.certificate_key}));
+    server.endpoints.push_back({.address = endpoint.address, .tls = endpoint.tls ? tls : nullptr});
+    by_tls.push_back(endpoint.tls);
+  }
+  server.threads = 2;
+  server.admit = [this, metrics_only](const net::HttpRequest& head) {
+    return admit(head, metrics_only);
+  };
+  auto started = TRY(net::HttpServer::start(std::move(server),
+                                            [this](net::HttpRequest request, net::HttpReply reply) {
+                                              handle(std::move(request), std::move(reply));
+                                            }));
+  for (std::size_t i = 0; i < started->addresses().size(); ++i) {
+    const auto& address = started->addresses()[i];
+    exposed.push_back({.url = url_of(address, by_tls[i]),
+                       .metrics_only = metrics_only,
+                       .needs_key = address.path.empty() && !setting.no_auth});
+  }
+  servers.push_back(std::move(started));
+  return {};
+}
+
+Controller::Controller(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Controller::~Controller() {
+  for (auto& server : impl_->servers) server->stop(kPatience);
+}
+
+Result<std::unique_ptr<Controller>> Controller::start(ServeSetting setting) {
+  auto impl = std::make_unique<Impl>(std::move(setting));
+  TRY(impl->listen(impl->setting.urls, false));
+  if (const auto done = impl->listen(impl->setting.metric_urls, true); !done)
+    impl->warnings.push_back("metrics only on the main address: " + done.error().what);
+  return std::unique_ptr<Controller>{new Controller{std::move(impl)}};
+}
+
+const std::vector<Controller::Exposed>& Controller::exposed() const { return impl_->exposed; }
+const std::vector<std::string>& Controller::warnings() const { return impl_->warnings; }
+
+std::string Controller::one_time_address() {
+  for (const auto& one : impl_->exposed)
+    if (one.needs_key && !one.metrics_only)
+      return one.url + impl_->setting.base_path +
+             "/sign-in?once=" + impl_->access.new_one_time_word();
+  return {};
+}
+
+void Controller::tick() {
+  if (impl_->tls)
+    if (const auto done = impl_->tls->refresh(); !done) log_error(done.error());
+}
+
+}  // namespace clrscope::http

@@ -1,0 +1,110 @@
+// A route: what it is called, who may use it, what it answers. Groups of them are files in routes/,
+// listed in routes.inc; openapi.json is made from these tables.
+//
+// A handler runs on a worker thread, where it may wait, or at once on the server's, where it may
+// not. Streams that last (server-sent events) must not keep a worker: hand the HttpStream to
+// whoever feeds it and return.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "http/scope.h"
+#include "net/http_server.h"
+
+namespace clrscope::http {
+
+struct Services;
+struct Route;
+
+using net::HttpResponse;
+
+// What was decided when only the head was there.
+struct Admitted {
+  const Route* route = nullptr;
+  std::vector<std::string> path_values{};  // of {braces}, in order
+  Caller caller{};
+  std::string type{};       // the media type to answer with, one of the route's
+  std::string base_path{};  // before every link: "/clrscope", or empty
+  std::string upload{};     // the file that the body went to; for routes with `upload`
+};
+
+// One request and the right to answer it. Moved to whoever answers.
+class Call {
+ public:
+  Call(Services& services, net::HttpRequest request, net::HttpReply reply);
+  Call(Call&&) noexcept;
+  ~Call();
+
+  Services& services() const { return services_; }
+  const net::HttpRequest& request() const { return request_; }
+  const Caller& caller() const { return admitted_->caller; }
+  const Admitted& admitted() const { return *admitted_; }
+  // The media type that was agreed on.
+  std::string_view type() const { return admitted_->type; }
+  bool wants(std::string_view type) const { return admitted_->type == type; }
+  // Of a {brace} of the path, decoded.
+  const std::string& path_value(std::string_view name) const;
+
+  // Query parameters. Wrong ones are errors that name the parameter.
+  std::optional<std::string> text(std::string_view name) const;
+  Result<std::optional<std::int64_t>> number(std::string_view name, std::int64_t least,
+                                             std::int64_t most) const;
+  Result<bool> truth(std::string_view name, bool otherwise) const;
+
+  // A path of ours as a page must link to it: with the base path.
+  std::string link(std::string_view path) const;
+
+  // Answers. Once.
+  void send(HttpResponse response);
+  void send(const Error& error);
+  std::shared_ptr<net::HttpStream> stream(HttpResponse head);
+  bool gone() const { return reply_.gone(); }
+
+ private:
+  Services& services_;
+  net::HttpRequest request_;
+  net::HttpReply reply_;
+  std::shared_ptr<Admitted> admitted_;
+};
+
+struct Parameter {
+  enum class In : std::uint8_t { kQuery, kPath };
+  std::string_view name;
+  std::string_view type;  // "integer", "string", "boolean", "number"
+  std::string_view help;
+  In in = In::kQuery;
+};
+
+enum class Runs : std::uint8_t { kWorker, kAtOnce };
+
+struct Route {
+  std::string_view method;  // "GET"
+  std::string_view path;    // "/sessions/{id}/stop"
+  Scope scope = Scope::kAdmin;
+  std::string_view summary;  // a sentence, for openapi.json
+  std::string_view types{};  // "application/json text/plain": what Accept chooses from; the first
+                             // when it does not care
+  std::span<const Parameter> parameters{};
+  // Exactly one of these two.
+  Result<HttpResponse> (*answer)(Call& call) = nullptr;
+  void (*serve)(Call call) = nullptr;
+  Runs runs = Runs::kWorker;
+  std::uint64_t body_limit = 64 << 10;
+  bool upload = false;      // the body goes to a file (Admitted::upload), up to the disk's limit
+  std::string_view body{};  // JSON schema of the body, as text; empty: none is taken
+  std::string_view statuses{};  // other than 200: "201 202 404 429"
+  bool hidden = false;          // not in openapi.json: pages and their parts
+};
+
+using Routes = std::span<const Route>;
+std::span<const Routes> route_groups();
+
+}  // namespace clrscope::http

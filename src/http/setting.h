@@ -1,0 +1,31 @@
+// How the controller is exposed: what the administrator chose. Data only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clrscope::http {
+
+struct ServeSetting {
+  std::vector<std::string> urls{};         // "http://127.0.0.1:52323", "https://…", "unix:PATH"
+  std::vector<std::string> metric_urls{};  // only /metrics and health are answered there
+  std::string certificate{};               // PEM, for https
+  std::string certificate_key{};
+  bool no_auth = false;                   // said aloud
+  bool read_only = false;                 // nothing beyond the scopes metrics and read
+  std::vector<std::string> allow{};       // processes: pids, or names with * and ?; empty: all
+  std::string base_path{};                // "/clrscope" behind a proxy; empty: none
+  std::vector<std::string> hosts{};       // names a Host field may have beside loopback ones
+  std::string folder{};                   // keys, recordings, reports, audit log
+  std::optional<pid_t> owner{};           // ends with this process and shows only it
+  std::string diagnostic_port{};          // "PATH,listen": applications connect to it
+  std::uint64_t disk_limit = 2ULL << 30;  // of recordings and uploads
+  std::chrono::nanoseconds keep_live{std::chrono::minutes{5}};  // after the last asker
+};
+
+}  // namespace clrscope::http

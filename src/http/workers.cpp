@@ -1,0 +1,41 @@
+#include "http/workers.h"
+
+namespace clrscope::http {
+
+Workers::~Workers() {
+  {
+    const std::lock_guard lock{mutex_};
+    waiting_.clear();
+  }
+  for (auto& thread : threads_) thread.request_stop();
+}
+
+bool Workers::run(std::function<void()> work) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (waiting_.size() >= queue_) return false;
+    waiting_.push_back(std::move(work));
+    if (waiting_.size() > idle_ && threads_.size() < most_)
+      threads_.emplace_back([this](const std::stop_token& stop) { this->work(stop); });
+  }
+  ready_.notify_one();
+  return true;
+}
+
+void Workers::work(const std::stop_token& stop) {
+  std::unique_lock lock{mutex_};
+  while (!stop.stop_requested()) {
+    ++idle_;
+    ready_.wait(lock, stop, [&] { return !waiting_.empty(); });
+    --idle_;
+    if (waiting_.empty()) return;
+    auto next = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    next();
+    next = nullptr;  // what it holds ends outside of the lock
+    lock.lock();
+  }
+}
+
+}  // namespace clrscope::http
