@@ -54,6 +54,21 @@ std::string Call::link(std::string_view path) const {
   return admitted_->base_path + std::string{path};
 }
 
+Result<HttpResponse> Call::answer_of(const Route& route, std::vector<std::string> path_values,
+                                     std::string_view type, std::optional<std::string> query) {
+  auto as_asked = std::make_shared<Admitted>(*admitted_);
+  as_asked->route = &route;
+  as_asked->path_values = std::move(path_values);
+  as_asked->type = std::string{type};
+  std::swap(admitted_, as_asked);
+  std::string own_query = request_.query;
+  if (query) request_.query = *std::move(query);
+  auto response = route.answer(*this);
+  request_.query = std::move(own_query);
+  std::swap(admitted_, as_asked);
+  return response;
+}
+
 void Call::send(HttpResponse response) {
   add_security_fields(response);
   reply_.send(std::move(response));

@@ -2,6 +2,10 @@
 
 #include "base/html.h"
 #include "http/answer.h"
+#include "http/markup.h"
+#include "http/processes.h"
+#include "http/services.h"
+#include "http/shell.h"
 
 namespace clrscope::http {
 
@@ -24,34 +28,81 @@ const Page* find_page(std::string_view path) {
   return nullptr;
 }
 
-std::string page_html(const Call& call, const PageContent& content) {
-  std::string out =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      html_escaped(content.title) + " · clrscope</title>\n<link rel=\"stylesheet\" href=\"" +
-      html_escaped(call.link("/assets/app.css")) + "\">\n<script type=\"module\" src=\"" +
-      html_escaped(call.link("/assets/app.js")) + "\"></script>\n</head>\n<body data-base=\"" +
-      html_escaped(call.admitted().base_path) + "\">\n<nav>\n<ul>\n";
-  for (const auto* page : pages())
-    if (page->in_rail)
-      out += "<li><a href=\"" + html_escaped(call.link(page->path)) + "\"" +
-             (page->path == call.admitted().route->path ? " aria-current=\"page\"" : "") + ">" +
-             html_escaped(page->title) + "</a></li>\n";
-  out += "</ul>\n</nav>\n<main data-view=\"" + html_escaped(content.view) + "\">\n" + content.main +
-         "</main>\n</body>\n</html>\n";
-  return out;
+namespace {
+
+// The processes to choose from, each a link to this page.
+std::string choices_html(const Call& call, std::string_view path,
+                         const std::vector<Process>& processes) {
+  std::string out = "<ul class=\"choices\">\n";
+  for (const auto& process : processes)
+    out += "<li>" +
+           anchor(page_link(call, path, process.pid),
+                  fmt::format("{} {}", process.pid, process.name)) +
+           (process.reachable() ? "" : " <span class=\"dim\">not reachable</span>") + "</li>\n";
+  return out + "</ul>\n";
 }
 
+struct Shown {
+  int status = 200;
+  PageContent content{};
+};
+
+Shown failed(const Page& page, const Error& error) {
+  return {.status = status_of(error),
+          .content = {.title = std::string{page.title},
+                      .main = "<h1>" + html_escaped(page.title) + "</h1>\n" + trouble(error)}};
+}
+
+// Of a page about one process: that page, or what is in its way.
+Shown about_process(Call& call, const Page& page, const std::vector<Process>& processes) {
+  Shown shown{.content = {.title = std::string{page.title}}};
+  auto& main = shown.content.main;
+  main = "<h1>" + html_escaped(page.title) + "</h1>\n";
+  const auto named = call.text("pid") || call.text("name") || call.text("uid");
+  if (processes.empty() && !named) {
+    main += notice("No .NET process runs here that may be seen.",
+                   "Start one: it is listed as soon as its runtime is up. Processes of other users "
+                   "are seen by root, those of other containers from the host.");
+    return shown;
+  }
+  const auto process = call.services().processes.chosen(call);
+  if (!process) {
+    if (!named) {
+      main += "<p>Which process?</p>\n" + choices_html(call, page.path, processes);
+      return shown;
+    }
+    shown.status = status_of(process.error());
+    main += process.error().code == Errc::kNotFound
+                ? notice("That process is gone, or may not be seen here.",
+                         processes.empty() ? "" : "Those there are:", "trouble")
+                : trouble(process.error());
+    main += choices_html(call, page.path, processes);
+    return shown;
+  }
+  if (!process->reachable()) {
+    main += notice(
+        fmt::format("{} ({}) cannot be reached: {}", process->name, process->pid, process->reason),
+        process->hint, "trouble");
+    return shown;
+  }
+  auto content = page.about(call, *process);
+  if (!content) return failed(page, content.error());
+  return {.content = *std::move(content)};
+}
+
+}  // namespace
+
 HttpResponse page_answer(Call& call, const Page& page) {
-  const auto content = page.render(call);
-  if (content) return html_answer(page_html(call, *content));
-  const auto& error = content.error();
-  PageContent failed{.title = std::string{page.title}};
-  failed.main = "<h1>" + html_escaped(page.title) + "</h1>\n<p class=\"error\">" +
-                html_escaped(error.what) + "</p>\n";
-  if (!error.hint.empty())
-    failed.main += "<p class=\"hint\">" + html_escaped(error.hint) + "</p>\n";
-  return html_answer(page_html(call, failed), status_of(error));
+  const auto processes = call.services().processes.list().value_or(std::vector<Process>{});
+  Shown shown;
+  if (page.about) {
+    shown = about_process(call, page, processes);
+  } else if (auto content = page.render(call)) {
+    shown.content = *std::move(content);
+  } else {
+    shown = failed(page, content.error());
+  }
+  return html_answer(page_html(call, shown.content, processes), shown.status);
 }
 
 }  // namespace clrscope::http

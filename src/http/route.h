@@ -62,6 +62,11 @@ class Call {
   // A path of ours as a page must link to it: with the base path.
   std::string link(std::string_view path) const;
 
+  // What another route answers to the same caller: for pages, which are made of it. Without a query
+  // of its own it sees ours. Only of routes with `answer`.
+  Result<HttpResponse> answer_of(const Route& route, std::vector<std::string> path_values,
+                                 std::string_view type, std::optional<std::string> query = {});
+
   // Answers. Once.
   void send(HttpResponse response);
   void send(const Error& error);

@@ -1,6 +1,7 @@
 // The one script of the pages: finds the views that a page names and starts them.
 import {Api, messageOf} from './api/client';
 import {startCopyButtons} from './ui/copy';
+import {startForms, startKeys} from './ui/keys';
 import {showTrouble} from './ui/trouble';
 import {startThemeSwitch} from './ui/theme';
 import {views} from './views';
@@ -15,6 +16,9 @@ function startViews(api: Api): void {
   }
 }
 
+document.documentElement.dataset.scripts = ''; // what needs no script may hide, what needs one may show
 startThemeSwitch();
 startCopyButtons();
+startKeys();
+startForms();
 startViews(new Api(document.documentElement.dataset.base ?? ''));

@@ -1,5 +1,7 @@
 // All views, one line each. The name in data-view is the view's id.
 import type {View} from '../view';
+import {strip} from './strip';
 
 export const views: View[] = [
+  strip,
 ];
