@@ -1,0 +1,165 @@
+// What the tests of the pages share: real .NET processes, a real controller, a real Chromium.
+//
+// Every page that is opened is watched: an error on its console, an exception, a failed request or one that leaves this
+// machine fails the test that opened it.
+import {spawn, execFileSync} from 'node:child_process';
+import {once} from 'node:events';
+import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {dirname, join} from 'node:path';
+import {createInterface} from 'node:readline';
+import {fileURLToPath} from 'node:url';
+import {chromium} from 'playwright-core';
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+export const work = mkdtempSync(join(tmpdir(), 'clrscope-web-'));
+const clrscope = process.env.CLRSCOPE ?? join(root, 'build/release/bin/clrscope');
+const axe = readFileSync(join(root, 'tests/web/node_modules/axe-core/axe.min.js'), 'utf8');
+const kChromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
+const kPatienceMs = 60_000;
+
+const children = [];
+
+// Starts a program; gives its first line of output that `wanted` likes.
+async function start(command, args, options, wanted) {
+  const child = spawn(command, args, {stdio: ['ignore', 'pipe', 'pipe'], ...options});
+  children.push(child);
+  let said = '';
+  child.stderr.on('data', (data) => (said += data));
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${command} ${args.join(' ')} ended: ${said}`);
+  });
+  ended.catch(() => {}); // an end after the line is no failure
+  const line = (async () => {
+    for await (const text of createInterface({input: child.stdout})) if (wanted(text)) return text;
+    return ended;
+  })();
+  const late = new Promise((_, fail) => setTimeout(() => fail(new Error(`${command} ${args.join(' ')} said nothing in time: ${said}`)), kPatienceMs).unref());
+  return {child, line: JSON.parse(await Promise.race([line, ended, late]))};
+}
+
+export const samples = execFileSync(join(root, 'tools/publish_samples'), {encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit']}).trim();
+
+const isReady = (line) => line.includes('"ready":true');
+
+// A sample with that symptom: {pid, truth, child}.
+export async function patient(symptom, ...args) {
+  const {child, line} = await start(join(samples, 'net10.0/samples'), [symptom, ...args], {env: {...process.env, TMPDIR: work}}, isReady);
+  return {pid: child.pid, truth: line.truth, child};
+}
+
+// The sample under another name, which may be any file name.
+export async function patientNamed(name, symptom, ...args) {
+  const folder = join(samples, 'net10.0');
+  const copy = mkdtempSync(join(work, 'named-'));
+  execFileSync('cp', ['-r', `${folder}/.`, copy]);
+  execFileSync('cp', [join(folder, 'samples.dll'), join(copy, `${name}.dll`)]);
+  const how = ['exec', '--runtimeconfig', join(copy, 'samples.runtimeconfig.json'), join(copy, `${name}.dll`), symptom, ...args];
+  const {child, line} = await start('dotnet', how, {env: {...process.env, TMPDIR: work}}, isReady);
+  return {pid: child.pid, truth: line.truth, child};
+}
+
+// The controller: {url, open}, where `open` is the address that works once.
+export async function serve(...args) {
+  const folder = mkdtempSync(join(work, 'state-'));
+  const how = ['serve', '--urls', 'http://127.0.0.1:0', '--folder', folder, '--json', ...args];
+  const {child, line} = await start(clrscope, how, {env: {...process.env, TMPDIR: work}}, () => true);
+  return {url: line.urls[0].url, open: line.open, child, folder};
+}
+
+export async function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  await gone;
+  clearTimeout(late);
+}
+
+let browser;
+export async function openBrowser() {
+  browser = await chromium.launch({
+    executablePath: kChromium,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+  });
+}
+
+export function hasBrowser() {
+  return kChromium !== undefined;
+}
+
+export async function endAll() {
+  await browser?.close();
+  await Promise.all(children.map(end));
+  rmSync(work, {recursive: true, force: true});
+}
+
+// A browser of its own, signed in at `server` with a one-time address unless it has cookies already.
+export class Visitor {
+  static async come(server, options = {}) {
+    const visitor = new Visitor();
+    visitor.server = server;
+    visitor.faults = [];
+    visitor.context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options, storageState: options.storageState ?? server.storage});
+    visitor.context.on('request', (request) => {
+      const address = new URL(request.url());
+      if (address.hostname !== '127.0.0.1' && !['data:', 'blob:'].includes(address.protocol)) visitor.faults.push(`a request that leaves this machine: ${address}`);
+    });
+    if (!server.storage) {
+      const page = await visitor.context.newPage();
+      await page.goto(server.open);
+      server.storage = await visitor.context.storageState();
+      await page.close();
+    }
+    return visitor;
+  }
+
+  // Opens a path; `expected` are statuses of answers that are no faults.
+  async open(path, {expected = []} = {}) {
+    const page = await this.context.newPage();
+    page.on('console', (message) => {
+      const isExpected = expected.some((status) => message.text().includes(`status of ${status}`));
+      if (message.type() === 'error' && !isExpected) this.faults.push(`${path}: console: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => this.faults.push(`${path}: ${error.stack ?? error}`));
+    page.on('requestfailed', (request) => {
+      const why = request.failure()?.errorText ?? '';
+      if (why !== 'net::ERR_ABORTED') this.faults.push(`${path}: ${request.url()}: ${why}`);
+    });
+    page.setDefaultTimeout(20_000);
+    await page.goto(this.server.url + path);
+    return page;
+  }
+
+  async leave() {
+    await this.context.close();
+    if (this.faults.length) throw new Error(this.faults.join('\n'));
+  }
+}
+
+// What axe-core calls serious or critical.
+export async function seriousFaults(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => globalThis.axe.run(document, {resultTypes: ['violations']}));
+  return found.violations
+    .filter((one) => ['serious', 'critical'].includes(one.impact))
+    .map((one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
+}
+
+export function firstPaintMs(page) {
+  return page.evaluate(
+    () =>
+      new Promise((done) => {
+        const seen = new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) if (entry.name === 'first-contentful-paint') done(entry.startTime);
+        });
+        seen.observe({type: 'paint', buffered: true});
+        setTimeout(() => done(NaN), 5000);
+      }),
+  );
+}
+
+// How far the page can be moved sideways.
+export function sideways(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}

@@ -1,0 +1,4 @@
+// All tests of the pages; each is a sentence and a function of the world.
+import {shellTests} from './shell.mjs';
+
+export const tests = [...shellTests];
