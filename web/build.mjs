@@ -35,7 +35,7 @@ rmSync(site, {recursive: true, force: true});
 mkdirSync(site, {recursive: true});
 await build({
   absWorkingDir: folder,
-  entryPoints: {app: 'src/app.tsx', style: 'src/style.css'},
+  entryPoints: {app: 'src/app.tsx', style: 'src/style.css', flame: 'src/flame.ts', 'flame-file': 'src/flame-file.css'},
   outdir: site,
   bundle: true,
   minify: true,
