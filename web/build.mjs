@@ -47,9 +47,27 @@ await build({
   jsx: 'automatic',
   jsxImportSource: 'preact',
 });
+makeFlameFile();
 cpSync(join(folder, 'public'), site, {recursive: true});
 cpSync(join(folder, 'node_modules/speedscope/dist/release'), join(site, 'speedscope'), {recursive: true});
 cpSync(join(folder, 'node_modules/speedscope/LICENSE'), join(site, 'speedscope/LICENSE.txt'));
+
+// The viewer in one file, for clrscope flame: its script and styles inside, allowed by their hashes; title, text and data
+// are put in where the marks are (src/http/flame_file.cpp).
+function makeFlameFile() {
+  const [script, style] = ['flame.js', 'flame-file.css'].map((name) => {
+    const text = readFileSync(join(site, name), 'utf8');
+    rmSync(join(site, name));
+    return text;
+  });
+  const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  const page = readFileSync(join(folder, 'src/flame-file.html'), 'utf8')
+    .replace('@policy@', () => policy)
+    .replace('@style@', () => style)
+    .replace('@script@', () => script);
+  writeFileSync(join(site, 'flame-file.html'), page);
+}
 
 const files = readdirSync(site, {recursive: true, withFileTypes: true})
   .filter((entry) => entry.isFile())

@@ -25,12 +25,6 @@ using exports::Format;
 // What a trace's name may end in.
 constexpr std::string_view kTraceEnds[] = {".zst", ".gz", ".nettrace", ".netperf"};
 
-std::string stem_of(std::string name) {
-  for (const auto end : kTraceEnds)
-    if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
-  return name;
-}
-
 bool same_file(const std::string& a, const std::string& b) {
   struct ::stat one {
   }, other{};
@@ -195,8 +189,14 @@ Result<const Format*> parse_format(std::string_view name) {
   return std::move(failure).hint("formats are {}", fmt::join(names, ", "));
 }
 
+std::string trace_stem(std::string name) {
+  for (const auto end : kTraceEnds)
+    if (name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
+  return name;
+}
+
 std::string converted_name(const std::string& input, const Format& format) {
-  return stem_of(input) + std::string{format.extension};
+  return trace_stem(input) + std::string{format.extension};
 }
 
 Result<ConvertSummary> convert(const ConvertWish& wish, const ConvertWatcher& watcher) {

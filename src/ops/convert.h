@@ -41,6 +41,9 @@ struct ConvertSummary {
 // The format of that name, or an error that lists them.
 Result<const exports::Format*> parse_format(std::string_view name);
 
+// The name of a trace without what it ends in: "a.nettrace.zst" to "a".
+std::string trace_stem(std::string name);
+
 // Where the output goes when nobody says: "a.nettrace" and "a.nettrace.zst" to "a.folded".
 std::string converted_name(const std::string& input, const exports::Format& format);
 

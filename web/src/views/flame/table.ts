@@ -112,7 +112,7 @@ export class CallTable {
     const text = document.createElement('span');
     text.textContent = node === 0 ? 'all' : names.whole(tree.name[node]);
     text.title = node === 0 ? 'all' : [names.whole(tree.name[node]), names.module(tree.name[node]), names.kindTitle(tree.name[node])].filter(Boolean).join(' · ');
-    name.style.paddingLeft = `${Math.min(depth, 40) * 12}px`;
+    name.style.paddingLeft = `${Math.min(depth, 60) * 8}px`;
     name.append(mark, kind, text);
     row.append(total, self, name);
     return row;
@@ -126,7 +126,7 @@ export class CallTable {
     name.colSpan = 3;
     name.textContent = `… ${count} more`;
     name.className = 'dim';
-    name.style.paddingLeft = `${130 + depth * 12}px`;
+    name.style.paddingLeft = `${130 + depth * 8}px`;
     row.append(name);
     return row;
   }

@@ -4,7 +4,7 @@ import type {Choice} from './tree';
 import {countText, durationText} from './words';
 
 export function summaryText(json: FlameJson): string {
-  const parts = [json.title];
+  const parts: string[] = [];
   if (json.durationMs > 0) parts.push(`${durationText(json.durationMs * 1000)} recorded ${json.startTime}`);
   if (json.onFrom) parts.push(`${countText(json.samples)} samples on CPU (${json.onFrom})`);
   if (json.offFrom) parts.push(`${countText(json.waits)} ${json.offFrom === 'kernel' ? 'waits' : 'samples waiting'} (${json.offFrom})`);

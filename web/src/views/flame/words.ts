@@ -55,8 +55,10 @@ export class Names {
   }
 }
 
-// "A.B.C.M(int32)" → "A.B.C.M", "C.M", "M". Names that are no methods stay whole.
+// "A.B.C.M(int32)" → "A.B.C.M", "C.M", "M"; "libfoo.so!work" → "work".
 export function shorterForms(whole: string): string[] {
+  const mark = whole.indexOf('!');
+  if (mark > 0) return [whole, whole.slice(mark + 1)];
   const open = whole.indexOf('(', 1);
   const bare = open > 0 ? whole.slice(0, open) : whole;
   const forms = [bare];

@@ -1,0 +1,113 @@
+#include "ops/flame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "ops/trace_file.h"
+
+namespace clrscope::ops {
+namespace {
+
+using analyze::FlameGraph;
+
+std::string title_of(const FlameGraph& graph, const std::string& path) {
+  if (graph.processes.size() == 1) {
+    const auto& only = graph.processes[0];
+    const auto pid = static_cast<std::int32_t>(only.process);
+    return only.name.empty() ? fmt::format("process {}", pid)
+                             : fmt::format("{} ({})", only.name, pid);
+  }
+  return path == "-" ? "standard input" : std::filesystem::path{path}.filename().string();
+}
+
+// Time of each function: itself, and with what it called, recursion once.
+struct Times {
+  std::vector<std::uint64_t> self, total;
+};
+
+Times times_by_name(const FlameGraph& graph) {
+  Times times{std::vector<std::uint64_t>(graph.names.size()),
+              std::vector<std::uint64_t>(graph.names.size())};
+  const bool waiting = graph.samples == 0;
+  std::vector<std::uint32_t> last_in(graph.names.size());
+  for (std::uint32_t turn = 1; turn <= graph.rows.size(); ++turn) {
+    const auto& row = graph.rows[turn - 1];
+    const auto us = waiting ? row.off_us : row.on_us;
+    times.self[graph.nodes[row.node].name] += us;
+    for (auto at = row.node; at != 0; at = graph.nodes[at].parent) {
+      const auto name = graph.nodes[at].name;
+      if (last_in[name] == turn) continue;
+      last_in[name] = turn;
+      times.total[name] += us;
+    }
+  }
+  return times;
+}
+
+}  // namespace
+
+Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress) {
+  analyze::FlameBuilder builder;
+  const TraceVisitor visitor{
+      .on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
+      .on_end = [&](const auto& reader) { builder.end_of_trace(reader); },
+  };
+  const auto read = TRY(read_trace(path, visitor, on_progress));
+  FlameRead flame{.graph = std::move(builder).finish(),
+                  .events = read.summary.events,
+                  .lost = read.summary.lost,
+                  .damage = damage_line(read)};
+  flame.title = title_of(flame.graph, path);
+  return flame;
+}
+
+Error no_samples(const FlameRead& read, const std::string& path) {
+  return {Errc::kNotFound,
+          fmt::format("{} holds no samples of stacks ({} events)", display_name(path),
+                      format_count(read.events)),
+          "record some: clrscope collect -p PID --profile cpu-sampling; an idle process has them "
+          "with --profile thread-time"};
+}
+
+std::string flame_json(const FlameRead& read) {
+  std::string extra;
+  if (read.broken_stacks) extra += fmt::format("\"brokenStacks\":{},", *read.broken_stacks);
+  if (!read.damage.empty()) {
+    extra += "\"damage\":";
+    append_json_string(extra, read.damage);
+    extra += ',';
+  }
+  return analyze::flame_json(read.graph, read.title, extra);
+}
+
+std::string flame_text(const FlameRead& read, std::size_t rows) {
+  const auto& graph = read.graph;
+  auto out =
+      fmt::format("{}: {} samples on CPU, {} waiting, lost {}\n\n", read.title,
+                  format_count(graph.samples), format_count(graph.waits), format_count(graph.lost));
+  const auto times = times_by_name(graph);
+  const auto whole = std::accumulate(times.self.begin(), times.self.end(), std::uint64_t{0});
+  if (whole == 0) return out + "No samples of stacks.\n";
+  std::vector<std::size_t> order(graph.names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return times.self[a] > times.self[b]; });
+  out += "  SELF   TOTAL  FUNCTION\n";
+  const auto percent = [&](std::uint64_t us) {
+    return 100.0 * static_cast<double>(us) / static_cast<double>(whole);
+  };
+  for (std::size_t i = 0; i < order.size() && i < rows; ++i) {
+    const auto name = order[i];
+    if (times.self[name] == 0) break;
+    out += fmt::format("{:5.1f}%  {:5.1f}%  {}\n", percent(times.self[name]),
+                       percent(times.total[name]), graph.names[name].method);
+  }
+  return out;
+}
+
+}  // namespace clrscope::ops

@@ -1,0 +1,35 @@
+// Flame graphs of traces: what the viewer draws, and the same in words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analyze/flame.h"
+#include "base/result.h"
+#include "ops/trace_bytes.h"
+
+namespace clrscope::ops {
+
+struct FlameRead {
+  analyze::FlameGraph graph;
+  std::string title{};  // whom it is about: "Shop (4312)", or the file's name
+  std::uint64_t events = 0;
+  std::uint64_t lost = 0;
+  std::string damage{};  // a line on what could not be read, or empty
+  // Stacks that do not reach their root, where the recorder told: a trace does not say.
+  std::optional<std::uint64_t> broken_stacks{};
+};
+
+// `path` as read_trace takes it. A trace without samples is no error: its graph is empty.
+Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress = {});
+
+// The error of a trace that has nothing to draw.
+Error no_samples(const FlameRead& read, const std::string& path);
+
+std::string flame_json(const FlameRead& read);
+// The functions with the most time of their own, a line each: what stands in a page before its
+// script runs.
+std::string flame_text(const FlameRead& read, std::size_t rows = 30);
+
+}  // namespace clrscope::ops
