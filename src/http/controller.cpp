@@ -11,6 +11,7 @@
 #include "http/services.h"
 #include "http/workers.h"
 #include "net/http_server.h"
+#include "ops/runtimes.h"
 
 namespace clrscope::http {
 namespace {
@@ -70,7 +71,8 @@ void answer(Call& call) {
 }  // namespace
 
 struct Controller::Impl {
-  explicit Impl(ServeSetting chosen) : setting(std::move(chosen)) {}
+  Impl(ServeSetting chosen, std::shared_ptr<ops::Runtimes> connected)
+      : setting(std::move(chosen)), runtimes(std::move(connected)) {}
 
   net::HttpAdmission admit(const net::HttpRequest& head, bool metrics_only);
   void handle(net::HttpRequest request, net::HttpReply reply);
@@ -79,8 +81,9 @@ struct Controller::Impl {
   std::optional<std::string> own_path(const net::HttpRequest& head, std::string& base) const;
 
   ServeSetting setting;
+  std::shared_ptr<ops::Runtimes> runtimes;
   Access access{setting};
-  Processes processes{setting};
+  Processes processes{setting, runtimes};
   std::vector<Route> of_pages = page_routes();
   Router router = make_router();
   Workers workers{kWorkers};
@@ -200,7 +203,10 @@ Controller::~Controller() {
 }
 
 Result<std::unique_ptr<Controller>> Controller::start(ServeSetting setting) {
-  auto impl = std::make_unique<Impl>(std::move(setting));
+  std::shared_ptr<ops::Runtimes> runtimes;
+  if (!setting.diagnostic_port.empty())
+    runtimes = TRY(ops::Runtimes::listen(setting.diagnostic_port));
+  auto impl = std::make_unique<Impl>(std::move(setting), std::move(runtimes));
   TRY(impl->listen(impl->setting.urls, false));
   if (const auto done = impl->listen(impl->setting.metric_urls, true); !done)
     impl->warnings.push_back("metrics only on the main address: " + done.error().what);

@@ -4,35 +4,47 @@
 
 #include "base/text.h"
 #include "ops/processes.h"
+#include "ops/runtimes.h"
 
 namespace clrscope::http {
 
 bool Processes::allowed(const Process& process) const {
-  if (setting_.owner) return process.pid == *setting_.owner;
+  if (setting_.owner) return !process.foreign && process.pid == *setting_.owner;
   if (setting_.allow.empty()) return true;
   return std::ranges::any_of(setting_.allow, [&](const std::string& word) {
-    return glob_match(word, process.name) || word == std::to_string(process.pid);
+    return glob_match(word, process.name) || (!process.uid.empty() && word == process.uid) ||
+           (!process.foreign && word == std::to_string(process.pid));
   });
 }
 
 Result<std::vector<Process>> Processes::list() const {
-  auto found = TRY(ops::list_processes());
-  std::erase_if(found, [&](const Process& process) { return !allowed(process); });
+  auto found = ops::list_processes();
+  if (!found && !runtimes_) return fail(found.error());  // without /proc the port may do
+  if (!found) found = std::vector<Process>{};
+  if (runtimes_) found = ops::joined(*std::move(found), runtimes_->list());
+  std::erase_if(*found, [&](const Process& process) { return !allowed(process); });
   return found;
 }
 
 Result<Process> Processes::chosen(const Call& call) const {
   const auto pid = TRY(call.number("pid", 1, 0x7fffffff));
   const auto name = call.text("name");
+  const auto uid = call.text("uid");
   auto found = TRY(list());
   std::erase_if(found, [&](const Process& process) {
-    return (pid && process.pid != *pid) || (name && !equal_ignoring_case(*name, process.name));
+    return (pid && process.pid != *pid) || (uid && !equal_ignoring_case(*uid, process.uid)) ||
+           (name && !equal_ignoring_case(*name, process.name));
   });
   if (found.size() == 1) return std::move(found.front());
   if (found.empty())
     return fail(Errc::kNotFound, "no such process").hint("GET /processes lists those there are");
   return fail(Errc::kUsage, "{} processes are there: which one?", found.size())
-      .hint("say ?pid= or ?name=; GET /processes lists them");
+      .hint("say ?pid=, ?uid= or ?name=; GET /processes lists them");
+}
+
+ops::TargetWish Processes::target(const Process& process) const {
+  if (process.by_port) return {.uid = process.uid, .runtimes = runtimes_};
+  return {.pid = process.pid};
 }
 
 }  // namespace clrscope::http

@@ -1,6 +1,8 @@
 // Where a runtime can be talked to. Every command takes a connection of its own.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -26,19 +28,26 @@ std::unique_ptr<Endpoint> connect_endpoint(std::string path);
 struct Advertisement {
   std::array<std::uint8_t, 16> cookie{};  // names one runtime instance
   std::uint64_t pid = 0;                  // in the runtime's own pid namespace
+  std::int32_t peer = 0;                  // in ours; 0 when it is not visible here
 };
 
 // Listens on a unix socket for runtimes. Each runtime keeps one idle connection here; taking it for
 // a command makes the runtime connect again, which is the next one to take.
 class ReversePort {
  public:
-  static Result<std::unique_ptr<ReversePort>> listen(std::string path);
+  // `mode` says who may connect: the owner alone, unless told.
+  static Result<std::unique_ptr<ReversePort>> listen(std::string path, mode_t mode = 0600);
   virtual ~ReversePort() = default;  // removes the socket file
 
   // Waits for a runtime not seen before; nothing is taken from it.
   virtual Result<Advertisement> next_runtime(const Deadline& deadline) = 0;
   // The endpoint of a runtime that has advertised itself. Must not outlive the port.
   virtual std::unique_ptr<Endpoint> endpoint(const Advertisement& runtime) = 0;
+  // Whether it has a connection here that waits: not while it is busy with a command, nor after
+  // its end.
+  virtual bool waits(const Advertisement& runtime) const = 0;
+  // It has ended: nothing is kept of it. Its endpoints find nobody any more.
+  virtual void forget(const Advertisement& runtime) = 0;
   virtual const std::string& path() const = 0;
 };
 

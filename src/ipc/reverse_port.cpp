@@ -109,10 +109,24 @@ class Port : public ReversePort {
   std::unique_ptr<Endpoint> endpoint(const Advertisement& runtime) override;
   const std::string& path() const override { return path_; }
 
+  bool waits(const Advertisement& runtime) const override {
+    const std::lock_guard lock{mutex_};
+    const auto found = idle_.find(runtime.cookie);
+    return found != idle_.end() && found->second && is_quiet(found->second.get());
+  }
+
+  void forget(const Advertisement& runtime) override {
+    const std::lock_guard lock{mutex_};
+    idle_.erase(runtime.cookie);
+  }
+
   Result<UniqueFd> take(const Advertisement& runtime, const Deadline& deadline) {
     std::unique_lock lock{mutex_};
     for (;;) {
-      if (!wait(lock, deadline, [&] { return static_cast<bool>(idle_[runtime.cookie]); }))
+      if (!wait(lock, deadline, [&] {
+            const auto found = idle_.find(runtime.cookie);
+            return found != idle_.end() && found->second;
+          }))
         return fail(Errc::kTimeout, "process {} has not connected to {} again in time", runtime.pid,
                     path_)
             .hint("it has ended, is stopped or is busy with a long command");
@@ -194,8 +208,12 @@ class Port : public ReversePort {
   }
 
   void welcome(Newcomer& newcomer) {
-    const auto runtime = decode_advertisement(newcomer.bytes);
+    auto runtime = decode_advertisement(newcomer.bytes);
     if (!runtime) return;  // garbage: it is closed with its newcomer
+    ucred other{};
+    socklen_t size = sizeof other;
+    if (::getsockopt(newcomer.connection.get(), SOL_SOCKET, SO_PEERCRED, &other, &size) == 0)
+      runtime->peer = other.pid;
     {
       const std::lock_guard lock{mutex_};
       if (!idle_.contains(runtime->cookie)) fresh_.push_back(*runtime);
@@ -224,7 +242,7 @@ class Port : public ReversePort {
   const ino_t inode_;
   std::vector<Newcomer> newcomers_;  // the thread's own; oldest first
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Cookie, UniqueFd>
       idle_;  // every runtime ever seen; without a connection while it is busy
@@ -253,15 +271,18 @@ std::unique_ptr<Endpoint> Port::endpoint(const Advertisement& runtime) {
 
 }  // namespace
 
-Result<std::unique_ptr<ReversePort>> ReversePort::listen(std::string path) {
+Result<std::unique_ptr<ReversePort>> ReversePort::listen(std::string path, mode_t mode) {
   const auto address = TRY(SocketAddress::of(path));
   TRY(clear_the_way(path, address));
   auto listener = TRY(make_socket());
-  // Linux gives the socket file the mode of the socket itself: nobody else may ever connect.
+  // Linux gives the socket file the mode of the socket itself, less the umask: nobody else may ever
+  // connect.
   ::fchmod(listener.get(), S_IRUSR | S_IWUSR);
   if (::bind(listener.get(), address.get(), address.size()) != 0)
     return fail(errc_of(errno), "cannot listen on {}: {}", path, errno_text())
         .hint("the folder must exist and be writable");
+  if (mode != 0600 && ::chmod(path.c_str(), mode) != 0)
+    return fail(errc_of(errno), "cannot set the mode of {}: {}", path, errno_text());
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0 || ::listen(listener.get(), SOMAXCONN) != 0)
     return fail(Errc::kSystem, "cannot listen on {}: {}", path, errno_text());

@@ -21,6 +21,9 @@ struct Process {
   std::chrono::nanoseconds up{};
   std::optional<double> cpu_percent{};  // since it started; 100 is one core
   std::optional<std::uint64_t> rss_bytes{};
+  std::string uid{};     // the runtime's own, for as long as it lives; empty: unknown
+  bool by_port = false;  // reached through the port that it connected to
+  bool foreign = false;  // its pid is of another namespace: there is no /proc of it here
   std::string reason{};  // why it cannot be reached; empty: it can
   std::string hint{};    // and the remedy
 

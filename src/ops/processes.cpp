@@ -7,6 +7,7 @@
 
 #include "ipc/commands.h"
 #include "ops/describe.h"
+#include "ops/runtimes.h"
 
 namespace clrscope::ops {
 namespace {
@@ -25,6 +26,7 @@ void ask_runtime(const ipc::DotnetProcess& found, Process& process) {
   }
   if (!info->runtime_version.empty()) process.runtime = info->runtime_version;
   process.architecture = info->architecture;
+  process.uid = uid_text(info->cookie);
 }
 
 }  // namespace

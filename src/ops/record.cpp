@@ -153,6 +153,13 @@ void remove_if_empty(const std::string& path, int output) {
     ::unlink(path.c_str());
 }
 
+// A pid of another namespace would be somebody else's here.
+PerfGrant grant_for(const Process& process) {
+  if (!process.foreign) return perf_grant(process.pid);
+  return {.detail = fmt::format("{} is in another pid namespace", process.name),
+          .hint = "share the pid namespace: shareProcessNamespace in a pod"};
+}
+
 Result<RecordSummary> record_target(const RecordWish& wish, const Wish& providers, Target& target,
                                     RecordSummary summary, int output,
                                     const RecordWatcher& watcher) {
@@ -172,7 +179,7 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
   summary.outcome = TRY(collect::record_stream({
       .runtime = *target.endpoint,
       .session = std::move(session),
-      .pid = target.process.pid,
+      .pid = target.process.foreign ? 0 : target.process.pid,
       .write = [&](Bytes blocks) { return keeper.write(blocks); },
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .stop_fds = wish.stop_fds,
@@ -207,7 +214,7 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   else
     target = TRY(
         find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
-  const auto plan = TRY(plan_recording(wish.providers, perf_grant(target.process.pid)));
+  const auto plan = TRY(plan_recording(wish.providers, grant_for(target.process)));
   if (watcher.on_plan) watcher.on_plan(plan);
 
   RecordSummary summary{.file = expand_output(wish.output, target.process,

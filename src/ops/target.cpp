@@ -7,6 +7,7 @@
 #include "ipc/commands.h"
 #include "ipc/discover.h"
 #include "ops/describe.h"
+#include "ops/runtimes.h"
 
 namespace clrscope::ops {
 namespace {
@@ -28,21 +29,6 @@ Result<Target> from_discovery(const ipc::DotnetProcess& found) {
   return target;
 }
 
-// The words after the path: "listen" makes us the listener, "connect" (the default) the caller.
-Result<std::pair<std::string, bool>> split_port(const std::string& text) {
-  const auto parts = split(text, ',');
-  bool listens = false;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i] == "listen")
-      listens = true;
-    else if (parts[i] != "connect" && parts[i] != "suspend" && parts[i] != "nosuspend")
-      return fail(Errc::kUsage, "'{}' is not a kind of diagnostic port", parts[i])
-          .hint("PATH, PATH,connect or PATH,listen");
-  }
-  if (parts[0].empty()) return fail(Errc::kUsage, "--diagnostic-port has no path");
-  return std::pair{std::string{parts[0]}, listens};
-}
-
 // What the runtime says of itself; the name it goes by is its entry assembly.
 Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
   const auto info = TRY(ipc::process_info(endpoint));
@@ -61,10 +47,11 @@ Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
 }
 
 Result<Target> from_port(const std::string& text, std::chrono::nanoseconds patience, int stop_fd) {
-  const auto [path, listens] = TRY(split_port(text));
+  const auto words = TRY(parse_port(text));
+  const auto& path = words.path;
   Target target;
-  if (listens) {
-    target.port = TRY(ipc::ReversePort::listen(path));
+  if (words.listens) {
+    target.port = TRY(ipc::ReversePort::listen(path, words.mode));
     const Deadline deadline{patience};
     Result<ipc::Advertisement> runtime = fail(Errc::kTimeout, "no runtime connected to {}", path);
     while (!runtime && !deadline.passed()) {
@@ -101,9 +88,28 @@ Result<Target> from_command(const TargetWish& wish, std::chrono::nanoseconds pat
 
 }  // namespace
 
+Result<PortWords> parse_port(const std::string& text) {
+  const auto parts = split(text, ',');
+  PortWords words{.path = std::string{parts[0]}};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i] == "listen")
+      words.listens = true;
+    else if (parts[i] == "group")
+      words.mode = 0660;
+    else if (parts[i] == "all")
+      words.mode = 0666;
+    else if (parts[i] != "connect" && parts[i] != "suspend" && parts[i] != "nosuspend")
+      return fail(Errc::kUsage, "'{}' is not a kind of diagnostic port", parts[i])
+          .hint("PATH, PATH,connect or PATH,listen[,group|all]");
+  }
+  if (parts[0].empty()) return fail(Errc::kUsage, "--diagnostic-port has no path");
+  return words;
+}
+
 Result<Target> find_target(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd) {
   const int named = int{wish.pid.has_value()} + int{wish.name.has_value()} +
-                    int{wish.diagnostic_port.has_value()} + int{!wish.command.empty()};
+                    int{wish.diagnostic_port.has_value()} + int{!wish.command.empty()} +
+                    int{wish.uid.has_value()};
   if (named == 0)
     return fail(Errc::kUsage, "which process?")
         .hint("-p PID, -n NAME, --diagnostic-port PATH or -- COMMAND; clrscope ps lists them");
@@ -112,6 +118,7 @@ Result<Target> find_target(const TargetWish& wish, std::chrono::nanoseconds pati
         .hint("exactly one of -p, -n, --diagnostic-port and -- COMMAND");
   if (wish.pid) return from_discovery(TRY(ipc::find_process(*wish.pid)));
   if (wish.name) return from_discovery(TRY(ipc::find_process_named(*wish.name)));
+  if (wish.uid) return Runtimes::target(wish.runtimes, *wish.uid);
   if (wish.diagnostic_port) return from_port(*wish.diagnostic_port, patience, stop_fd);
   return from_command(wish, patience, stop_fd);
 }

@@ -15,6 +15,7 @@ Result<HttpResponse> list(Call& call) {
   for (const auto& process : TRY(call.services().processes.list()))
     json.begin_object()
         .member("pid", process.pid)
+        .member("uid", process.uid)
         .member("name", process.name)
         .member("commandLine", process.command_line)
         .member("reachable", process.reachable())
