@@ -9,15 +9,8 @@ namespace Clrscope.Tests;
 /// <summary>Runs the tests of this assembly on the runtime it was started with. The last line is "N passed, N failed, N skipped".</summary>
 static class Runner
 {
-    static int Main(string[] args)
+    public static int Run(string filter)
     {
-        if (args is ["--print-api"])
-        {
-            Console.Write(PublicApiTests.Describe());
-            return 0;
-        }
-        if (args is ["--tell"]) return Teller.Run();
-        var filter = args.FirstOrDefault() ?? "";
         var framework = new XunitTestFramework(new Quiet());
         framework.SourceInformationProvider = new NoSources();
         var assembly = Assembly.GetExecutingAssembly();

@@ -43,7 +43,19 @@ bool from_own_page(const net::HttpRequest& head) {
   return at != std::string_view::npos && origin->substr(at + 3) == *host;
 }
 
+// The peer of a unix socket, or the user whom the app that forwards has let in.
+std::string name_of_peer(const net::HttpRequest& head) {
+  if (const auto told = head.field("X-Clrscope-User"))
+    if (const auto user = net::percent_decode(*told, false))
+      return fmt::format("{} (by the app)", *user);
+  return fmt::format("uid {}", *head.peer.uid);
+}
+
 }  // namespace
+
+bool is_stranger(const net::HttpRequest& head) {
+  return !head.peer.uid || head.field("X-Clrscope-Caller") == "unknown";
+}
 
 std::string random_word() {
   std::array<unsigned char, 32> bytes{};
@@ -62,10 +74,10 @@ std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest&
     return caller;
   };
   if (head.peer.uid) {
-    if (*head.peer.uid == ::geteuid() || *head.peer.uid == 0)
-      return granted({.name = fmt::format("uid {}", *head.peer.uid), .scopes = ScopeSet::all()});
-    return problem(403, fmt::format("user {} may not use this socket", *head.peer.uid),
-                   "its owner and root may");
+    if (*head.peer.uid != ::geteuid() && *head.peer.uid != 0)
+      return problem(403, fmt::format("user {} may not use this socket", *head.peer.uid),
+                     "its owner and root may");
+    if (!is_stranger(head)) return granted({.name = name_of_peer(head), .scopes = ScopeSet::all()});
   }
   if (const auto cookie = cookie_of(head)) {
     const auto visit = visits_.with([&](const auto& visits) -> std::optional<Visit> {

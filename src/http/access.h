@@ -4,6 +4,10 @@
 // the same user, or root. A browser gets a cookie for the one-time address that `serve` prints;
 // since browsers send cookies by themselves, such a caller may change something only from a page of
 // ours (Origin, Sec-Fetch-Site). Any thread.
+//
+// An app that forwards to its own controller over a unix socket speaks for its callers:
+// X-Clrscope-User names one that the app let in, X-Clrscope-Caller: unknown one that nobody has
+// looked at, who needs a key as on TCP. From TCP these fields mean nothing.
 #pragma once
 
 #include <map>
@@ -41,6 +45,10 @@ class Access {
   Guarded<std::map<std::string, TraceTime>> words_;  // until when each is good
   Guarded<std::map<std::string, Visit>> visits_;     // by cookie
 };
+
+// Whether the caller has to prove who it is: everybody on TCP, and those whom an app forwards
+// without having looked at them.
+bool is_stranger(const net::HttpRequest& head);
 
 // Letters and digits that nobody guesses: 32 bytes of the kernel's randomness.
 std::string random_word();

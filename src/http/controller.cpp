@@ -123,7 +123,7 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
     add_security_fields(response);
     return net::HttpAdmission{.refusal = std::move(response)};
   };
-  if (!head.peer.uid && !net::local_host_field(head.field("Host"), setting.hosts))
+  if (is_stranger(head) && !net::local_host_field(head.field("Host"), setting.hosts))
     return refuse(problem(421, "the Host field names no host of this server",
                           "serve --hosts NAME allows one"));
   auto admitted = std::make_shared<Admitted>();

@@ -1,4 +1,6 @@
-// The one-time address that `serve` prints: exchanges its word for a cookie.
+// The one-time address that `serve` prints: exchanges its word for a cookie. Who has the unix
+// socket may ask for another word: `clrscope enable` prints it.
+#include "base/json.h"
 #include "http/access.h"
 #include "http/answer.h"
 #include "http/route.h"
@@ -17,6 +19,14 @@ Result<HttpResponse> sign_in(Call& call) {
       .status = 303, .type = "", .fields = {{"Set-Cookie", *cookie}, {"Location", call.link("/")}}};
 }
 
+Result<HttpResponse> new_word(Call& call) {
+  if (is_stranger(call.request()))
+    return problem(403, "one-time words are made over the unix socket only");
+  JsonWriter json;
+  json.begin_object().member("once", call.services().access.new_one_time_word()).end_object();
+  return json_answer(std::move(json).take());
+}
+
 constexpr Parameter kParameters[] = {
     {.name = "once", .type = "string", .help = "the word of the address"}};
 
@@ -29,6 +39,15 @@ constexpr Route kRoutes[] = {
      .answer = sign_in,
      .runs = Runs::kAtOnce,
      .statuses = "303 403"},
+    {.method = "POST",
+     .path = "/sign-in",
+     .scope = Scope::kMetrics,
+     .summary = "Makes a one-time word, for who has the unix socket",
+     .types = kJson,
+     .answer = new_word,
+     .runs = Runs::kAtOnce,
+     .statuses = "403",
+     .hidden = true},
 };
 
 }  // namespace

@@ -1,0 +1,25 @@
+using Clrscope.AspNetCore;
+using Microsoft.Extensions.DependencyInjection.Extensions;
+
+namespace Microsoft.Extensions.DependencyInjection;
+
+/// <summary>Adds the controller to the app's services.</summary>
+public static class ClrscopeServices
+{
+    /// <summary>Adds what <c>MapClrscope</c> needs. Nothing is started before the first request.</summary>
+    public static IServiceCollection AddClrscope(this IServiceCollection services, Action<ClrscopeOptions>? configure = null)
+    {
+        ArgumentNullException.ThrowIfNull(services);
+        var options = services.AddOptions<ClrscopeOptions>();
+        if (configure is not null) options.Configure(configure);
+        services.TryAddSingleton<ClrscopeInside>();
+        return services;
+    }
+
+    /// <summary>Adds a check that is degraded while the controller is down; the app's own health does not depend on it.</summary>
+    public static IHealthChecksBuilder AddClrscope(this IHealthChecksBuilder checks, string name = "clrscope", IEnumerable<string>? tags = null)
+    {
+        ArgumentNullException.ThrowIfNull(checks);
+        return checks.AddCheck<ClrscopeHealthCheck>(name, failureStatus: null, tags ?? []);
+    }
+}

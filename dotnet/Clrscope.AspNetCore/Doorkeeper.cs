@@ -1,0 +1,87 @@
+using System.Buffers.Binary;
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+
+namespace Clrscope.AspNetCore;
+
+/// <summary>
+/// Who gets in when the app has not said who may: callers on this machine, of the app's own user or root, who are not somebody else's proxy or browser page.
+/// The kernel knows whose the other end of a loopback connection is.
+/// </summary>
+internal static class Doorkeeper
+{
+    const string Hint = "MapClrscope(…).RequireAuthorization(…) lets the app decide; AllowAnonymous() opens it to everybody";
+    static readonly string[] s_proxyMarks = ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Original-For", "X-Real-IP", "Via"];
+    static readonly object s_ownUser = new();
+
+    /// <summary>Why this caller may not come in, or null.</summary>
+    public static (string What, string Hint)? Refusal(HttpContext context)
+    {
+        if (s_proxyMarks.FirstOrDefault(context.Request.Headers.ContainsKey) is { } mark)
+            return ($"this request comes through a proxy ({mark}) and the app asks for no authorization", Hint);
+        var connection = context.Connection;
+        if (connection.RemoteIpAddress is not { } remote || connection.LocalIpAddress is not { } local || !IPAddress.IsLoopback(Plain(remote)) || !IPAddress.IsLoopback(Plain(local)))
+            return ("only callers on this machine may come in while the app asks for no authorization", Hint);
+        if (!NamesThisMachine(context.Request.Host.Host))
+            return ($"{context.Request.Host.Host} is not a name of this machine's own", "ask for localhost, 127.0.0.1 or [::1]");
+        if (!IsOwnUsers(context))
+            return ("only the app's own user and root may come in while the app asks for no authorization", Hint);
+        return null;
+    }
+
+    /// <summary>Whether a page of another site made a browser send this. Programs send neither field.</summary>
+    public static bool ComesFromAnotherSite(HttpRequest request)
+    {
+        if (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method) || HttpMethods.IsOptions(request.Method)) return false;
+        if (request.Headers.TryGetValue("Sec-Fetch-Site", out var site)) return site != "same-origin" && site != "none";
+        if (!request.Headers.TryGetValue("Origin", out var origin)) return false;
+        return !Uri.TryCreate(origin, UriKind.Absolute, out var from) || !string.Equals(from.Authority, request.Host.Value, StringComparison.OrdinalIgnoreCase);
+    }
+
+    /// <summary>A name that only this machine has: what a page of a foreign name resolves to does not matter then.</summary>
+    public static bool NamesThisMachine(string host) =>
+        host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || (IPAddress.TryParse(host.Trim('[', ']'), out var address) && IPAddress.IsLoopback(address));
+
+    static bool IsOwnUsers(HttpContext context)
+    {
+        var kept = context.Features.Get<IConnectionItemsFeature>()?.Items;
+        if (kept is not null && kept.TryGetValue(s_ownUser, out var known)) return known is true;
+        var c = context.Connection;
+        var user = UserOf(new IPEndPoint(Plain(c.RemoteIpAddress!), c.RemotePort), new IPEndPoint(Plain(c.LocalIpAddress!), c.LocalPort));
+        var own = user is 0 || (user is { } one && one == Native.UserId());
+        if (kept is not null) kept[s_ownUser] = own;
+        return own;
+    }
+
+    /// <summary>The user id behind the connection from <paramref name="client"/> to <paramref name="server"/>, both on this machine; null when it is not found.</summary>
+    internal static uint? UserOf(IPEndPoint client, IPEndPoint server)
+    {
+        foreach (var table in (string[])["/proc/net/tcp", "/proc/net/tcp6"])
+        {
+            if (!File.Exists(table)) continue;
+            foreach (var line in File.ReadLines(table).Skip(1))
+            {
+                var words = line.Split(' ', StringSplitOptions.RemoveEmptyEntries);
+                if (words.Length > 7 && EndPoint(words[1]) is { } near && near.Equals(client) && EndPoint(words[2]) is { } far && far.Equals(server))
+                    return uint.Parse(words[7], CultureInfo.InvariantCulture);
+            }
+        }
+        return null;
+    }
+
+    // "0100007F:1F90": words of 32 bits as the processor has them, port in plain hexadecimal.
+    static IPEndPoint? EndPoint(string text)
+    {
+        var colon = text.IndexOf(':');
+        if (colon is not (8 or 32)) return null;
+        var bytes = Convert.FromHexString(text.AsSpan(0, colon));
+        for (var i = 0; i < bytes.Length; i += 4)
+            BinaryPrimitives.WriteUInt32LittleEndian(bytes.AsSpan(i), BinaryPrimitives.ReadUInt32BigEndian(bytes.AsSpan(i)));
+        return new IPEndPoint(Plain(new IPAddress(bytes)), int.Parse(text.AsSpan(colon + 1), NumberStyles.HexNumber, CultureInfo.InvariantCulture));
+    }
+
+    static IPAddress Plain(IPAddress address) => address.AddressFamily == AddressFamily.InterNetworkV6 && address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address;
+}
