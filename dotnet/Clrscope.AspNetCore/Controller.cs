@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
+using System.Text.RegularExpressions;
 
 namespace Clrscope.AspNetCore;
 
@@ -25,7 +26,7 @@ internal sealed record ControllerSetting
 /// The controller as a child process: started by the first who asks, started again when it dies (ever later if it dies at once), ended with the app.
 /// Knows nothing of ASP.NET, so that it also works in apps that have none. Any thread.
 /// </summary>
-internal sealed class Controller(ControllerSetting setting, Action<string>? log = null) : IDisposable
+internal sealed partial class Controller(ControllerSetting setting, Action<string>? log = null) : IDisposable
 {
     static readonly TimeSpan s_healthyLife = TimeSpan.FromSeconds(30);
     static readonly TimeSpan s_longestPause = TimeSpan.FromSeconds(30);
@@ -72,6 +73,18 @@ internal sealed class Controller(ControllerSetting setting, Action<string>? log 
         }
     }
 
+    /// <summary>The addresses that it says it listens on, beside the private socket. After <see cref="ReadyAsync"/>; waits a moment for its word.</summary>
+    public IReadOnlyList<string> AnnouncedUrls()
+    {
+        Child? child;
+        lock (_sync) child = _child;
+        var text = child is not null && child.Announced.Wait(setting.StartTimeout) ? child.Announced.Result : "";
+        return [.. Urls().Matches(text).Select(m => m.Groups[1].Value).Where(u => u != "unix:" + Socket)];
+    }
+
+    [GeneratedRegex("\"url\":\"([^\"\\\\]+)\"")]
+    private static partial Regex Urls();
+
     /// <summary>Ends it and whoever waits for it; it is not started again.</summary>
     public void Dispose()
     {
@@ -109,6 +122,7 @@ internal sealed class Controller(ControllerSetting setting, Action<string>? log 
 
         readonly Controller _owner;
         readonly TaskCompletionSource _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        readonly TaskCompletionSource<string> _announced = new(TaskCreationOptions.RunContinuationsAsynchronously);
         readonly long _born = Stopwatch.GetTimestamp();
         readonly ManualResetEventSlim _over = new();
         volatile bool _ended;
@@ -121,6 +135,7 @@ internal sealed class Controller(ControllerSetting setting, Action<string>? log 
         }
 
         public Task Ready => _ready.Task;
+        public Task<string> Announced => _announced.Task;
         public TimeSpan Age => Stopwatch.GetElapsedTime(_born);
         public bool HasEnded => _ended;
         public int ProcessId { get; private set; }
@@ -168,7 +183,7 @@ internal sealed class Controller(ControllerSetting setting, Action<string>? log 
                 WorkingDirectory = folder,
             };
             string[] arguments = ["serve", "--urls", string.Join(',', setting.Urls.Prepend("unix:" + socket)), "--owner", $"{Environment.ProcessId}",
-                "--folder", folder, .. setting.Arguments];
+                "--folder", folder, "--json", .. setting.Arguments];
             foreach (var argument in arguments) wish.ArgumentList.Add(argument);
             // Nothing of the app's settings: neither what makes a runtime or profiler do things, nor its secrets.
             foreach (var name in wish.Environment.Keys.ToList())
@@ -177,7 +192,7 @@ internal sealed class Controller(ControllerSetting setting, Action<string>? log 
             ProcessId = process.Id;
             Native.AllowToRead(process.Id);
             process.StandardInput.Close();
-            process.OutputDataReceived += static (_, _) => { };
+            process.OutputDataReceived += (_, line) => _announced.TrySetResult(line.Data ?? ""); // its first line says where it listens
             process.BeginOutputReadLine();
             return process;
         }

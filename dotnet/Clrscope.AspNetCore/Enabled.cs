@@ -12,12 +12,13 @@ internal static class Enabled
     static Controller? s_controller;
     static IDisposable? s_server;
     static List<(string, string)> s_answer = [];
+    static bool s_watchesEnd;
 
     public static void Do(string folder)
     {
         try
         {
-            lock (s_sync) EnableWish.Answer(folder, EnableWish.Read(folder) is { Action: "open" } wish ? Open(folder, wish) : Close());
+            lock (s_sync) EnableWish.Answer(folder, EnableWish.Read(folder) is { Action: "open" } wish ? Open(folder, wish) : Close(folder));
         }
         catch (Exception e)
         {
@@ -37,7 +38,7 @@ internal static class Enabled
         if (s_controller is { } open)
         {
             if (open.ProcessId != 0) return [("already", "true"), .. s_answer];
-            Close(); // it died: anew
+            Stop(); // it died: anew
         }
         var inside = HasKestrel();
         var http = wish.Urls.Where(u => !u.StartsWith("unix:")).ToList();
@@ -54,23 +55,52 @@ internal static class Enabled
             controller.ReadyAsync(CancellationToken.None).GetAwaiter().GetResult();
             s_answer = [("state", "open"), ("inside", inside ? "kestrel" : "child"), ("pid", $"{controller.ProcessId}")];
             if (inside && http.Count > 0) s_answer.AddRange(StartKestrel(controller, http).Select(u => ("url", u)));
+            if (!inside || http.Count < wish.Urls.Count) s_answer.AddRange(controller.AnnouncedUrls().Select(u => ("url", u)));
             s_controller = controller;
+            if (!s_watchesEnd) AppDomain.CurrentDomain.ProcessExit += (_, _) => AtEnd(folder);
+            s_watchesEnd = true;
             return s_answer;
         }
         catch
         {
             controller.Dispose();
+            Clear(folder);
             throw;
         }
     }
 
-    static List<(string, string)> Close()
+    static List<(string, string)> Close(string folder)
     {
         var was = s_controller is not null;
+        Stop();
+        Clear(folder);
+        return [("state", "closed"), ("was", was ? "open" : "closed")];
+    }
+
+    static void Stop()
+    {
         s_server?.Dispose();
         s_controller?.Dispose();
         (s_server, s_controller, s_answer) = (null, null, []);
-        return [("state", "closed"), ("was", was ? "open" : "closed")];
+    }
+
+    // What the controller kept there; the folder itself belongs to the other side.
+    static void Clear(string folder)
+    {
+        try
+        {
+            foreach (var file in Directory.EnumerateFiles(folder).Where(f => Path.GetFileName(f) is not ("wish" or "answer") && !f.EndsWith(".dll"))) File.Delete(file);
+            foreach (var inner in Directory.EnumerateDirectories(folder)) Directory.Delete(inner, recursive: true);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException) { }
+    }
+
+    static void AtEnd(string folder)
+    {
+        if (s_controller is null) return;
+        s_controller.Dispose();
+        try { Directory.Delete(folder, recursive: true); }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException) { }
     }
 
     static bool HasKestrel() =>

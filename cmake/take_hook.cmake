@@ -1,0 +1,11 @@
+# Copies FROM to TO if they differ; without FROM, TO is empty.
+if(EXISTS ${FROM})
+  execute_process(COMMAND ${CMAKE_COMMAND} -E copy_if_different ${FROM} ${TO} COMMAND_ERROR_IS_FATAL ANY)
+elseif(NOT EXISTS ${TO})
+  file(TOUCH ${TO})
+else()
+  file(SIZE ${TO} size)
+  if(size GREATER 0)
+    file(WRITE ${TO} "")
+  endif()
+endif()
