@@ -26,11 +26,16 @@ constexpr std::string_view kContentionTime = "dotnet.monitor.lock_contention.tim
 constexpr std::string_view kMethods = "dotnet.jit.compiled_methods";
 constexpr std::string_view kJitTime = "dotnet.jit.compilation.time";
 constexpr std::string_view kPoolThreads = "dotnet.thread_pool.thread.count";
+constexpr std::string_view kQueueWait = "dotnet.thread_pool.queue.wait";
+constexpr std::string_view kQueueLength = "dotnet.thread_pool.queue.length";
+constexpr std::uint64_t kFrameworkPool = 0x2;
 
 struct Metric {
   std::string_view name, unit, tag;
   std::uint64_t keywords;
   std::uint8_t level;
+  bool by_name_only = false;
+  std::string_view provider = kRuntimeProvider;
 };
 constexpr Metric kMetrics[] = {
     {kPause, "s", "", kGc, 4},
@@ -43,6 +48,8 @@ constexpr Metric kMetrics[] = {
     {kMethods, "{method}", "", kJit, 4},
     {kJitTime, "s", "", kJit, 5},
     {kPoolThreads, "{thread}", "", kThreading, 4},
+    {kQueueWait, "s", "", kFrameworkPool, 5, true, kFrameworkProvider},
+    {kQueueLength, "{work_item}", "", kFrameworkPool, 5, true, kFrameworkProvider},
 };
 
 // Seconds. A bucket holds what is not above its bound.
@@ -90,14 +97,42 @@ CounterValue made(std::string_view name, CounterKind kind, std::chrono::nanoseco
 
 }  // namespace
 
-ProviderWish provider_for_derived(const std::vector<std::string>& names) {
-  ProviderWish wish{.name = std::string{kRuntimeProvider}, .level = 4};
-  for (const auto& one : kMetrics) {
-    if (!names.empty() && std::find(names.begin(), names.end(), one.name) == names.end()) continue;
-    wish.keywords |= one.keywords;
-    wish.level = std::max(wish.level, one.level);
+std::vector<ProviderWish> providers_for_derived(const std::vector<std::string>& names) {
+  std::vector<ProviderWish> wishes;
+  for (const auto provider : {kRuntimeProvider, kFrameworkProvider}) {
+    ProviderWish wish{.name = std::string{provider}, .level = 4};
+    for (const auto& one : kMetrics) {
+      const bool named = std::find(names.begin(), names.end(), one.name) != names.end();
+      if (one.provider != provider || !(named || (names.empty() && !one.by_name_only))) continue;
+      wish.keywords |= one.keywords;
+      wish.level = std::max(wish.level, one.level);
+    }
+    if (wish.keywords != 0) wishes.push_back(std::move(wish));
   }
-  return wish;
+  return wishes;
+}
+
+bool may_be_derived_from(std::string_view provider) {
+  return provider == kRuntimeProvider || provider == kFrameworkProvider;
+}
+
+void DerivedMetrics::Histogram::add(double seconds) {
+  counts.resize(std::size(kBounds));
+  ++counts[static_cast<std::size_t>(
+      std::lower_bound(std::begin(kBounds), std::end(kBounds), seconds) - std::begin(kBounds))];
+  sum += seconds;
+}
+
+CounterValue DerivedMetrics::Histogram::take(std::string_view metric,
+                                             std::chrono::nanoseconds interval) {
+  auto value = made(metric, CounterKind::kHistogram, interval);
+  for (std::size_t i = 0; i < std::size(kBounds); ++i) {
+    value.buckets.push_back({kBounds[i], std::exchange(counts[i], 0)});
+    value.count += value.buckets.back().count;
+  }
+  value.sum = std::exchange(sum, 0);
+  value.value = quantile_of(value.buckets, 0.5).value_or(0);
+  return value;
 }
 
 void DerivedMetrics::add(std::string_view metric, double amount, std::string tag) {
@@ -134,6 +169,9 @@ void DerivedMetrics::on_event(const Event& event, Known known) {
         pool_seen_ = true;
       }
       return;
+    case Known::kPoolEnqueue:
+    case Known::kPoolDequeue:
+      return on_pool_work(event, known);
     default:
       return;
   }
@@ -150,11 +188,7 @@ void DerivedMetrics::on_gc(const Event& event, Known known) {
     suspended_ = for_gc ? event.time : TraceTime{};
   } else if (suspended_ != TraceTime{} && event.time >= suspended_) {
     const auto pause = seconds(event.time - std::exchange(suspended_, {}));
-    pauses_.resize(std::size(kBounds));
-    ++pauses_[static_cast<std::size_t>(
-        std::lower_bound(std::begin(kBounds), std::end(kBounds), pause) - std::begin(kBounds))];
-    pause_sum_ += pause;
-    paused_once_ = true;
+    pauses_.add(pause);
     add(kPauseTime, pause);
   }
 }
@@ -190,6 +224,22 @@ void DerivedMetrics::on_jit(const Event& event, Known known) {
   jitting_.erase(begun);
 }
 
+// Work is told by the hash of its object: two that wait at once may share it, which is rare. What
+// was queued before we listened is not known.
+void DerivedMetrics::on_pool_work(const Event& event, Known known) {
+  const auto work = read_as<nettrace::PoolWork>(event, pointer_size_);
+  if (!work || event.type->provider != kFrameworkProvider) return;
+  queue_seen_ = true;
+  if (known == Known::kPoolEnqueue) {
+    if (queued_.size() < kMaxOpen) queued_.try_emplace(work->work, event.time);
+    return;
+  }
+  const auto begun = queued_.find(work->work);
+  if (begun == queued_.end()) return;
+  if (event.time >= begun->second) queue_waits_.add(seconds(event.time - begun->second));
+  queued_.erase(begun);
+}
+
 std::vector<CounterValue> DerivedMetrics::take(std::chrono::nanoseconds interval) {
   std::vector<CounterValue> values;
   for (auto& [key, sum] : sums_) {
@@ -200,14 +250,11 @@ std::vector<CounterValue> DerivedMetrics::take(std::chrono::nanoseconds interval
       value.tags.emplace_back(std::string{metric_of(key.first).tag}, key.second);
     values.push_back(std::move(value));
   }
-  if (paused_once_) {
-    auto value = made(kPause, CounterKind::kHistogram, interval);
-    for (std::size_t i = 0; i < std::size(kBounds); ++i) {
-      value.buckets.push_back({kBounds[i], std::exchange(pauses_[i], 0)});
-      value.count += value.buckets.back().count;
-    }
-    value.sum = std::exchange(pause_sum_, 0);
-    value.value = quantile_of(value.buckets, 0.5).value_or(0);
+  if (!pauses_.counts.empty()) values.push_back(pauses_.take(kPause, interval));
+  if (!queue_waits_.counts.empty()) values.push_back(queue_waits_.take(kQueueWait, interval));
+  if (queue_seen_) {
+    auto value = made(kQueueLength, CounterKind::kUpDown, interval);
+    value.value = static_cast<double>(queued_.size());
     values.push_back(std::move(value));
   }
   if (pool_seen_) {

@@ -21,9 +21,13 @@
 namespace clrscope::hub {
 
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
+constexpr std::string_view kFrameworkProvider = "System.Diagnostics.Eventing.FrameworkEventSource";
 
-// Which of the runtime's events these metrics need; no names: all of them.
-ProviderWish provider_for_derived(const std::vector<std::string>& names);
+// Which events these metrics need. No names: all but those that cost two events for each piece of
+// the pool's work, which must be named.
+std::vector<ProviderWish> providers_for_derived(const std::vector<std::string>& names);
+// Whether one of them may be needed.
+bool may_be_derived_from(std::string_view provider);
 
 class DerivedMetrics {
  public:
@@ -38,23 +42,31 @@ class DerivedMetrics {
   struct Sum {
     double now = 0, total = 0;
   };
+  struct Histogram {
+    std::vector<std::uint64_t> counts{};  // by bucket, since it was asked last; none: never used
+    double sum = 0;
+    void add(double seconds);
+    CounterValue take(std::string_view metric, std::chrono::nanoseconds interval);
+  };
   using Key = std::pair<std::string_view, std::string>;  // metric, value of its tag
 
   void add(std::string_view metric, double amount, std::string tag = {});
   void on_gc(const Event& event, nettrace::Known known);
   void on_contention(const Event& event, nettrace::Known known);
   void on_jit(const Event& event, nettrace::Known known);
+  void on_pool_work(const Event& event, nettrace::Known known);
 
   std::uint32_t pointer_size_;
   std::map<Key, Sum> sums_;
-  std::vector<std::uint64_t> pauses_;  // by bucket, since it was asked last
-  double pause_sum_ = 0;
-  bool paused_once_ = false;
+  Histogram pauses_;
   TraceTime suspended_{};
   std::unordered_map<std::uint64_t, TraceTime> jitting_;  // by thread
   std::unordered_map<std::uint64_t, TraceTime> waiting_;  // for a lock, by thread
   std::uint32_t pool_threads_ = 0;
   bool pool_seen_ = false;
+  std::unordered_map<std::uint64_t, TraceTime> queued_;  // for the pool, by work
+  Histogram queue_waits_;
+  bool queue_seen_ = false;
 };
 
 }  // namespace clrscope::hub

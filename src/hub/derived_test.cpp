@@ -85,12 +85,12 @@ TEST(DerivedMetrics, CountsCollectionsAndMeasuresPauses) {
 }
 
 TEST(DerivedMetrics, AsksForTheEventsThatItNeedsOnly) {
-  const auto pauses = provider_for_derived({"dotnet.gc.pause.duration"});
-  EXPECT_EQ(pauses.keywords, 0x1U);
-  EXPECT_EQ(pauses.level, 4U);
-  const auto all = provider_for_derived({});
-  EXPECT_EQ(all.keywords, 0x1c011U);
-  EXPECT_EQ(all.level, 5U);
+  const auto pauses = providers_for_derived({"dotnet.gc.pause.duration"});
+  EXPECT_EQ(pauses.at(0).keywords, 0x1U);
+  EXPECT_EQ(pauses.at(0).level, 4U);
+  const auto all = providers_for_derived({});
+  EXPECT_EQ(all.at(0).keywords, 0x1c011U);
+  EXPECT_EQ(all.at(0).level, 5U);
 }
 
 TEST(CounterAggregate, AddsBuckets) {
@@ -138,6 +138,38 @@ TEST(SeriesLimit, KeepsThoseThatCameFirst) {
   EXPECT_TRUE(admits("carts", "b", 2));
   limit.forget(1);
   EXPECT_TRUE(admits("orders", "c"));
+}
+
+TEST(DerivedMetrics, MeasuresHowLongThePoolsWorkWaits) {
+  DerivedMetrics metrics{8};
+  const auto says = [&](std::uint32_t id, std::int64_t work, int millisecond) {
+    EventType type{.provider = std::string{kFrameworkProvider}, .name = "", .id = id};
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&work);
+    Event event{.type = &type,
+                .time = TraceTime{std::chrono::milliseconds{millisecond}},
+                .payload = {bytes, sizeof work}};
+    metrics.on_event(event, nettrace::known_event(type));
+  };
+  constexpr std::uint32_t kEnqueue = 30, kDequeue = 31;
+  says(kDequeue, 5, 1);  // queued before anybody listened
+  says(kEnqueue, 6, 2);
+  says(kEnqueue, 7, 3);
+  says(kEnqueue, 8, 3);
+  says(kDequeue, 7, 8);
+  says(kDequeue, 6, 42);
+  const auto values = metrics.take(std::chrono::seconds{1});
+  const auto* waits = find(values, "dotnet.thread_pool.queue.wait");
+  ASSERT_NE(waits, nullptr);
+  EXPECT_EQ(waits->count, 2U);
+  EXPECT_NEAR(*waits->sum, 0.045, 1e-9);
+  EXPECT_EQ(find(values, "dotnet.thread_pool.queue.length")->value, 1);
+}
+
+TEST(DerivedMetrics, AsksForThePoolsWorkOnlyByName) {
+  for (const auto& wish : providers_for_derived({})) EXPECT_NE(wish.name, kFrameworkProvider);
+  const auto named = providers_for_derived({"dotnet.thread_pool.queue.wait"});
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_EQ(named[0].name, kFrameworkProvider);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ void Listener::take(const Change& change) {
 std::uint8_t Listener::use_of(const EventType& type) const {
   if (type.id == nettrace::kManifestEventId) return kLookedAt | kManifest;
   std::uint8_t use = kLookedAt;
-  if (wants_derived_ && type.provider == kRuntimeProvider) use |= kDerived;
+  if (wants_derived_ && may_be_derived_from(type.provider)) use |= kDerived;
   const bool counters = type.name == kEventCountersName;
   if (!wish_.counters.empty() && (counters || type.provider == kMetricsProvider)) use |= kCounter;
   for (const auto& one : wish_.providers)

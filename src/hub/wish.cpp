@@ -114,7 +114,7 @@ std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters
   std::string meters;
   for (const auto& wish : counters) {
     if (wish.provider == kDerivedProvider) {
-      providers.push_back(provider_for_derived(wish.names));
+      for (auto& one : providers_for_derived(wish.names)) providers.push_back(std::move(one));
       continue;
     }
     if (is_event_counters(wish, runtime_major))

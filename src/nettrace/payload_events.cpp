@@ -52,6 +52,7 @@ constexpr Entry kRundown[] = {
     {141, Known::kMethodRundown}, {142, Known::kMethodRundown}, {143, Known::kMethodRundown},
     {144, Known::kMethodRundown}, {153, Known::kModuleRundown}, {154, Known::kModuleRundown},
 };
+constexpr Entry kFramework[] = {{30, Known::kPoolEnqueue}, {31, Known::kPoolDequeue}};
 constexpr Entry kTasks[] = {
     {7, Known::kTaskScheduled},  {8, Known::kTaskStart},    {9, Known::kTaskStop},
     {10, Known::kTaskWaitBegin}, {11, Known::kTaskWaitEnd}, {12, Known::kTaskContinuation},
@@ -278,6 +279,8 @@ Known known_event(const EventType& type) {
   if (type.provider == "Microsoft-Windows-DotNETRuntime") return find(kRuntime, type.id);
   if (type.provider == "Microsoft-Windows-DotNETRuntimeRundown") return find(kRundown, type.id);
   if (type.provider == "System.Threading.Tasks.TplEventSource") return find(kTasks, type.id);
+  if (type.provider == "System.Diagnostics.Eventing.FrameworkEventSource")
+    return find(kFramework, type.id);
   if (type.provider == "Microsoft-DotNETCore-SampleProfiler" && type.id == 0)
     return Known::kThreadSample;
   return Known::kNone;
