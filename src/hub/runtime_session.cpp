@@ -65,9 +65,10 @@ void RuntimeSession::on_batch(const nettrace::Reader& reader, const nettrace::Ba
     }
     if (!block) {
       const auto sync = info->time_of(info->sync_ticks);
-      block = std::make_shared<Block>(source_, owner, reader_,
-                                      info->start.time_since_epoch() - sync.time_since_epoch(),
-                                      info->pointer_size);
+      const auto shift = wall_shift_.at(TraceClock::now(), wall_now());
+      block = std::make_shared<Block>(
+          source_, owner, reader_, info->start.time_since_epoch() - sync.time_since_epoch() + shift,
+          info->pointer_size);
     }
     const auto row = block->add(event, wish_.stacks ? reader.stack(event.stack) : StackView{});
     for (const auto taker : kind.takers) rows_[taker].push_back(row);

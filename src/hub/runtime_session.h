@@ -17,6 +17,7 @@
 #include "hub/listener.h"
 #include "hub/source.h"
 #include "hub/switch_over.h"
+#include "hub/wall_shift.h"
 
 namespace clrscope::hub {
 
@@ -118,6 +119,7 @@ class RuntimeSession {
   std::shared_ptr<const Routes> known_routes_;
   std::vector<Kind> kinds_;  // by type
   RowsByRoute rows_;
+  WallShift wall_shift_;
   std::vector<LastEvents> last_;
   std::uint64_t lost_ = 0;
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "ops/counters.h"
 #include "ops/events.h"
+#include "ipc/discover.h"
 #include "ops/forward_door.h"
 
 namespace clrscope::ops {
@@ -90,6 +91,7 @@ class Forwarder {
     else
       trouble(door.error().what);
     tell();
+    for (const auto pid : union_of(wish_.plan).pids) TRY(ipc::find_process(pid));
     for (const auto& route : wish_.plan.routes) {
       auto added = TRY(add(wish_.plan, route, nullptr));
       running_.push_back(std::move(added));

@@ -63,12 +63,12 @@ void MetricStore::came(const hub::SourceInfo& source) {
   process = {.runtime = source.runtime, .gone = {}};
 }
 
-void MetricStore::gone(const hub::SourceInfo& source, WallTime now) {
+void MetricStore::gone(const hub::SourceInfo& source, TraceTime now) {
   const auto found = processes_.find(source.pid);
   if (found != processes_.end()) found->second.gone = now;
 }
 
-void MetricStore::expire(WallTime now) {
+void MetricStore::expire(TraceTime now) {
   for (auto it = processes_.begin(); it != processes_.end();) {
     if (!it->second.gone || now - *it->second.gone < setting_.keep) {
       ++it;

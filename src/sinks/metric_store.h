@@ -61,9 +61,9 @@ class MetricStore {
   explicit MetricStore(Setting setting) : setting_(setting) {}
 
   void came(const hub::SourceInfo& source);
-  void gone(const hub::SourceInfo& source, WallTime now);
+  void gone(const hub::SourceInfo& source, TraceTime now);
   void add(std::span<const hub::CounterValue> values);
-  void expire(WallTime now);
+  void expire(TraceTime now);
 
   const std::map<std::string, MetricFamily>& families() const { return families_; }
   std::size_t processes() const { return processes_.size(); }
@@ -75,7 +75,7 @@ class MetricStore {
  private:
   struct Process {
     std::string runtime{};
-    std::optional<WallTime> gone{};
+    std::optional<TraceTime> gone{};
   };
 
   void add(const hub::CounterValue& value);

@@ -13,6 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr WallTime kNow{std::chrono::hours{500'000}};
+constexpr TraceTime kEnd{std::chrono::hours{5}};
 
 hub::SourceInfo shop(pid_t pid = 7) {
   return {.id = 1, .pid = pid, .process = "shop", .runtime = "10.0.1"};
@@ -117,10 +118,10 @@ TEST(MetricStore, ForgetsAProcessSomeTimeAfterItsEnd) {
   MetricStore store{{.keep = 60s}};
   store.came(shop());
   add(store, value_of("shop.sold", "", hub::CounterKind::kRate, 1));
-  store.gone(shop(), kNow);
-  store.expire(kNow + 59s);
+  store.gone(shop(), kEnd);
+  store.expire(kEnd + 59s);
   EXPECT_EQ(store.series(), 1U);
-  store.expire(kNow + 60s);
+  store.expire(kEnd + 60s);
   EXPECT_EQ(store.series(), 0U);
   EXPECT_EQ(store.processes(), 0U);
   EXPECT_TRUE(store.families().empty());
@@ -130,7 +131,7 @@ TEST(MetricStore, TellsAnotherProcessWithTheSameNumberFromTheFirst) {
   MetricStore store{{}};
   store.came(shop());
   add(store, value_of("shop.sold", "", hub::CounterKind::kRate, 5));
-  store.gone(shop(), kNow);
+  store.gone(shop(), kEnd);
   store.came(shop());
   add(store, value_of("shop.sold", "", hub::CounterKind::kRate, 1));
   EXPECT_THAT(text_of(store), HasSubstr("} 1\n"));

@@ -125,7 +125,7 @@ class OtlpSink final : public hub::Sink {
     if (change == hub::SourceChange::kCame) return store_.came(source), Result<>{};
     // Its last values are still to be sent.
     send();
-    store_.gone(source, wall_now());
+    store_.gone(source, TraceClock::now());
     return {};
   }
 
@@ -147,7 +147,7 @@ class OtlpSink final : public hub::Sink {
   Result<> on_tick() override {
     const auto now = TraceClock::now();
     store_.add(events_.take(wall_now(), now - std::exchange(counted_, now)));
-    store_.expire(wall_now());
+    store_.expire(now);
     if (now - exported_ >= setting_.shared.interval) send();
     return trouble();
   }

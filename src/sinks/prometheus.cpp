@@ -59,7 +59,7 @@ class PrometheusSink final : public hub::Sink {
       if (change == hub::SourceChange::kCame)
         store.came(source);
       else
-        store.gone(source, wall_now());
+        store.gone(source, TraceClock::now());
     });
     return {};
   }
@@ -85,7 +85,7 @@ class PrometheusSink final : public hub::Sink {
     const auto events = events_.take(wall, now - std::exchange(told_, now));
     store_.with([&](auto& store) {
       store.add(events);
-      store.expire(wall);
+      store.expire(now);
     });
     return {};
   }
