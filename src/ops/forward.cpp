@@ -11,9 +11,9 @@
 
 #include "base/proc.h"
 #include "base/text.h"
+#include "ipc/discover.h"
 #include "ops/counters.h"
 #include "ops/events.h"
-#include "ipc/discover.h"
 #include "ops/forward_door.h"
 
 namespace clrscope::ops {
