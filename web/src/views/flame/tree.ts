@@ -61,6 +61,7 @@ class Grower {
   name: number[] = [0];
   parent: number[] = [0];
   self: number[] = [0];
+  through: number[] = [0]; // for whoever grows it: what has come by
   private slots = new Int32Array(1 << 16).fill(-1);
 
   child(parent: number, name: number): number {
@@ -74,6 +75,7 @@ class Grower {
     this.name.push(name);
     this.parent.push(parent);
     this.self.push(0);
+    this.through.push(0);
     this.slots[at] = node;
     if (node * 2 > this.slots.length) this.grow();
     return node;
@@ -132,8 +134,8 @@ function invert(trace: Trace, choice: Choice, on: Float64Array, off: Float64Arra
     enter(i, 0, on[i]);
     if (off.length > 0) enter(i, grower.child(0, waiting), off[i]);
   }
-  const least = whole / 100_000;
-  const sum: number[] = [];
+  const least = whole / 20_000;
+  const {through} = grower;
   const stop = (node: number, amount: number) => (grower.self[node] += amount);
   while (at.length > 0) {
     const nextAt: number[] = [];
@@ -147,7 +149,7 @@ function invert(trace: Trace, choice: Choice, on: Float64Array, off: Float64Arra
         continue;
       }
       const under = grower.child(to[i], trace.nodeName[node]);
-      sum[under] = (sum[under] ?? 0) + weight[i];
+      through[under] += weight[i];
       nextAt.push(trace.nodeParent[node]);
       nextTo.push(under);
       nextWeight.push(weight[i]);
@@ -156,7 +158,7 @@ function invert(trace: Trace, choice: Choice, on: Float64Array, off: Float64Arra
     to = [];
     weight = [];
     for (let i = 0; i < nextAt.length; ++i) {
-      if (sum[nextTo[i]] < least) {
+      if (through[nextTo[i]] < least) {
         stop(nextTo[i], nextWeight[i]);
         continue;
       }
@@ -173,12 +175,14 @@ function laidOut(grown: Grower): Tree {
   const count = grown.name.length;
   const total = Float64Array.from(grown.self);
   for (let i = count - 1; i > 0; --i) total[grown.parent[i]] += total[i]; // children come after their parent
-  const order = new Uint32Array(Math.max(0, count - 1));
-  for (let i = 1; i < count; ++i) order[i - 1] = i;
-  order.sort((a, b) => grown.parent[a] - grown.parent[b] || total[b] - total[a] || grown.name[a] - grown.name[b]);
-  const first = new Uint32Array(count + 1);
+  const first = new Uint32Array(count + 1); // of each node's children in `order`
   for (let i = 1; i < count; ++i) ++first[grown.parent[i] + 1];
   for (let i = 0; i < count; ++i) first[i + 1] += first[i];
+  const order = new Uint32Array(count);
+  const filled = first.slice();
+  for (let i = 1; i < count; ++i) order[filled[grown.parent[i]]++] = i;
+  const heavier = (a: number, b: number) => total[b] - total[a] || grown.name[a] - grown.name[b];
+  for (let i = 0; i < count; ++i) if (first[i + 1] - first[i] > 1) order.subarray(first[i], first[i + 1]).sort(heavier);
 
   const name = new Uint32Array(count);
   const parent = new Uint32Array(count);

@@ -1,0 +1,99 @@
+import {deepEqual, equal} from 'node:assert/strict';
+import {test} from 'node:test';
+import {firstEndingAfter} from './canvas';
+import {readTrace, type FlameJson, type Trace} from './data';
+import {search} from './search';
+import {buildTree, childrenOf, followPath, pathOf, type Choice, type Tree} from './tree';
+import {Names, percentText, shorterForms} from './words';
+
+const kAll: Choice = {weight: 'on', inverted: false, hiddenKinds: new Set(), process: -1, thread: -1};
+
+// main → work → leaf (self 10 on thread 0), main → work (self 5 on thread 1, waits 7), main → lib → leaf (self 1)
+function trace(): Trace {
+  const json: FlameJson = {
+    version: 1, title: 't', startTime: '', onFrom: 'kernel', offFrom: 'kernel', durationMs: 1, samples: 3, waits: 1, withoutStack: 0,
+    idle: 0, folded: 0, lost: 0, modules: ['', 'Shop'],
+    names: ['all', 'main', 'work', 'leaf', 'lib'], nameModule: [0, 1, 1, 1, 0], nameKind: [0, 1, 1, 1, 2],
+    processes: [{pid: 7, name: 'Shop'}], threadProcess: [0, 0], threadId: [70, 71], threadName: ['', ''],
+    nodeName: [0, 1, 2, 4, 3, 3], nodeParent: [0, 0, 1, 1, 2, 3],
+    rowNode: [4, 2, 5], rowThread: [0, 1, 0], rowSamples: [1, 1, 1], rowOnUs: [10, 5, 1], rowOffUs: [0, 7, 0],
+  };
+  return readTrace(json);
+}
+
+// "main 16/0 > work 15/5": every node with its total and self, level by level.
+function text(tree: Tree, from: Trace): string[] {
+  const names = new Names(from);
+  return Array.from(tree.name, (name, node) =>
+    `${pathOf(tree, node).map((one) => names.whole(one)).join('>') || names.whole(name)} ${tree.total[node]}/${tree.self[node]}`);
+}
+
+test('totals go from the leaves to the root', () => {
+  const t = trace();
+  deepEqual(text(buildTree(t, kAll), t), ['all 16/0', 'main 16/0', 'main>work 15/5', 'main>lib 1/0', 'main>work>leaf 10/10', 'main>lib>leaf 1/1']);
+});
+
+test('one thread has only its own time, in the same places', () => {
+  const t = trace();
+  deepEqual(text(buildTree(t, {...kAll, thread: 1}), t), ['all 5/0', 'main 5/0', 'main>work 5/5', 'main>lib 0/0', 'main>work>leaf 0/0', 'main>lib>leaf 0/0']);
+});
+
+test('what a hidden kind took is its caller’s', () => {
+  const t = trace();
+  deepEqual(text(buildTree(t, {...kAll, hiddenKinds: new Set([2])}), t), ['all 16/0', 'main 16/0', 'main>work 15/5', 'main>leaf 1/1', 'main>work>leaf 10/10']);
+});
+
+test('inverted, the time is by who used it, callers below', () => {
+  const t = trace();
+  const tree = buildTree(t, {...kAll, inverted: true});
+  deepEqual(text(tree, t), [
+    'all 16/0', 'leaf 11/0', 'work 5/0', 'leaf>work 10/0', 'leaf>lib 1/0', 'work>main 5/5', 'leaf>work>main 10/10', 'leaf>lib>main 1/1']);
+});
+
+test('with both, waiting is a frame of its own', () => {
+  const t = trace();
+  const shown = text(buildTree(t, {...kAll, weight: 'both'}), t);
+  equal(shown[0], 'all 23/0');
+  equal(shown.includes('main>work>waiting 7/7'), true);
+});
+
+test('children begin where their parent begins, one after the other', () => {
+  const tree = buildTree(trace(), kAll);
+  deepEqual(Array.from(tree.begin), [0, 0, 0, 15, 0, 15]);
+  deepEqual(childrenOf(tree, 1), {from: 2, to: 4});
+  deepEqual(childrenOf(tree, 5), {from: 0, to: 0});
+  equal(firstEndingAfter(tree, 2, 15), 3);
+  equal(firstEndingAfter(tree, 2, 14.9), 2);
+});
+
+test('a path is found again in another tree, as far as it leads', () => {
+  const t = trace();
+  const path = pathOf(buildTree(t, kAll), 5); // main > lib > leaf
+  const without = buildTree(t, {...kAll, hiddenKinds: new Set([2])});
+  deepEqual(pathOf(without, followPath(without, path)), [1]);
+});
+
+test('a search counts nested matches once', () => {
+  const t = trace();
+  const tree = buildTree(t, kAll);
+  const names = new Names(t);
+  equal(search(tree, names, 'LEAF')?.time, 11);
+  equal(search(tree, names, '/work|leaf/')?.time, 16);
+  equal(search(tree, names, 'work')?.functions, 1);
+  equal(search(tree, names, 'shop')?.time, 16); // the module's name
+  equal(search(tree, names, ''), null);
+});
+
+test('names are shortened from the left, never in the middle of a generic', () => {
+  deepEqual(shorterForms('A.B.C.M(System.Int32)'), ['A.B.C.M', 'C.M', 'M']);
+  deepEqual(shorterForms('libfoo.so.1!work'), ['libfoo.so.1!work', 'work']);
+  deepEqual(shorterForms('A.List<B.C>.Add(x)'), ['A.List<B.C>.Add', 'List<B.C>.Add', 'Add']);
+  deepEqual(shorterForms('plain'), ['plain']);
+});
+
+test('percentages say when there is little, and when there is nothing to compare with', () => {
+  equal(percentText(1, 1e6), '< 0.01 %');
+  equal(percentText(1, 3), '33.3 %');
+  equal(percentText(5, 5), '100 %');
+  equal(percentText(5, 0), '–');
+});
