@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -11,21 +12,10 @@
 namespace clrscope::http {
 namespace {
 
-constexpr std::string_view kCookie = "clrscope";
 constexpr std::chrono::minutes kWordTime{15};
 constexpr std::chrono::hours kVisitTime{12};
-
-std::optional<std::string> cookie_of(const net::HttpRequest& head) {
-  for (const auto& field : head.fields) {
-    if (!equal_ignoring_case(field.name, "Cookie")) continue;
-    for (const auto part : split(field.value, ';')) {
-      const auto one = trim(part);
-      if (one.starts_with(kCookie) && one.size() > kCookie.size() && one[kCookie.size()] == '=')
-        return std::string{one.substr(kCookie.size() + 1)};
-    }
-  }
-  return std::nullopt;
-}
+constexpr std::size_t kMostWords = 64;
+constexpr std::size_t kMostVisits = 1000;
 
 ScopeSet reading() { return ScopeSet{}.add(Scope::kMetrics).add(Scope::kRead); }
 
@@ -33,7 +23,33 @@ bool changes(const net::HttpRequest& head) {
   return head.method != "GET" && head.method != "HEAD" && head.method != "OPTIONS";
 }
 
-// A page of another site cannot make a browser say these.
+// The word after "Bearer", if the field is there at all.
+std::optional<std::string_view> bearer_of(const net::HttpRequest& head) {
+  const auto field = head.field("Authorization");
+  if (!field) return std::nullopt;
+  const auto value = trim(*field);
+  const auto space = value.find(' ');
+  if (space == std::string_view::npos || !equal_ignoring_case(value.substr(0, space), "Bearer"))
+    return std::string_view{};
+  return trim(value.substr(space));
+}
+
+// Makes room: what is over goes, then what is over first.
+template <class Map, class Until>
+void make_room(Map& map, std::size_t most, TraceTime now, Until until) {
+  if (map.size() < most) return;
+  std::erase_if(map, [&](const auto& one) { return until(one.second) < now; });
+  while (map.size() >= most)
+    map.erase(
+        std::ranges::min_element(map, {}, [&](const auto& one) { return until(one.second); }));
+}
+
+net::HttpResponse foreign_page() {
+  return problem(403, "this request does not come from a page of this server");
+}
+
+}  // namespace
+
 bool from_own_page(const net::HttpRequest& head) {
   if (const auto site = head.field("Sec-Fetch-Site")) return *site == "same-origin";
   const auto origin = head.field("Origin");
@@ -44,14 +60,12 @@ bool from_own_page(const net::HttpRequest& head) {
 }
 
 // The peer of a unix socket, or the user whom the app that forwards has let in.
-std::string name_of_peer(const net::HttpRequest& head) {
+static std::string name_of_peer(const net::HttpRequest& head) {
   if (const auto told = head.field("X-Clrscope-User"))
     if (const auto user = net::percent_decode(*told, false))
       return fmt::format("{} (by the app)", *user);
   return fmt::format("uid {}", *head.peer.uid);
 }
-
-}  // namespace
 
 bool is_stranger(const net::HttpRequest& head) {
   return !head.peer.uid || head.field("X-Clrscope-Caller") == "unknown";
@@ -67,7 +81,48 @@ std::string random_word() {
   return out;
 }
 
-std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest& head) const {
+std::optional<std::string> Access::cookie_of(const net::HttpRequest& head) const {
+  for (const auto& field : head.fields) {
+    if (!equal_ignoring_case(field.name, "Cookie")) continue;
+    for (const auto part : split(field.value, ';')) {
+      const auto one = trim(part);
+      if (one.size() > cookie_name_.size() && one.starts_with(cookie_name_) &&
+          one[cookie_name_.size()] == '=')
+        return std::string{one.substr(cookie_name_.size() + 1)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Access::Visit> Access::visit_of(const std::string& cookie) const {
+  auto visit = visits_.with([&](const auto& visits) -> std::optional<Visit> {
+    const auto found = visits.find(cookie);
+    if (found == visits.end() || found->second.until < TraceClock::now()) return std::nullopt;
+    return found->second;
+  });
+  if (visit && !visit->key.empty() && !keys_.good(visit->key, wall_now())) return std::nullopt;
+  return visit;
+}
+
+bool Access::too_many_failures(const net::HttpRequest& head) {
+  return failures_.with([&](Failures& failures) {
+    return failures.note(host_part(head.peer.address), TraceClock::now());
+  });
+}
+
+net::HttpResponse Access::refuse_key(const net::HttpRequest& head) {
+  if (too_many_failures(head)) {
+    auto refusal = problem(429, "too many wrong keys from this address", "wait a minute");
+    refusal.fields.push_back({"Retry-After", "60"});
+    return refusal;
+  }
+  auto refusal =
+      problem(401, "this key is not good here", "clrscope key list shows those there are");
+  refusal.fields.push_back({"WWW-Authenticate", "Bearer error=\"invalid_token\""});
+  return refusal;
+}
+
+std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest& head) {
   const auto granted = [&](Caller caller) {
     if (setting_.read_only)
       caller.scopes = caller.scopes.has(Scope::kAdmin) ? reading() : caller.scopes.only(reading());
@@ -77,23 +132,26 @@ std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest&
     if (*head.peer.uid != ::geteuid() && *head.peer.uid != 0)
       return problem(403, fmt::format("user {} may not use this socket", *head.peer.uid),
                      "its owner and root may");
-    if (!is_stranger(head)) return granted({.name = name_of_peer(head), .scopes = ScopeSet::all()});
-  }
-  if (const auto cookie = cookie_of(head)) {
-    const auto visit = visits_.with([&](const auto& visits) -> std::optional<Visit> {
-      const auto found = visits.find(*cookie);
-      if (found == visits.end() || found->second.until < TraceClock::now()) return std::nullopt;
-      return found->second;
-    });
-    if (visit) {
-      if (changes(head) && !from_own_page(head))
-        return problem(403, "this request does not come from a page of this server");
-      return granted({.name = visit->name, .scopes = visit->scopes, .by_cookie = true});
+    if (!is_stranger(head)) {
+      // A browser behind the app that forwards: its cookies are the app's, the danger is the same.
+      const auto site = head.field("Sec-Fetch-Site");
+      if (changes(head) && site && *site != "same-origin" && *site != "none") return foreign_page();
+      return granted({.name = name_of_peer(head), .scopes = ScopeSet::all()});
     }
   }
+  if (const auto word = bearer_of(head)) {
+    const auto key = keys_.find(*word, wall_now());
+    if (!key) return refuse_key(head);
+    return granted({.name = key->name.empty() ? key->id : key->name, .scopes = key->scopes});
+  }
+  if (const auto cookie = cookie_of(head))
+    if (const auto visit = visit_of(*cookie)) {
+      if (changes(head) && !from_own_page(head)) return foreign_page();
+      return granted({.name = visit->name, .scopes = visit->scopes, .by_cookie = true});
+    }
   if (setting_.no_auth) {
-    if (changes(head) && head.field("Origin") && !from_own_page(head))
-      return problem(403, "this request does not come from a page of this server");
+    const bool by_browser = head.field("Origin") || head.field("Sec-Fetch-Site");
+    if (changes(head) && by_browser && !from_own_page(head)) return foreign_page();
     return granted({.name = "anonymous", .scopes = ScopeSet::all()});
   }
   auto refusal = problem(401, "a key is needed",
@@ -104,11 +162,16 @@ std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest&
 
 std::string Access::new_one_time_word() {
   auto word = random_word();
-  words_.with([&](auto& words) { words[word] = TraceClock::now() + kWordTime; });
+  words_.with([&](auto& words) {
+    const auto now = TraceClock::now();
+    make_room(words, kMostWords, now, [](TraceTime until) { return until; });
+    words[word] = now + kWordTime;
+  });
   return word;
 }
 
-std::optional<std::string> Access::redeem(const std::string& word, std::string_view path) {
+std::optional<std::string> Access::redeem(const std::string& word, const net::HttpRequest& head,
+                                          std::string_view path) {
   const bool good = words_.with([&](auto& words) {
     const auto found = words.find(word);
     if (found == words.end()) return false;
@@ -117,14 +180,37 @@ std::optional<std::string> Access::redeem(const std::string& word, std::string_v
     return in_time;
   });
   if (!good) return std::nullopt;
+  return begin({.name = "browser", .scopes = ScopeSet::all()}, head, path);
+}
+
+std::optional<std::string> Access::sign_in(std::string_view word, const net::HttpRequest& head,
+                                           std::string_view path) {
+  const auto key = keys_.find(trim(word), wall_now());
+  if (!key) return std::nullopt;
+  return begin(
+      {.name = key->name.empty() ? key->id : key->name, .scopes = key->scopes, .key = key->id},
+      head, path);
+}
+
+std::string Access::begin(Visit visit, const net::HttpRequest& head, std::string_view path) {
   auto cookie = random_word();
+  const auto now = TraceClock::now();
+  visit.until = now + kVisitTime;
   visits_.with([&](auto& visits) {
-    visits[cookie] = {
-        .name = "browser", .scopes = ScopeSet::all(), .until = TraceClock::now() + kVisitTime};
+    make_room(visits, kMostVisits, now, [](const Visit& one) { return one.until; });
+    visits[cookie] = std::move(visit);
   });
-  return fmt::format("{}={}; Path={}; HttpOnly; SameSite=Strict; Max-Age={}", kCookie, cookie,
-                     path.empty() ? "/" : path,
-                     std::chrono::duration_cast<std::chrono::seconds>(kVisitTime).count());
+  return fmt::format("{}={}; Path={}; HttpOnly; SameSite=Strict; Max-Age={}{}", cookie_name_,
+                     cookie, path.empty() ? "/" : path,
+                     std::chrono::duration_cast<std::chrono::seconds>(kVisitTime).count(),
+                     head.peer.tls ? "; Secure" : "");
+}
+
+std::string Access::sign_out(const net::HttpRequest& head, std::string_view path) {
+  if (const auto cookie = cookie_of(head))
+    visits_.with([&](auto& visits) { visits.erase(*cookie); });
+  return fmt::format("{}=; Path={}; HttpOnly; SameSite=Strict; Max-Age=0", cookie_name_,
+                     path.empty() ? "/" : path);
 }
 
 }  // namespace clrscope::http

@@ -1,9 +1,9 @@
 // Who may ask for what: keys, one-time addresses, the owner of a unix socket.
 //
 // TCP needs a key, always, unless the administrator said otherwise aloud. A unix socket asks for
-// the same user, or root. A browser gets a cookie for the one-time address that `serve` prints;
-// since browsers send cookies by themselves, such a caller may change something only from a page of
-// ours (Origin, Sec-Fetch-Site). Any thread.
+// the same user, or root. A browser gets a cookie for the one-time address that `serve` prints, or
+// for a key; since browsers send cookies by themselves, such a caller may change something only
+// from a page of ours (Origin, Sec-Fetch-Site). Any thread.
 //
 // An app that forwards to its own controller over a unix socket speaks for its callers:
 // X-Clrscope-User names one that the app let in, X-Clrscope-Caller: unknown one that nobody has
@@ -17,40 +17,69 @@
 
 #include "base/clock.h"
 #include "base/guarded.h"
+#include "http/failures.h"
+#include "http/keys.h"
 #include "http/scope.h"
 #include "http/setting.h"
 #include "net/http_message.h"
 
 namespace clrscope::http {
 
+// Letters and digits that nobody guesses: 32 bytes of the kernel's randomness.
+std::string random_word();
+
 class Access {
  public:
-  explicit Access(const ServeSetting& setting) : setting_(setting) {}
+  Access(const ServeSetting& setting, Keys& keys) : setting_(setting), keys_(keys) {}
 
-  // Who sent this head, or the answer that refuses it (401, 403).
-  std::variant<Caller, net::HttpResponse> identify(const net::HttpRequest& head) const;
+  // Who sent this head, or the answer that refuses it (401, 403, 429).
+  std::variant<Caller, net::HttpResponse> identify(const net::HttpRequest& head);
 
   // A word that can be exchanged once for a cookie: for the address that is printed.
   std::string new_one_time_word();
   // The value of Set-Cookie, or nothing when the word is wrong, old or used.
-  std::optional<std::string> redeem(const std::string& word, std::string_view path);
+  std::optional<std::string> redeem(const std::string& word, const net::HttpRequest& head,
+                                    std::string_view path);
+  // The same for a key, for as long as the key is good.
+  std::optional<std::string> sign_in(std::string_view key, const net::HttpRequest& head,
+                                     std::string_view path);
+  // Ends the visit that the request's cookie is of. The value of Set-Cookie that removes it.
+  std::string sign_out(const net::HttpRequest& head, std::string_view path);
+
+  // Notes a wrong key; true when this address has sent too many.
+  bool too_many_failures(const net::HttpRequest& head);
+
+  std::size_t visits() const {
+    return visits_.with([](const auto& visits) { return visits.size(); });
+  }
 
  private:
   struct Visit {
     std::string name{};
     ScopeSet scopes{};
     TraceTime until{};
+    std::string key{};  // id; empty: of a one-time address
   };
+  std::optional<std::string> cookie_of(const net::HttpRequest& head) const;
+  std::optional<Visit> visit_of(const std::string& cookie) const;
+  std::string begin(Visit visit, const net::HttpRequest& head, std::string_view path);
+  net::HttpResponse refuse_key(const net::HttpRequest& head);
+
   const ServeSetting& setting_;
+  Keys& keys_;
+  // Cookies do not know ports: two servers of a machine must not overwrite each other's.
+  const std::string cookie_name_ = "clrscope-" + random_word().substr(0, 8);
   Guarded<std::map<std::string, TraceTime>> words_;  // until when each is good
   Guarded<std::map<std::string, Visit>> visits_;     // by cookie
+  Guarded<Failures> failures_;
 };
+
+// Whether the request comes from a page of this server: what a page of another site cannot make a
+// browser say.
+bool from_own_page(const net::HttpRequest& head);
 
 // Whether the caller has to prove who it is: everybody on TCP, and those whom an app forwards
 // without having looked at them.
 bool is_stranger(const net::HttpRequest& head);
-
-// Letters and digits that nobody guesses: 32 bytes of the kernel's randomness.
-std::string random_word();
 
 }  // namespace clrscope::http

@@ -4,11 +4,16 @@
 #include "base/text.h"
 #include "http/access.h"
 #include "http/answer.h"
+#include "http/audit.h"
 #include "http/exposure.h"
+#include "http/keys.h"
+#include "http/limits.h"
 #include "http/page.h"
 #include "http/processes.h"
 #include "http/router.h"
 #include "http/services.h"
+#include "http/sign_in_page.h"
+#include "http/state_folder.h"
 #include "http/workers.h"
 #include "net/http_server.h"
 #include "ops/runtimes.h"
@@ -56,6 +61,30 @@ std::string negotiated(const Route& route, const net::HttpRequest& head) {
   return best;
 }
 
+// How heavy it is, for limits.
+Load load_of(const Route& route, std::string_view type) {
+  if (type == kEventStream) return Load::kStream;
+  if (route.runs == Runs::kAtOnce && type != kHtml) return Load::kLight;
+  if (route.scope == Scope::kMemory) return Load::kMemory;
+  if (route.scope == Scope::kTrace && type != kHtml) return Load::kRecording;
+  return Load::kRequest;
+}
+
+HttpResponse full_answer(const Limits::Full& full) {
+  auto response =
+      problem(429, fmt::format("{} {} are under way already", full.most, full.limit),
+              fmt::format("the limit \"{}\" is {}{}; wait until one has ended", full.limit,
+                          full.most, full.of_caller ? " for one caller" : ""));
+  response.fields.push_back({"Retry-After", full.limit == "requests" ? "1" : "10"});
+  return response;
+}
+
+// Uses of these are not worth a line: there would be nothing else.
+bool is_audited(const Route& route) {
+  return !route.path.starts_with("/metrics") && !route.path.starts_with("/health") &&
+         !route.path.starts_with("/assets") && route.path != "/openapi.json";
+}
+
 void answer(Call& call) {
   const auto& route = *call.admitted().route;
   if (call.wants(kHtml) && route.method == "GET")
@@ -75,6 +104,9 @@ struct Controller::Impl {
       : setting(std::move(chosen)), runtimes(std::move(connected)) {}
 
   net::HttpAdmission admit(const net::HttpRequest& head, bool metrics_only);
+  HttpResponse refusal_for(const net::HttpRequest& head, const Admitted& admitted,
+                           HttpResponse refusal) const;
+  void answered(const net::HttpRequest& outline, const net::HttpOutcome& outcome);
   void handle(net::HttpRequest request, net::HttpReply reply);
   Result<> listen(const std::vector<std::string>& urls, bool metrics_only);
   // The path without the base path; nothing when it is not below it.
@@ -82,7 +114,11 @@ struct Controller::Impl {
 
   ServeSetting setting;
   std::shared_ptr<ops::Runtimes> runtimes;
-  Access access{setting};
+  std::string folder = state_folder_path(setting.folder);
+  Keys keys{folder};
+  Access access{setting, keys};
+  Limits limits;
+  Audit audit{{.folder = make_state_folder(folder) ? folder : ""}};
   Processes processes{setting, runtimes};
   std::vector<Route> of_pages = page_routes();
   Router router = make_router();
@@ -91,7 +127,8 @@ struct Controller::Impl {
                     .access = access,
                     .workers = workers,
                     .processes = processes,
-                    .router = router};
+                    .router = router,
+                    .audit = audit};
   std::vector<Exposed> exposed;
   std::vector<std::string> warnings;
   std::shared_ptr<net::TlsContext> tls;
@@ -119,14 +156,22 @@ std::optional<std::string> Controller::Impl::own_path(const net::HttpRequest& he
 }
 
 net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool metrics_only) {
-  const auto refuse = [](HttpResponse response) {
+  auto admitted = std::make_shared<Admitted>();
+  const auto refuse = [&](HttpResponse response) {
     add_security_fields(response);
+    const auto& caller = admitted->caller.name;
+    audit.note({.time = wall_now(),
+                .caller = caller.empty() ? "nobody" : caller,
+                .address = head.peer.address,
+                .method = head.method,
+                .target = without_secrets(head.target),
+                .status = response.status,
+                .bytes = response.body.size()});
     return net::HttpAdmission{.refusal = std::move(response)};
   };
   if (is_stranger(head) && !net::local_host_field(head.field("Host"), setting.hosts))
     return refuse(problem(421, "the Host field names no host of this server",
                           "serve --hosts NAME allows one"));
-  auto admitted = std::make_shared<Admitted>();
   const auto path = own_path(head, admitted->base_path);
   auto match = router.find(head.method, *path);
   if (!match.route) {
@@ -141,7 +186,8 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
     return refuse(problem(404, "only metrics are told at this address"));
   if (route.scope != Scope::kOpen) {
     auto who = access.identify(head);
-    if (auto* refusal = std::get_if<HttpResponse>(&who)) return refuse(std::move(*refusal));
+    if (auto* refusal = std::get_if<HttpResponse>(&who))
+      return refuse(refusal_for(head, *admitted, std::move(*refusal)));
     admitted->caller = std::get<Caller>(std::move(who));
     if (!admitted->caller.scopes.has(route.scope))
       return refuse(problem(403, fmt::format("{} needs the scope {}", *path, name_of(route.scope)),
@@ -150,9 +196,38 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
   admitted->type = negotiated(route, head);
   if (admitted->type.empty() && !route.types.empty())
     return refuse(problem(406, fmt::format("{} answers {}", *path, route.types)));
+  auto place = limits.enter(load_of(route, admitted->type), admitted->caller.name);
+  if (const auto* full = std::get_if<Limits::Full>(&place)) return refuse(full_answer(*full));
+  admitted->place = std::get<Limits::Place>(std::move(place));
   admitted->route = &route;
   admitted->path_values = std::move(match.values);
   return {.body_limit = route.body_limit, .admitted = std::move(admitted)};
+}
+
+// A browser is given a page that says what to do.
+HttpResponse Controller::Impl::refusal_for(const net::HttpRequest& head, const Admitted& admitted,
+                                           HttpResponse refusal) const {
+  if (refusal.status != 401 || (head.method != "GET" && head.method != "HEAD")) return refusal;
+  const auto accept = head.field("Accept");
+  if (!accept || accept->find("text/html") == std::string_view::npos) return refusal;
+  auto page = html_answer(sign_in_page(admitted.base_path, own_place(head.target), ""), 401);
+  for (auto& field : refusal.fields) page.fields.push_back(std::move(field));
+  return page;
+}
+
+void Controller::Impl::answered(const net::HttpRequest& outline, const net::HttpOutcome& outcome) {
+  const auto& admitted = *std::static_pointer_cast<Admitted>(outline.admitted);
+  if (!is_audited(*admitted.route)) return;
+  const auto& caller = admitted.caller.name;
+  audit.note({.time = wall_now(),
+              .caller = caller.empty() ? "nobody" : caller,
+              .address = outline.peer.address,
+              .method = outline.method,
+              .target = without_secrets(outline.target),
+              .process = admitted.process,
+              .status = outcome.status,
+              .bytes = outcome.bytes,
+              .took = outcome.took});
 }
 
 void Controller::Impl::handle(net::HttpRequest request, net::HttpReply reply) {
@@ -182,6 +257,9 @@ Result<> Controller::Impl::listen(const std::vector<std::string>& urls, bool met
   server.admit = [this, metrics_only](const net::HttpRequest& head) {
     return admit(head, metrics_only);
   };
+  server.answered = [this](const net::HttpRequest& outline, const net::HttpOutcome& outcome) {
+    answered(outline, outcome);
+  };
   auto started = TRY(net::HttpServer::start(std::move(server),
                                             [this](net::HttpRequest request, net::HttpReply reply) {
                                               handle(std::move(request), std::move(reply));
@@ -207,6 +285,10 @@ Result<std::unique_ptr<Controller>> Controller::start(ServeSetting setting) {
   if (!setting.diagnostic_port.empty())
     runtimes = TRY(ops::Runtimes::listen(setting.diagnostic_port));
   auto impl = std::make_unique<Impl>(std::move(setting), std::move(runtimes));
+  if (const auto made = make_state_folder(impl->folder); !made)
+    impl->warnings.push_back("nothing can be kept: " + made.error().what);
+  if (const auto read = impl->keys.refresh(wall_now()); !read)
+    impl->warnings.push_back(read.error().what);
   TRY(impl->listen(impl->setting.urls, false));
   if (const auto done = impl->listen(impl->setting.metric_urls, true); !done)
     impl->warnings.push_back("metrics only on the main address: " + done.error().what);
@@ -225,6 +307,7 @@ std::string Controller::one_time_address() {
 }
 
 void Controller::tick() {
+  if (const auto done = impl_->keys.refresh(wall_now()); !done) log_error(done.error());
   if (impl_->tls)
     if (const auto done = impl_->tls->refresh(); !done) log_error(done.error());
 }

@@ -35,7 +35,10 @@ Result<Process> Processes::chosen(const Call& call) const {
     return (pid && process.pid != *pid) || (uid && !equal_ignoring_case(*uid, process.uid)) ||
            (name && !equal_ignoring_case(*name, process.name));
   });
-  if (found.size() == 1) return std::move(found.front());
+  if (found.size() == 1) {
+    call.note_process(fmt::format("{} {}", found.front().pid, found.front().name));
+    return std::move(found.front());
+  }
   if (found.empty())
     return fail(Errc::kNotFound, "no such process").hint("GET /processes lists those there are");
   return fail(Errc::kUsage, "{} processes are there: which one?", found.size())

@@ -31,9 +31,11 @@ struct Admitted {
   const Route* route = nullptr;
   std::vector<std::string> path_values{};  // of {braces}, in order
   Caller caller{};
-  std::string type{};       // the media type to answer with, one of the route's
-  std::string base_path{};  // before every link: "/clrscope", or empty
-  std::string upload{};     // the file that the body went to; for routes with `upload`
+  std::string type{};             // the media type to answer with, one of the route's
+  std::string base_path{};        // before every link: "/clrscope", or empty
+  std::string process{};          // that it turned out to be about; for the audit log
+  std::shared_ptr<void> place{};  // among those under way: see limits.h
+  std::string upload{};           // the file that the body went to; for routes with `upload`
 };
 
 // One request and the right to answer it. Moved to whoever answers.
@@ -58,6 +60,9 @@ class Call {
   Result<std::optional<std::int64_t>> number(std::string_view name, std::int64_t least,
                                              std::int64_t most) const;
   Result<bool> truth(std::string_view name, bool otherwise) const;
+
+  // Which process it is about, for the audit log.
+  void note_process(std::string text) const { admitted_->process = std::move(text); }
 
   // A path of ours as a page must link to it: with the base path.
   std::string link(std::string_view path) const;

@@ -5,6 +5,7 @@ namespace clrscope::http {
 
 struct ServeSetting;
 class Access;
+class Audit;
 class Processes;
 class Router;
 class Workers;
@@ -15,6 +16,7 @@ struct Services {
   Workers& workers;
   Processes& processes;
   const Router& router;
+  Audit& audit;
 };
 
 }  // namespace clrscope::http

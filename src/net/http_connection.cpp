@@ -102,10 +102,18 @@ asio::awaitable<HttpConnection::Next> HttpConnection::serve_one() {
       std::make_shared<HttpExchange>(shared_from_this(), service_.setting.stream_buffer);
   // What answer() needs of a request that the handler takes away.
   HttpRequest outline;
+  outline.admitted = request.admitted;  // lives until the answer is out
+  if (service_.setting.answered) {
+    outline.method = request.method;
+    outline.target = request.target;
+    outline.peer = peer_;
+  }
   outline.http11 = request.http11;
   outline.keep_alive = request.keep_alive;
   const bool head_only = request.method == "HEAD";
   left_ = false;
+  outcome_ = {};
+  const auto began = TraceClock::now();
   try {
     service_.handler(std::move(request), HttpReply{exchange});
   } catch (const std::exception& problem) {  // the reply that was lost answers 500
@@ -113,6 +121,10 @@ asio::awaitable<HttpConnection::Next> HttpConnection::serve_one() {
   }
   const auto next = co_await answer(outline, head_only, exchange);
   exchange->close();
+  if (service_.setting.answered) {
+    outcome_.took = TraceClock::now() - began;
+    service_.setting.answered(outline, outcome_);
+  }
   if (buffer_.empty() && buffer_.capacity() > kKeptBuffer) buffer_ = {};
   co_return next;
 }
@@ -205,6 +217,9 @@ asio::awaitable<HttpConnection::Next> HttpConnection::answer(
       if (joined && !head_only) out += body;
       bool sent = co_await conn_->write(out);
       if (sent && !joined) sent = co_await conn_->write(body);
+      outcome_ = {.status = news.head->status,
+                  .bytes = out.size() + (joined ? 0 : body.size()),
+                  .whole = sent};
       if (!sent && conn_->expired()) ++service_.counts.timed_out;
       if (watched) conn_->socket().cancel();
       if (!sent) co_return Next::kDrop;
@@ -217,6 +232,7 @@ asio::awaitable<HttpConnection::Next> HttpConnection::answer(
       out = response_head(*news.head, chunked ? HttpFraming::kChunked : HttpFraming::kClose, 0,
                           keep, service_.date);
       news.bytes.insert(0, news.head->body);
+      outcome_.status = news.head->status;
     }
     if (!head_only && chunked)
       append_chunk(out, news.bytes);
@@ -226,7 +242,9 @@ asio::awaitable<HttpConnection::Next> HttpConnection::answer(
     const bool sent = co_await conn_->write(out);
     if (!sent && conn_->expired()) ++service_.counts.timed_out;
     if (!sent) co_return Next::kDrop;
+    outcome_.bytes += out.size();
     if (!news.ended) continue;
+    outcome_.whole = !news.broken;
     boost::system::error_code ignored;
     if (watched) conn_->socket().cancel(ignored);
     if (news.broken) {

@@ -62,6 +62,7 @@ class HttpConnection final : public HttpWaker, public std::enable_shared_from_th
   const HttpPeer peer_;
   asio::steady_timer timer_;  // waits for wake()
   std::string buffer_;        // came and not used yet
+  HttpOutcome outcome_;       // of the request at hand
   bool idle_ = false;         // between two requests
   bool left_ = false;         // the client closed its side
   bool aborted_ = false;

@@ -71,6 +71,14 @@ struct HttpAdmission {
   std::shared_ptr<void> admitted{};                 // for the handler: HttpRequest::admitted
 };
 
+// How a request that was handed to the handler ended.
+struct HttpOutcome {
+  int status = 0;           // 0: nothing was sent
+  std::uint64_t bytes = 0;  // of the answer, head included
+  std::chrono::nanoseconds took{};
+  bool whole = false;  // the client was given all of it
+};
+
 struct HttpEndpoint {
   Address address{};                  // port 0: a free one
   std::shared_ptr<TlsContext> tls{};  // none: plain
@@ -87,6 +95,8 @@ struct HttpServerSetting {
   std::chrono::nanoseconds write_time{std::chrono::seconds{30}};    // to take 64 KB of an answer
   std::size_t stream_buffer = 1 << 20;  // bytes a stream may be ahead of its client
   std::function<HttpAdmission(const HttpRequest& head)> admit{};
+  // After each answer; the outline has the method, the target, the peer and what was admitted.
+  std::function<void(const HttpRequest& outline, const HttpOutcome& outcome)> answered{};
 };
 
 struct HttpServerState {

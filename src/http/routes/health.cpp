@@ -1,12 +1,34 @@
 // Whether the controller lives and works: for supervisors, who have no key.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "http/answer.h"
 #include "http/route.h"
+#include "http/services.h"
+#include "http/setting.h"
+#include "http/state_folder.h"
+#include "ops/target.h"
 
 namespace clrscope::http {
 namespace {
 
 Result<HttpResponse> live(Call&) { return text_answer("live\n"); }
-Result<HttpResponse> ready(Call&) { return text_answer("ready\n"); }
+
+// What stands in the way, a line each; no values that only the administrator should see.
+Result<HttpResponse> ready(Call& call) {
+  const auto& setting = call.services().setting;
+  std::string troubles;
+  if (::access(state_folder_path(setting.folder).c_str(), W_OK | X_OK) != 0)
+    troubles += "the folder for keys and recordings cannot be written\n";
+  if (!setting.diagnostic_port.empty()) {
+    const auto port = ops::parse_port(setting.diagnostic_port);
+    struct stat there {};
+    if (!port || ::stat(port->path.c_str(), &there) != 0 || !S_ISSOCK(there.st_mode))
+      troubles += "the diagnostic port is gone\n";
+  }
+  if (troubles.empty()) return text_answer("ready\n");
+  return text_answer("not ready\n" + troubles, 503);
+}
 
 constexpr Route kRoutes[] = {
     {.method = "GET",
@@ -19,10 +41,11 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/health/ready",
      .scope = Scope::kOpen,
-     .summary = "Answers when the controller can work",
+     .summary = "Answers 200 when the controller can work, else 503 and why",
      .types = kText,
      .answer = ready,
-     .runs = Runs::kAtOnce},
+     .runs = Runs::kAtOnce,
+     .statuses = "503"},
 };
 
 }  // namespace

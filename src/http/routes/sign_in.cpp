@@ -1,22 +1,57 @@
-// The one-time address that `serve` prints: exchanges its word for a cookie. Who has the unix
-// socket may ask for another word: `clrscope enable` prints it.
+// How a browser signs in: with the one-time address that `serve` prints, or with a key. Both are
+// exchanged for a cookie. Who has the unix socket may ask for another word: `clrscope enable`
+// prints it.
 #include "base/json.h"
 #include "http/access.h"
 #include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "http/sign_in_page.h"
 
 namespace clrscope::http {
 namespace {
 
+HttpResponse go_to(std::string place, std::string cookie) {
+  return {.status = 303,
+          .type = "",
+          .fields = {{"Set-Cookie", std::move(cookie)}, {"Location", std::move(place)}}};
+}
+
+HttpResponse form(const Call& call, int status, std::string_view reason) {
+  return html_answer(sign_in_page(call.admitted().base_path, "/", reason), status);
+}
+
 Result<HttpResponse> sign_in(Call& call) {
   const auto word = call.text("once");
-  const auto cookie = word ? call.services().access.redeem(*word, call.link("/")) : std::nullopt;
-  if (!cookie)
-    return problem(403, "this address was used already, or is too old",
-                   "start serve again, or send a key: Authorization: Bearer KEY");
-  return HttpResponse{
-      .status = 303, .type = "", .fields = {{"Set-Cookie", *cookie}, {"Location", call.link("/")}}};
+  if (!word) return form(call, 200, "");
+  if (auto cookie = call.services().access.redeem(*word, call.request(), call.link("/")))
+    return go_to(call.link("/"), std::move(*cookie));
+  constexpr std::string_view kUsed = "this address was used already, or is too old";
+  const auto accept = call.request().field("Accept");
+  if (accept && accept->find("text/html") != std::string_view::npos) return form(call, 403, kUsed);
+  return problem(403, kUsed, "start serve again, or send a key: Authorization: Bearer KEY");
+}
+
+Result<HttpResponse> by_key(Call& call) {
+  // A page of another site could else sign a browser in as somebody of its choice.
+  if (!from_own_page(call.request()))
+    return problem(403, "this request does not come from a page of this server");
+  const net::HttpRequest fields{.query = call.request().body};
+  const auto next = own_place(fields.parameter("next").value_or("/"));
+  auto& access = call.services().access;
+  auto cookie =
+      access.sign_in(fields.parameter("key").value_or(""), call.request(), call.link("/"));
+  if (!cookie) {
+    if (access.too_many_failures(call.request()))
+      return form(call, 429, "Too many wrong keys: wait a minute.");
+    return form(call, 401, "This key is not good here.");
+  }
+  return go_to(call.link(next), std::move(*cookie));
+}
+
+Result<HttpResponse> sign_out(Call& call) {
+  return go_to(call.link("/sign-in"),
+               call.services().access.sign_out(call.request(), call.link("/")));
 }
 
 Result<HttpResponse> new_word(Call& call) {
@@ -34,7 +69,7 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/sign-in",
      .scope = Scope::kOpen,
-     .summary = "Exchanges a one-time word for a cookie",
+     .summary = "Exchanges a one-time word for a cookie; without one: the page to sign in",
      .parameters = kParameters,
      .answer = sign_in,
      .runs = Runs::kAtOnce,
@@ -48,6 +83,22 @@ constexpr Route kRoutes[] = {
      .runs = Runs::kAtOnce,
      .statuses = "403",
      .hidden = true},
+    {.method = "POST",
+     .path = "/sign-in/key",
+     .scope = Scope::kOpen,
+     .summary = "Exchanges a key for a cookie; the form of the page to sign in",
+     .answer = by_key,
+     .runs = Runs::kAtOnce,
+     .body_limit = 4096,
+     .statuses = "303 401 403 429",
+     .hidden = true},
+    {.method = "POST",
+     .path = "/sign-out",
+     .scope = Scope::kMetrics,
+     .summary = "Ends the visit that the cookie is of",
+     .answer = sign_out,
+     .runs = Runs::kAtOnce,
+     .statuses = "303"},
 };
 
 }  // namespace

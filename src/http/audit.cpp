@@ -1,0 +1,139 @@
+#include "http/audit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace clrscope::http {
+namespace {
+
+constexpr std::size_t kLongestTarget = 2000;
+
+}  // namespace
+
+std::string without_secrets(std::string_view target) {
+  const auto mark = target.find('?');
+  std::string out{target.substr(0, mark)};
+  if (mark != std::string_view::npos) {
+    char before = '?';
+    for (const auto part : split(target.substr(mark + 1), '&')) {
+      const auto name = part.substr(0, part.find('='));
+      const bool secret =
+          name == "once" || name == "key" || name.find('%') != std::string_view::npos;
+      out += before;
+      out += secret ? std::string{name} + "=…" : std::string{part};
+      before = '&';
+    }
+  }
+  if (out.size() > kLongestTarget) out.resize(kLongestTarget);
+  return out;
+}
+
+std::string json_of(const Use& use) {
+  JsonWriter json;
+  json.begin_object()
+      .member("time", iso8601(use.time))
+      .member("caller", use.caller)
+      .member("address", use.address)
+      .member("method", use.method)
+      .member("target", use.target);
+  if (!use.process.empty()) json.member("process", use.process);
+  json.member("status", use.status)
+      .member("bytes", use.bytes)
+      .member("durationMs", std::chrono::duration<double, std::milli>(use.took).count())
+      .end_object();
+  return std::move(json).take();
+}
+
+Audit::Audit(Setting setting)
+    : setting_(std::move(setting)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Audit::~Audit() = default;
+
+void Audit::note(Use use) {
+  if (setting_.folder.empty()) return;
+  ++noted_;
+  if (!inbox_.try_push(std::move(use))) {
+    ++done_;
+    state_.with([](State& state) {
+      ++state.lost;
+      state.trouble = "too many uses at once";
+    });
+  }
+}
+
+void Audit::flush() {
+  while (done_ < noted_) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+}
+
+std::string Audit::path(std::size_t age) const {
+  return setting_.folder + (age == 0 ? "/audit.ndjson" : fmt::format("/audit.{}.ndjson", age));
+}
+
+Result<> Audit::open() {
+  UniqueFd file{
+      ::open(path(0).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  struct stat there {};
+  if (!file || ::fstat(file.get(), &there) != 0)
+    return fail(errc_of(errno), "cannot write {}: {}", path(0), errno_text());
+  file_ = std::move(file);
+  size_ = static_cast<std::uint64_t>(there.st_size);
+  return {};
+}
+
+Result<> Audit::write(const std::string& line) {
+  if (!file_) TRY(open());
+  if (size_ + line.size() > setting_.file_bytes && size_ > 0) {
+    file_.reset();
+    for (std::size_t age = setting_.files - 1; age > 0; --age)
+      ::rename(path(age - 1).c_str(), path(age).c_str());
+    TRY(open());
+  }
+  if (const auto done = write_all(file_.get(), as_bytes(line)); !done) {
+    // Half a line must not stay.
+    (void)!::ftruncate(file_.get(), static_cast<off_t>(size_));
+    file_.reset();
+    return fail(Errc::kSystem, "cannot write {}: {}", path(0), done.error().what);
+  }
+  size_ += line.size();
+  return {};
+}
+
+void Audit::run(const std::stop_token& stop) {
+  while (const auto use = inbox_.pop(stop)) {
+    const auto done = write(json_of(*use) + "\n");
+    state_.with([&](State& state) {
+      if (done)
+        ++state.written, state.trouble.clear();
+      else
+        ++state.lost, state.trouble = done.error().what;
+    });
+    ++done_;
+  }
+}
+
+Audit::State Audit::state() const {
+  return state_.with([](const State& state) { return state; });
+}
+
+std::vector<std::string> Audit::last(std::size_t most) const {
+  std::vector<std::string> lines;  // newest first
+  for (std::size_t age = 0; age < setting_.files && lines.size() < most; ++age) {
+    const auto text = read_file(path(age), setting_.file_bytes + (1 << 20));
+    if (!text) break;
+    const auto all = split(*text, '\n');
+    for (auto line = all.rbegin(); line != all.rend() && lines.size() < most; ++line)
+      if (!line->empty()) lines.emplace_back(*line);
+  }
+  std::ranges::reverse(lines);
+  return lines;
+}
+
+}  // namespace clrscope::http

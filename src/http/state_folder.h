@@ -1,0 +1,20 @@
+// Where the controller keeps what outlives it: keys, recordings, reports, the audit log.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace clrscope::http {
+
+// `told`, or $XDG_STATE_HOME/clrscope, or ~/.local/state/clrscope, or one of the user below TMPDIR.
+std::string state_folder_path(const std::string& told);
+
+// Makes it if it is not there: for its owner alone. One that others may write is refused.
+Result<> make_state_folder(const std::string& path);
+
+// The whole file, for its owner alone; whoever reads meanwhile sees the old one or the new one.
+Result<> replace_file(const std::string& path, std::string_view text);
+
+}  // namespace clrscope::http
