@@ -1,5 +1,6 @@
 // Drives the file that clrscope flame writes, in a browser.
 //   tests/web/open flame_file.mjs FILE.html METHOD [SCREENSHOT.png]    METHOD: a part of the name of the hottest one
+import {readFileSync} from 'node:fs';
 import {pathToFileURL} from 'node:url';
 import {Checks, openBrowser} from './chromium.mjs';
 
@@ -105,4 +106,16 @@ await page.emulateMedia({colorScheme: 'light'});
 if (picture) await page.screenshot({path: picture});
 checks.same('errors and requests', troubles, []);
 await close();
+
+// What people with a screen reader or weak eyes would miss, in both themes. Its script needs a page without a policy.
+const axe = readFileSync(new URL('./node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+for (const colorScheme of ['light', 'dark']) {
+  const looked = await openBrowser(() => true, {colorScheme, bypassCSP: true});
+  await looked.page.goto(address);
+  await looked.page.waitForSelector('.flame-canvas');
+  await looked.page.addScriptTag({content: axe});
+  const found = await looked.page.evaluate(async () => (await globalThis.axe.run()).violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 100)}`));
+  checks.same(`faults that axe finds, ${colorScheme}`, found, []);
+  await looked.close();
+}
 checks.end();

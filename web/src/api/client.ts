@@ -42,16 +42,18 @@ export class Api {
     return `${this.base}/${path.replace(/^\//, '')}`;
   }
 
+  // `body` is sent as JSON, unless it is a file.
   async send(method: string, path: string, body?: unknown): Promise<Response> {
     const headers: Record<string, string> = {Accept: 'application/json'};
-    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const isFile = body instanceof Blob;
+    if (body !== undefined) headers['Content-Type'] = isFile ? 'application/octet-stream' : 'application/json';
     let response: Response;
     try {
       response = await fetch(this.address(path), {
         method,
         headers,
         credentials: 'same-origin',
-        body: body === undefined ? undefined : JSON.stringify(body),
+        body: body === undefined || isFile ? body : JSON.stringify(body),
       });
     } catch {
       throw new Problem(0, 'the controller cannot be reached', 'is clrscope serve still running? Reload the page when it is.');
@@ -66,6 +68,10 @@ export class Api {
 
   async post<T>(path: string, body?: unknown): Promise<T> {
     return (await (await this.send('POST', path, body)).json()) as T;
+  }
+
+  async upload<T>(path: string, file: Blob): Promise<T> {
+    return (await (await this.send('POST', path, file)).json()) as T;
   }
 
   // Server-sent events. The browser reconnects by itself and tells the last id it saw.

@@ -2,8 +2,10 @@
 import type {View} from '../view';
 import {flame} from './flame';
 import {strip} from './strip';
+import {upload} from './upload';
 
 export const views: View[] = [
   flame,
   strip,
+  upload,
 ];

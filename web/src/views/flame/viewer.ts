@@ -27,6 +27,7 @@ export class Viewer {
   private searchText = '';
   private choice: Choice = {weight: 'on', inverted: false, hiddenKinds: new Set(), process: -1, thread: -1};
   private zooms: number[][] = []; // paths, the way back out
+  private lastG = 0; // when that key was pressed
   private tableShown = window.innerWidth >= kWide;
 
   private toolbar: Toolbar;
@@ -228,7 +229,7 @@ export class Viewer {
     });
     this.canvas.box.addEventListener('scroll', () => this.unhover());
     window.addEventListener('popstate', (event) => this.onPopState(event.state));
-    document.addEventListener('keydown', (event) => this.onKey(event));
+    document.addEventListener('keydown', (event) => this.onKey(event), true); // before the page's own keys
   }
 
   private hover(event: MouseEvent): void {
@@ -250,6 +251,10 @@ export class Viewer {
 
   private onKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.root.isConnected) return;
+    // "g" and a letter lead to another page.
+    const afterG = Date.now() - this.lastG < 1500;
+    this.lastG = event.key === 'g' ? Date.now() : 0;
+    if (afterG) return;
     const inField = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.target instanceof HTMLTextAreaElement;
     if (event.key === 'Escape') {
       if (this.keys.open) return;
@@ -262,7 +267,7 @@ export class Viewer {
       event.preventDefault();
       return;
     }
-    if (inField) return;
+    if (inField || (kMoves.has(event.key) && event.target instanceof Element && event.target.closest('.flame-table'))) return;
     const action = this.keyActions[event.key];
     if (!action || (kMoves.has(event.key) && event.target instanceof HTMLButtonElement)) return;
     if (action() !== false) event.preventDefault();
