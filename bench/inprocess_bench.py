@@ -3,17 +3,13 @@
 --quick is over before the code is compiled for speed: its numbers mean nothing.
 """
 import json
-import pathlib
 import subprocess
 
-from kit import ROOT, Row
+from kit import Row
 
 
 def run(kit):
-    artifacts = ROOT / "build" / "dotnet"
-    subprocess.run(["dotnet", "build", str(ROOT / "bench/dotnet/Clrscope.Bench.csproj"), "--configuration", "Release", "--artifacts-path", str(artifacts),
-                    "--nologo", "--verbosity", "quiet", "--disable-build-servers"], check=True, stdout=subprocess.DEVNULL)
-    program = pathlib.Path(artifacts) / "bin" / "Clrscope.Bench" / "release" / "Clrscope.Bench"
+    program = kit.dotnet_bench()
     answer = subprocess.run([str(program), *(["--quick"] if kit.quick else [])], capture_output=True, text=True, env=kit.env)
     if answer.returncode != 0:
         raise RuntimeError("\n".join(answer.stderr.splitlines()[-20:]))

@@ -8,6 +8,11 @@ using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains.InProcess.Emit;
 using Clrscope.Bench;
 
+if (args.Contains("--work"))
+{
+    return FixedWork.Run();
+}
+
 // One line of JSON for each benchmark: {"name":…,"ns":…,"bytes":…}. --quick: does it work at all?
 var quick = args.Contains("--quick");
 var job = (quick ? Job.Default.WithWarmupCount(2).WithIterationCount(3).WithInvocationCount(1 << 16) : Job.Default).WithToolchain(InProcessEmitToolchain.Instance);

@@ -87,6 +87,13 @@ class Kit:
         answer = subprocess.run([self.tool("publish_oracle"), *words], check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(answer.stdout)
 
+    def dotnet_bench(self):
+        """The C# program of bench/dotnet, built."""
+        artifacts = ROOT / "build" / "dotnet"
+        subprocess.run(["dotnet", "build", str(ROOT / "bench/dotnet/Clrscope.Bench.csproj"), "--configuration", "Release", "--artifacts-path",
+                        str(artifacts), "--nologo", "--verbosity", "quiet", "--disable-build-servers"], check=True, stdout=subprocess.DEVNULL)
+        return artifacts / "bin" / "Clrscope.Bench" / "release" / "Clrscope.Bench"
+
     def sample(self, *words, target="net10.0"):
         """Starts a sample and waits until its symptom is there; returns (process, its ready line)."""
         path = pathlib.Path(self.tool("publish_samples")) / target / "samples"
