@@ -11,6 +11,7 @@ from kit import ROOT, Row
 NODES = 200_000
 BUNDLE_KB = 100
 REDRAW_MS = 50
+FIRST_PAINT_MS = 300
 
 
 def run(kit):
@@ -29,7 +30,16 @@ def run(kit):
     rows.append(Row("the same, from file to first picture", "ms", got["openMs"]))
     for name in ["search", "invert", "hide"]:
         rows.append(Row(f"the same, {name}", "ms", got[f"{name}Ms"]))
+    for path, took in first_paints(kit).items():
+        rows.append(Row(f"first paint of {path}", "ms", took, FIRST_PAINT_MS))
     return rows
+
+
+def first_paints(kit):
+    """The pages of the rail, of a real controller that looks at a real process."""
+    out = subprocess.run([ROOT / "tests/web/open", "first_paint.mjs", "1" if kit.quick else "5"], check=True, stdout=subprocess.PIPE,
+                         text=True, env=dict(kit.env, CLRSCOPE=kit.clrscope), timeout=300).stdout
+    return json.loads(out.strip().splitlines()[-1])
 
 
 def bundle_bytes(kit):
