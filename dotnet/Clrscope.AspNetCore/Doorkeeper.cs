@@ -13,7 +13,7 @@ namespace Clrscope.AspNetCore;
 /// </summary>
 internal static class Doorkeeper
 {
-    const string Hint = "MapClrscope(…).RequireAuthorization(…) lets the app decide; AllowAnonymous() opens it to everybody";
+    const string Hint = ".RequireAuthorization() after MapClrscope lets the app decide, .AllowAnonymous() opens it to everybody";
     static readonly string[] s_proxyMarks = ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Original-For", "X-Real-IP", "Via"];
     static readonly object s_ownUser = new();
 
