@@ -96,6 +96,24 @@ public class AccessTests(SharedApp shared) : IClassFixture<SharedApp>
     }
 
     [Fact]
+    public async Task HostingStartupAsksAPolicyOfTheAppWhenItIsNamed()
+    {
+        Environment.SetEnvironmentVariable("CLRSCOPE_POLICY", "admins");
+        try
+        {
+            await using var app = await App.StartAsync(o => o.BinaryPath = Environment.ProcessPath, b =>
+            {
+                ByHeader.Add(b);
+                ClrscopeHostingStartup.Add(b.Services);
+            }, map: a => a.MapGet("/clrscope/{**rest}", () => "the app's own"));
+            Assert.Equal(HttpStatusCode.Unauthorized, await StatusAsync(app));
+            Assert.Equal(HttpStatusCode.Forbidden, await StatusAsync(app, r => r.Headers.Add("X-User", "bert")));
+            Assert.Equal(HttpStatusCode.OK, await StatusAsync(app, r => r.Headers.Add("X-User", "anna")));
+        }
+        finally { Environment.SetEnvironmentVariable("CLRSCOPE_POLICY", null); }
+    }
+
+    [Fact]
     public void WithoutServicesMappingSaysWhatIsMissing()
     {
         var app = WebApplication.CreateBuilder().Build();
