@@ -50,6 +50,8 @@ Result<HttpResponse> by_key(Call& call) {
 }
 
 Result<HttpResponse> sign_out(Call& call) {
+  if (!from_own_page(call.request()))
+    return problem(403, "this request does not come from a page of this server");
   return go_to(call.link("/sign-in"),
                call.services().access.sign_out(call.request(), call.link("/")));
 }
@@ -94,11 +96,11 @@ constexpr Route kRoutes[] = {
      .hidden = true},
     {.method = "POST",
      .path = "/sign-out",
-     .scope = Scope::kMetrics,
+     .scope = Scope::kOpen,
      .summary = "Ends the visit that the cookie is of",
      .answer = sign_out,
      .runs = Runs::kAtOnce,
-     .statuses = "303"},
+     .statuses = "303 403"},
 };
 
 }  // namespace

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""A controller under bad manners and attack: serve_guard.py WHAT"""
+import os
+import pathlib
+import re
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from serve_kit import Serve, check, finish
+
+
+def keys():
+    with Serve() as serve:
+        good, old = serve.key("read", name="good"), serve.key("read", name="old", more=["--expires", "1s"])
+        gone = serve.key("read", name="gone")
+        serve.keys_known()
+        check(serve.ask("/processes", key=gone["key"]).status == 200, "a new key is good on a running server")
+        subprocess.run([serve.bin, "key", "revoke", gone["id"], "--folder", str(serve.folder)], check=True)
+        began = time.monotonic()
+        while serve.ask("/processes", key=gone["key"]).status == 200 and time.monotonic() - began < 5:
+            time.sleep(0.05)
+        check(time.monotonic() - began < 2, f"a revoked key is refused at once, not after {time.monotonic() - began:.1f} s")
+        time.sleep(max(0.0, old["at"] + 1.2 - time.monotonic()))
+        answers = [serve.ask("/processes", key=key) for key in (gone["key"], old["key"], good["key"] + "x", "csk_", "x" * 5000)]
+        check({(a.status, a.text) for a in answers} == {(401, answers[0].text)}, f"all are refused alike: {[a.text for a in answers]}")
+        check(answers[0].headers["WWW-Authenticate"].startswith("Bearer"), "401 says how to authenticate")
+        for _ in range(40):
+            last = serve.ask("/processes", key="csk_guess")
+        check(last.status == 429 and last.headers["Retry-After"], f"many wrong keys end in 429: {last.status}")
+        check(serve.ask("/processes", key=good["key"]).status == 200, "a good key passes meanwhile")
+        stored = (serve.folder / "keys.json").read_text()
+        check(all(one["key"] not in stored for one in (good, old, gone)), "no key lies in the file")
+        folder = serve.folder
+    with Serve(folder=folder) as again:
+        check(again.ask("/processes", key=good["key"]).status == 200, "keys outlive the server")
+    finish()
+
+
+def browser():
+    with Serve() as serve:
+        key = serve.key("read", "trace", name="person")["key"]
+        serve.keys_known()
+        page = serve.ask("/processes", headers={"Accept": "text/html,*/*"})
+        check(page.status == 401 and "/sign-in/key" in page.text, "a browser without a key gets a page to sign in")
+        check("default-src 'none'" in page.headers["Content-Security-Policy"], "with the policy of every page")
+        once = serve.told["open"].split(serve.url)[1]
+        first, second = serve.ask(once), serve.ask(once)
+        check(first.status == 303 and first.headers["Location"] == "/", "the one-time address leads to the pages")
+        cookie = first.headers["Set-Cookie"]
+        check("HttpOnly" in cookie and "SameSite=Strict" in cookie, f"the cookie is for the server alone: {cookie}")
+        check(second.status == 403, f"and works once: {second.status}")
+        jar = {"Cookie": cookie.split(";")[0]}
+        check(serve.ask("/processes", headers=jar).status == 200, "the cookie lets in")
+        host = f"{serve.at.hostname}:{serve.at.port}"
+        for fields, status in (({}, 403), ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403),
+                               ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403)):
+            answer = serve.ask("/sign-out", "POST", headers={**jar, **fields})
+            check(answer.status == status, f"a cookie's POST with {fields}: {status}, not {answer.status}")
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{host}"}
+        check(serve.ask("/sign-in/key", "POST", body="key=" + key, headers={**form, "Origin": "http://evil.example"}).status == 403,
+              "another site cannot sign a browser in")
+        check(serve.ask("/sign-in/key", "POST", body="key=csk_wrong", headers=form).status == 401, "a wrong key signs nobody in")
+        for place, led in (("/check", "/check"), ("//evil.example", "/"), ("https://evil.example", "/"), ("/%0d%0aX-Evil:1", "/"),
+                           ("/\\evil.example", "/")):
+            answer = serve.ask("/sign-in/key", "POST", body=f"key={key}&next={place}", headers=form)
+            check(answer.status == 303 and answer.headers["Location"] == led and not answer.headers["X-Evil"],
+                  f"after signing in, {place!r} leads to {led}: {answer.status} {answer.headers['Location']}")
+        own = {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
+        check(serve.ask("/audit", headers=own).status == 403, "a visit has the scopes of its key")
+        check(serve.ask("/sign-out", "POST", headers={**own, "Origin": f"http://{host}"}).status == 303, "signing out works")
+        check(serve.ask("/processes", headers=own).status == 401, "and ends the visit")
+    finish()
+
+
+def manners():
+    with Serve("--hosts", "api.local", "--base-path", "/scope") as serve:
+        key = serve.key("admin")["key"]
+        serve.keys_known()
+        for host, status in (("evil.example", 421), ("127.0.0.1.evil.example", 421), ("api.local", 200), ("api.local:80", 200),
+                             ("localhost", 200), ("[::1]:5", 200), ("", 421)):
+            answer = serve.ask("/health/live", headers={"Host": host})
+            check(answer.status == status, f"Host {host!r}: {status}, not {answer.status}")
+        check(serve.ask("/scope/health/live").status == 200, "paths below the base path")
+        check('href="/scope/assets/' in serve.ask("/scope/processes", headers={"Accept": "text/html"}).text, "links have the base path")
+        check(serve.ask("/nothing", key=key).status == 404, "404")
+        wrong = serve.ask("/processes", "DELETE", key=key)
+        check(wrong.status == 405 and "GET" in wrong.headers["Allow"], "405 tells what is allowed")
+        check(serve.ask("/processes", key=key, headers={"Accept": "image/png"}).status == 406, "406")
+        large = serve.ask("/sign-in/key", "POST", body="x" * 10000)
+        check(large.status == 413, f"413: {large.status}")
+        head = serve.raw(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n" + b"X: " + b"y" * 100000 + b"\r\n\r\n")
+        check(head.startswith(b"HTTP/1.1 431"), f"431: {head[:40]}")
+        for bad in (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"\0\0\0\r\n\r\n", b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                    b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"):
+            answer = serve.raw(bad)
+            check(answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 421", b"HTTP/1.1 501", b"HTTP/1.1 404")), f"{bad!r}: {answer[:60]!r}")
+        # Nothing that was sent becomes a field of an answer, nor a tag of a page.
+        for place in ("/%0d%0aX-Evil:%201", "/processes?name=%0d%0aX-Evil:%201", "/check?pid=%0aX-Evil:1", "/assets/%0d%0aX-Evil:1",
+                      "/sign-in?once=%0d%0aX-Evil:1"):
+            answer = serve.raw(f"GET {place} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n".encode())
+            check(not re.search(rb"^X-Evil", answer, re.M | re.I), f"{place} makes no field: {answer[:200]!r}")
+        for place in ("/check?name=%3Cscript%3Ealert(1)%3C/script%3E", "/%3Cscript%3E", "/processes?pid=%22%3E%3Cscript%3E"):
+            answer = serve.ask(place, key=key, headers={"Accept": "text/html"})
+            check("<script>" not in answer.text, f"{place} makes no tag")
+        for place in ("/assets/../../../../etc/passwd", "/assets/..%2f..%2f..%2fetc%2fpasswd", "/assets/%2e%2e/keys.json",
+                      "/recordings/..%2fkeys.json", "/recordings/../keys.json", "/sessions/..%2f..%2fkeys.json", "//etc/passwd",
+                      "/assets//etc/passwd"):
+            answer = serve.raw(f"GET {place} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n".encode())
+            check(b"root:" not in answer and b"sha256" not in answer and answer.startswith(b"HTTP/1.1 4"), f"{place}: {answer[:100]!r}")
+        # What apps say on unix sockets is not believed here.
+        forged = {"X-Clrscope-User": "root", "X-Clrscope-Base": "/evil", "X-Clrscope-Caller": "known"}
+        check(serve.ask("/processes", headers=forged).status == 401, "a forged user is nobody")
+        check("/evil" not in serve.ask("/check", key=key, headers={**forged, "Accept": "text/html"}).text, "a forged base is not used")
+        fields = serve.ask("/check", key=key, headers={"Accept": "text/html"}).headers
+        for name in ("X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "Content-Security-Policy",
+                     "Cross-Origin-Resource-Policy", "Cache-Control"):
+            check(fields[name], f"every answer has {name}")
+        uses = serve.ask("/audit?limit=500", key=key).json()["uses"]
+        check(any(use["status"] == 421 for use in uses) and any(use["caller"] == "admin" for use in uses), "refusals and uses are written down")
+        check(not any("health" in use["target"] and use["status"] == 200 for use in uses), "but not each health check")
+    finish()
+
+
+def exposure():
+    def refusal(*options):
+        home = pathlib.Path(os.environ["TMPDIR"]) / "x"
+        out = subprocess.run([Serve.__init__.__globals__["shutil"].which("clrscope"), "serve", "--folder", str(home), *options],
+                             capture_output=True, text=True, timeout=20)
+        return out.returncode, out.stderr
+    code, said = refusal("--urls", "http://0.0.0.0:0")
+    check(code == 3 and "TLS" in said, f"beyond loopback not without TLS: {code} {said}")
+    subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=one -keyout key.pem -out cert.pem",
+                   shell=True, check=True, capture_output=True)
+    code, said = refusal("--urls", "https://0.0.0.0:0", "--certificate", "cert.pem", "--certificate-key", "key.pem", "--no-auth")
+    check(code == 3 and "no-auth" in said, f"nor without keys: {code} {said}")
+    with Serve("--certificate", "cert.pem", "--certificate-key", "key.pem", urls="https://127.0.0.1:0") as serve:
+        check(serve.ask("/health/live").status == 200, "TLS works")
+        cookie = serve.ask(serve.told["open"].split(serve.url)[1]).headers["Set-Cookie"]
+        check("; Secure" in cookie, "with TLS the cookie is Secure")
+        at = f"127.0.0.1:{serve.at.port}"
+
+        def client(*options):
+            out = subprocess.run(["openssl", "s_client", "-connect", at, "-cipher", "DEFAULT@SECLEVEL=0", *options], input="",
+                                 capture_output=True, text=True, timeout=20)
+            return re.search(r"^ *(?:New, )?(TLSv1[.0-9]*), Cipher is (?!\(NONE)", out.stdout, re.M), out.stdout + out.stderr
+        for version, taken in (("-tls1", False), ("-tls1_1", False), ("-tls1_2", True), ("-tls1_3", True)):
+            agreed, said = client(version)
+            check(bool(agreed) == taken, f"{version} is {'taken' if taken else 'refused'}: {said[-300:]}")
+        subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=two -keyout key.new -out cert.new"
+                       " && mv key.new key.pem && mv cert.new cert.pem", shell=True, check=True, capture_output=True)
+        until = time.monotonic() + 5
+        while time.monotonic() < until and "CN = two" not in client()[1]:
+            time.sleep(0.1)
+        check("CN = two" in client()[1], "a new certificate is taken without a restart")
+    with Serve(urls="http://127.0.0.1:0,unix:" + os.path.abspath("sock")) as serve:
+        check(oct(os.stat("sock").st_mode & 0o777) == "0o600", "the socket is for its owner")
+        code, said = refusal("--urls", serve.url)
+        check(code == 1 and "another" in said, f"two on one port: {code} {said}")
+        code, said = refusal("--urls", "unix:" + os.path.abspath("sock"))
+        check(code == 1 and "another" in said, f"two on one socket: {code} {said}")
+        serve.process.kill()
+        serve.process.wait()
+        check(os.path.exists("sock"), "a killed server leaves its socket")
+        serve.process.returncode = 0
+    with Serve(urls="http://127.0.0.1:0,unix:" + os.path.abspath("sock")):
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect("sock")
+            one.sendall(b"GET /processes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            check(one.recv(100).startswith(b"HTTP/1.1 200"), "the next one replaces it, and its owner needs no key")
+    parent = subprocess.Popen(["sleep", "60"])
+    owned = Serve("--owner", str(parent.pid))
+    parent.kill()
+    parent.wait()
+    try:
+        check(owned.process.wait(5) == 0, "it ends with its owner")
+    except subprocess.TimeoutExpired:
+        check(False, "it ends with its owner")
+        owned.end()
+    finish()
+
+
+def allow():
+    pid = sys.argv[2]
+    with Serve("--allow", "nothing-of-that-name") as serve:
+        key = serve.key("admin")["key"]
+        serve.keys_known()
+        check(serve.ask("/processes", key=key).json() == [], "who is not on the list is not shown")
+        paths = serve.ask("/openapi.json").json()["paths"]
+        for path, methods in paths.items():
+            names = [p["name"] for p in methods.get("get", {}).get("parameters", [])]
+            if "pid" in names and "{" not in path:
+                answer = serve.ask(f"{path}?pid={pid}&durationSeconds=1", key=key, whole=False, timeout=60)
+                # Without a process some tell what holds for all: an empty list is fine.
+                check(answer.status >= 400 or not answer.text.strip("[]{} \n") or pid not in answer.text,
+                      f"GET {path} of a process that is not allowed: {answer.status} {answer.text[:200]}")
+    finish()
+
+
+def slow():
+    """Slow senders are cut; others are served as if they were not there."""
+    with Serve() as serve:
+        slow_ones = []
+        for _ in range(300):
+            one = socket.create_connection((serve.at.hostname, serve.at.port))
+            one.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: ")
+            slow_ones.append(one)
+        began, worst, open_ones = time.monotonic(), 0.0, list(slow_ones)
+        while open_ones and time.monotonic() - began < 25:
+            for one in open_ones:
+                try:
+                    one.sendall(b"y")
+                except OSError:
+                    pass
+            asked = time.monotonic()
+            check(serve.ask("/health/live").status == 200, "others are served")
+            worst = max(worst, time.monotonic() - asked)
+            ready, _, _ = select.select(open_ones, [], [], 0.5)
+            for one in ready:
+                try:
+                    data = one.recv(1000)
+                except OSError:
+                    data = b""
+                check(data == b"" or data.startswith(b"HTTP/1.1 408"), f"a slow one is told so: {data[:50]}")
+                open_ones.remove(one)
+        took = time.monotonic() - began
+        check(not open_ones and 10 < took < 20, f"all are cut after 15 s: {len(open_ones)} left after {took:.1f} s")
+        check(worst < 2, f"the slowest answer meanwhile took {worst:.2f} s")
+        for one in slow_ones:
+            one.close()
+    finish()
+
+
+def crowd():
+    """More connections than are allowed: the limit holds, is told, and everybody is served afterwards."""
+    count = int(sys.argv[2])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, count + 200), hard))
+    with Serve() as serve:
+        early = socket.create_connection((serve.at.hostname, serve.at.port))
+        crowd_ones, refused = [], 0
+        for _ in range(count):
+            try:
+                crowd_ones.append(socket.create_connection((serve.at.hostname, serve.at.port), timeout=5))
+            except OSError:
+                refused += 1
+        early.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        early.settimeout(5)
+        check(early.recv(100).startswith(b"HTTP/1.1 200"), "who was there before is served")
+        time.sleep(1)
+        poll = select.poll()
+        for one in crowd_ones:
+            poll.register(one, select.POLLIN)
+        over = {fd for fd, _ in poll.poll(1000)}
+        told = sum(one.recv(200).startswith(b"HTTP/1.1 503") for one in crowd_ones if one.fileno() in over)
+        check(told > 0, "some are told that there are too many")
+        check(len(over) + refused >= count - 1100, f"about a thousand stay: {len(over)} of {count} were turned away, {refused} not accepted")
+        memory = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{serve.process.pid}/status").read())[1]) / 1024
+        check(memory < 150, f"a crowd costs {memory:.0f} MB")
+        for one in crowd_ones:
+            one.close()
+        until, status = time.monotonic() + 5, 0
+        while status != 200 and time.monotonic() < until:
+            try:
+                status = serve.ask("/health/live").status
+            except OSError:
+                pass
+        check(status == 200, "and afterwards everybody is served")
+        print(f"{count} connections: {told} told 503, {len(over) - told} closed, {memory:.0f} MB")
+    finish()
+
+
+{"keys": keys, "browser": browser, "manners": manners, "exposure": exposure, "slow": slow, "crowd": crowd, "allow": allow}[sys.argv[1]]()
