@@ -94,6 +94,17 @@ void add_kernel_rows(CheckReport& report, std::optional<pid_t> pid) {
       choose_rung(rights, pid ? Wanted::kProcess : Wanted::kMachine, KernelWish::kThreadTime);
 }
 
+// Known by its port only: whatever needs its /proc is out of reach.
+void add_foreign_rows(CheckReport& report) {
+  const std::string why = "the process is in another pid namespace";
+  const std::string hint = "share the pid namespace: shareProcessNamespace in a pod";
+  report.rows.push_back({"memory", "stacks with locks", Works::kPartly,
+                         "stacks through the port, without locks and native frames: " + why, hint});
+  report.rows.push_back({"dump", "dump", Works::kNo, why, hint});
+  report.rows.push_back({"cpu-process", "CPU sampling, process", Works::kNo, why, hint});
+  report.rows.push_back({"context-switches", "context switches", Works::kNo, why, hint});
+}
+
 Result<CheckReport> check_process(const TargetWish& wish) {
   auto target = find_target(wish, std::chrono::seconds{5}, -1);
   if (!target && target.error().code != Errc::kDenied && target.error().code != Errc::kUnsupported)
@@ -105,8 +116,13 @@ Result<CheckReport> check_process(const TargetWish& wish) {
     return report;
   }
   const auto info = ipc::process_info(*target->endpoint, std::chrono::seconds{2});
-  report.rows = {check_port(info), check_events(info), check_dump(target->process.pid)};
-  add_kernel_rows(report, target->process.pid);
+  report.rows = {check_port(info), check_events(info)};
+  if (target->process.foreign) {
+    add_foreign_rows(report);
+  } else {
+    report.rows.push_back(check_dump(target->process.pid));
+    add_kernel_rows(report, target->process.pid);
+  }
   if (info) target->process.runtime = info->runtime_version;
   report.best =
       info ? fmt::format("clrscope collect -p {}", target->process.pid) : "none: see the hint";

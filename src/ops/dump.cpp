@@ -149,6 +149,10 @@ std::string_view name_of(DumpType type) { return kind_of(type).name; }
 
 Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
   auto target = TRY(find_target(wish.target, std::chrono::seconds{5}, -1));
+  if (target.process.foreign)
+    return fail(Errc::kUnsupported, "{} is in another pid namespace: its dump could not be fetched",
+                target.process.name)
+        .hint("share its pid namespace: shareProcessNamespace in a pod");
   DumpSummary summary{
       .file = fs::absolute(expand_output(wish.output, target.process, ".dmp")).lexically_normal(),
       .process = target.process};

@@ -66,6 +66,9 @@ Failure no_patient(pid_t pid, const Error& why) {
 
 // By its number also when its runtime cannot be talked to: its memory may be read all the same.
 Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource source) {
+  if (target.uid)
+    return fail(Errc::kUnsupported, "a process that is known by its port only cannot be examined")
+        .hint("share its pid namespace: shareProcessNamespace in a pod");
   if (!target.pid && !target.name)
     return fail(Errc::kUsage, "which process?")
         .hint("-p PID, -n NAME or the path of a core; clrscope ps lists processes");

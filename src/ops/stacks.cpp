@@ -48,7 +48,7 @@ Result<inspect::Snapshot> look_at(inspect::Target& target, const inspect::LookWi
 
 // The next rung: who may not read the memory may perhaps ask the runtime.
 Result<inspect::Snapshot> from_port_instead(pid_t pid, const Error& why) {
-  auto seen = stacks_from_port(pid);
+  auto seen = stacks_from_port({.pid = pid});
   if (!seen)
     return fail(why.code, "{}; and its diagnostic port: {}", why.what, seen.error().what)
         .hint("{}", why.hint);
@@ -67,6 +67,12 @@ Result<inspect::Snapshot> take_stacks(const StacksWish& wish) {
     const auto core = TRY(inspect::open_core(wish.core));
     auto seen = TRY(look_at(*core, wish.look));
     seen.name = wish.core;
+    return seen;
+  }
+  if (wish.target.uid) {
+    auto seen = TRY(stacks_from_port(wish.target));
+    seen.notes.push_back(
+        "from the diagnostic port that it connected to, without locks and native frames");
     return seen;
   }
   const auto found = TRY(find(wish.target));

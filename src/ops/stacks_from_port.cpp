@@ -75,10 +75,10 @@ ThreadView view_of(pid_t pid, const analyze::Profile& profile,
 
 }  // namespace
 
-Result<Snapshot> stacks_from_port(pid_t pid) {
+Result<Snapshot> stacks_from_port(const TargetWish& target) {
   const TempName file;
   const auto began = std::chrono::steady_clock::now();
-  RecordWish wish{.target = {.pid = pid}, .output = file.name(), .duration = kSampled};
+  RecordWish wish{.target = target, .output = file.name(), .duration = kSampled};
   wish.providers.providers = {"Microsoft-DotNETCore-SampleProfiler:0xffffffffffffffff:5"};
   const auto recorded = TRY(record(wish, {}));
   analyze::ProfileBuilder builder;
@@ -87,7 +87,9 @@ Result<Snapshot> stacks_from_port(pid_t pid) {
       {.on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
        .on_end = [&](const auto& reader) { builder.end_of_trace(reader); }}));
   const auto profile = std::move(builder).finish();
-  Snapshot seen{.pid = pid, .name = recorded.process.name};
+  Snapshot seen{.pid = recorded.process.pid, .name = recorded.process.name};
+  // Threads of another pid namespace have no names here.
+  const auto pid = recorded.process.foreign ? 0 : recorded.process.pid;
   seen.runtime = recorded.process.runtime;
   seen.source = "diagnostic port";
   seen.taken = std::chrono::system_clock::now();

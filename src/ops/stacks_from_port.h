@@ -4,13 +4,12 @@
 // process for each round of samples, and must answer at all.
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/result.h"
 #include "inspect/snapshot.h"
+#include "ops/target.h"
 
 namespace clrscope::ops {
 
-Result<inspect::Snapshot> stacks_from_port(pid_t pid);
+Result<inspect::Snapshot> stacks_from_port(const TargetWish& target);
 
 }  // namespace clrscope::ops
