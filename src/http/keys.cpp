@@ -53,8 +53,9 @@ std::string text_member(const JsonValue& key, std::string_view name) {
 Result<Key> parse_key(const JsonValue& json) {
   Key key{.id = text_member(json, "id"), .name = text_member(json, "name")};
   key.digest = text_member(json, "sha256");
-  if (key.id.empty() || key.digest.size() != 64)
-    return fail(Errc::kCorrupt, "a key has no id or no digest");
+  const bool whole =
+      key.digest.size() == 64 && key.digest.find_first_not_of(kIdLetters) == std::string::npos;
+  if (key.id.empty() || !whole) return fail(Errc::kCorrupt, "a key has no id or no digest");
   const auto scopes = text_member(json, "scopes");
   for (const auto word : split(scopes, ',')) {
     const auto scope = parse_scope(word);

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""A controller as a sidecar has it: own pid namespace, read-only root, a user of its own, no capability, and one folder
+that it shares with the applications. They connect to its port.
+
+    serve_sidecar.py SAMPLES       folder of the sample program
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from processes import copy_for_user
+from serve_kit import Serve, check, finish
+
+SIDECAR, APP = 65534, 65532
+
+
+class Sidecar(Serve):
+    def __init__(self, shared, *options):
+        # The folder stays writable in a root that is not.
+        script = (f'mount --make-rprivate / && mount --bind {shared} {shared} && mount -o remount,bind,ro / && '
+                  f'mount -o remount,bind,rw {shared} && '
+                  f'exec setpriv --reuid {SIDECAR} --regid {SIDECAR} --clear-groups --no-new-privs --bounding-set=-all '
+                  '--inh-caps=-all "$@"')
+        super().__init__("--diagnostic-port", f"{shared}/port,listen,all", *options, folder=f"{shared}/state",
+                         env={"TMPDIR": str(shared), "HOME": "/nonexistent"},
+                         before=("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", script, "sidecar"))
+
+    def key(self, *scopes, **more):
+        made = super().key(*scopes, **more)
+        for file in self.folder.iterdir():
+            os.chown(file, SIDECAR, SIDECAR)
+        return made
+
+    def end(self):
+        # unshare itself takes no signals: its child is the controller.
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        for child in children:
+            os.kill(int(child), signal.SIGTERM)
+        self.process.wait(20)
+        return 0
+
+
+def app(samples, shared, name, suspend):
+    """The sample under a name of its own; it sees the port's folder, not the controller."""
+    home = pathlib.Path(os.environ["TMPDIR"]) / f"app-{name}"
+    home.mkdir()
+    os.chown(home, APP, APP)
+    out = open(home / "out", "wb")
+    environment = {**os.environ, "TMPDIR": str(home), "HOME": str(home),
+                   "DOTNET_DiagnosticPorts": f"{shared}/port,{'suspend' if suspend else 'nosuspend'}"}
+    process = subprocess.Popen(["setpriv", "--reuid", str(APP), "--regid", str(APP), "--clear-groups", f"{samples}/samples", "cpu",
+                                "--seconds", "100"], stdout=out, stderr=subprocess.STDOUT, env=environment)
+    return process, home / "out"
+
+
+def until(truth, seconds, what):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := truth():
+            return value
+        time.sleep(0.1)
+    check(False, what)
+    return None
+
+
+def main():
+    top = pathlib.Path(os.environ["TMPDIR"])
+    samples = copy_for_user(pathlib.Path(sys.argv[1]), top / "samples")
+    shared = top / "shared"
+    shared.mkdir()
+    os.chown(shared, SIDECAR, SIDECAR)
+    shared.chmod(0o755)
+    for folder in [top, *top.parents]:
+        if folder != pathlib.Path("/") and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    serve = Sidecar(shared)
+    status = pathlib.Path(f"/proc/{serve.process.pid}/task/{serve.process.pid}/children").read_text().split()
+    facts = pathlib.Path(f"/proc/{status[0]}/status").read_text()
+    check("CapEff:\t0000000000000000" in facts, "no capability")
+    check(f"Uid:\t{SIDECAR}" in facts, "a user of its own")
+    key = serve.key("admin")["key"]
+    serve.keys_known()
+    ready = serve.ask("/health/ready")
+    check(ready.status == 200, f"ready: {ready.text}")
+    check(serve.ask("/processes", key=key).json() == [], "nobody yet")
+    one, said_one = app(samples, shared, "one", suspend=True)
+    two, said_two = app(samples, shared, "two", suspend=False)
+    try:
+        until(lambda: "ready" in said_one.read_text(), 30, "an application that waited at its start was let go on")
+        until(lambda: "ready" in said_two.read_text(), 30, "one that did not wait runs too")
+        listed = lambda: serve.ask("/processes", key=key).json()
+        found = until(lambda: len(listed()) == 2 and listed(), 20, f"both are listed: {listed()}") or []
+        check(len({one["uid"] for one in found}) == 2, "each by an id of its own")
+        check(all(one["name"] == "samples" and one["reachable"] for one in found), f"with name, reachable: {found}")
+        uid = found[0]["uid"] if found else "none"
+        told = serve.ask(f"/check?uid={uid}", key=key).json()
+        works = {row["id"]: row["works"] for row in told["sources"]}
+        check(works["diagnostic-port"] == "yes" and works["events"] == "yes", f"events work: {works}")
+        check(works["cpu-process"] == "no" and any("namespace" in row.get("hint", "") for row in told["sources"]),
+              "and what does not work is told, with the remedy")
+        paths = serve.ask("/openapi.json").json()["paths"]
+        if "/trace" in paths:
+            trace = serve.ask(f"/trace?uid={uid}&durationSeconds=2", key=key, timeout=60)
+            check(trace.status == 200 and trace.body.startswith(b"Nettrace"), f"a trace: {trace.status} {trace.body[:100]}")
+            pathlib.Path("trace.nettrace").write_bytes(trace.body)
+        if "/counters" in paths:
+            counters = until(lambda: (a := serve.ask(f"/counters?uid={uid}", key=key)).status == 200 and "cpu" in a.text and a, 20,
+                             "counters")
+            check(counters, "counters of a process that is known by its port")
+        if "/stacks" in paths:
+            stacks = serve.ask(f"/stacks?uid={uid}", key=key, headers={"Accept": "text/plain"}, timeout=60)
+            check(stacks.status == 200 and "Burn" in stacks.text, f"stacks: {stacks.status} {stacks.text[:200]}")
+        two.kill()
+        two.wait()
+        until(lambda: len(listed()) == 1, 15, "one that ended is listed no more")
+        serve.end()
+        check(one.poll() is None, "an application survives the end of its sidecar")
+        serve = Sidecar(shared)
+        again = until(lambda: serve.ask("/processes", key=key).json(), 30, "and connects to the next one") or []
+        check([p["uid"] for p in again] == [p["uid"] for p in found if p["uid"] in [q["uid"] for q in again]] and again,
+              "where it has the same id; keys are kept")
+    finally:
+        for process in (one, two):
+            process.kill()
+            process.wait()
+        serve.end()
+    finish()
+
+
+main()
