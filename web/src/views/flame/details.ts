@@ -68,12 +68,14 @@ export class DetailsLine {
   }
 
   show(facts: ReturnType<typeof factsOf>): void {
+    this.name.hidden = false;
     this.name.textContent = facts.name;
     this.facts.textContent = [facts.facts, facts.origin].filter(Boolean).join(' · ');
     this.copyButton.hidden = false;
   }
 
   clear(): void {
+    this.name.hidden = true;
     this.name.textContent = '';
     this.facts.textContent = 'Click a frame to zoom in, Esc goes back, ? shows the keys.';
     this.copyButton.hidden = true;

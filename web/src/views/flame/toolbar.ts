@@ -54,11 +54,12 @@ export class Toolbar {
     });
     this.result.className = 'flame-result mono';
     this.fillWho(trace);
-    this.element.append(choices, this.who, this.invertButton, this.frameworkButton, this.tableButton, this.resetButton, this.searchBox, this.result);
+    this.element.append(choices, this.who, this.invertButton, this.frameworkButton, this.tableButton, this.resetButton, this.searchBox);
     this.legend.className = 'flame-legend';
     this.legend.setAttribute('aria-label', 'Kinds of code; press one to take its frames out');
     this.legend.setAttribute('role', 'group');
     this.fillLegend(trace);
+    this.legend.append(this.result); // here it moves nothing when it comes
   }
 
   private fillWho(trace: Trace): void {
