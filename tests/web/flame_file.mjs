@@ -75,6 +75,15 @@ checks.that(`inverted, the first row is the hottest: ${first}`, first.includes(m
 checks.that('the choice is in the address', page.url().includes('inverted=1'));
 await press('Invert');
 
+// Every function once.
+await press('Functions');
+const hottest = await page.locator('.flame-table tbody tr').first().textContent();
+checks.that(`the first function is the hottest: ${hottest}`, hottest.includes(method));
+await page.locator('.flame-function').first().click();
+checks.that('pressed, it is searched for', (await search.inputValue()).includes(method) && percent(await result()) > 5);
+await search.fill('');
+await press('Call tree');
+
 // Hidden kinds are gone from the tree, and no time with them.
 const before = (await state()).nodes;
 await press('Hide framework');

@@ -1,4 +1,5 @@
 // The call tree as a table: the same tree as the picture, from the node that fills it. Rows open and close.
+import {functionRows} from './functions';
 import {childrenOf, type Tree} from './tree';
 import {durationText, percentText, type Names} from './words';
 
@@ -9,6 +10,7 @@ export interface TableScene {
   tree: Tree;
   names: Names;
   zoom: number;
+  inverted: boolean;
 }
 
 export class CallTable {
@@ -19,17 +21,23 @@ export class CallTable {
   private tree: Tree | null = null;
   private selected = -1;
   private rows: HTMLElement[] = [];
+  private flat = false;
+  private table = document.createElement('table');
+  private tabs = new Map<boolean, HTMLButtonElement>();
 
-  constructor(private scene: () => TableScene, private onSelect: (node: number) => void, private onZoom: (node: number) => void) {
+  constructor(
+    private scene: () => TableScene,
+    private onSelect: (node: number) => void,
+    private onZoom: (node: number) => void,
+    private onFunction: (name: string) => void,
+  ) {
     this.element = document.createElement('div');
     this.element.className = 'flame-table';
-    const table = document.createElement('table');
-    table.setAttribute('role', 'treegrid');
-    table.setAttribute('aria-label', 'Call tree');
+    const {table} = this;
     table.innerHTML = '<thead><tr><th scope="col">total</th><th scope="col">self</th><th scope="col">function</th></tr></thead>';
     this.body = document.createElement('tbody');
     table.append(this.body);
-    this.element.append(table);
+    this.element.append(this.tabBar(), table);
     this.body.addEventListener('click', (event) => this.onClick(event));
     this.body.addEventListener('dblclick', (event) => {
       const node = nodeOf(event.target);
@@ -57,14 +65,39 @@ export class CallTable {
     this.render();
   }
 
+  private tabBar(): HTMLElement {
+    const bar = document.createElement('div');
+    bar.className = 'flame-tabs flame-group';
+    for (const [flat, title, help] of [[false, 'Call tree', 'Who called whom'], [true, 'Functions', 'Each function once, by its own time']] as const) {
+      const tab = document.createElement('button');
+      tab.type = 'button';
+      tab.textContent = title;
+      tab.title = help;
+      tab.addEventListener('click', () => {
+        this.flat = flat;
+        this.show();
+      });
+      this.tabs.set(flat, tab);
+      bar.append(tab);
+    }
+    return bar;
+  }
+
   select(node: number): void {
     this.selected = node;
     for (const row of this.rows) row.setAttribute('aria-selected', String(Number(row.dataset.node) === node));
   }
 
   private render(focus = -1): void {
-    const {tree, zoom} = this.scene();
+    const {tree, names, zoom, inverted} = this.scene();
     this.rows = [];
+    for (const [flat, tab] of this.tabs) tab.setAttribute('aria-pressed', String(flat === this.flat));
+    this.table.setAttribute('role', this.flat ? 'table' : 'treegrid');
+    this.table.setAttribute('aria-label', this.flat ? 'Functions' : 'Call tree');
+    if (this.flat) {
+      this.body.replaceChildren(...functionRows(tree, names, zoom, inverted, this.onFunction));
+      return;
+    }
     const base = tree.depth[zoom];
     const add = (node: number) => {
       if (this.rows.length >= kMostRows) return;
@@ -147,6 +180,7 @@ export class CallTable {
       return;
     }
     const node = nodeOf(row);
+    if (node < 0) return;
     if (event.target instanceof Element && event.target.closest('.flame-mark')) this.toggle(node);
     this.onSelect(node);
   }

@@ -2,6 +2,7 @@ import {deepEqual, equal} from 'node:assert/strict';
 import {test} from 'node:test';
 import {firstEndingAfter} from './canvas';
 import {readTrace, type FlameJson, type Trace} from './data';
+import {functionTimes} from './functions';
 import {search} from './search';
 import {buildTree, childrenOf, followPath, pathOf, type Choice, type Tree} from './tree';
 import {Names, percentText, shorterForms} from './words';
@@ -82,6 +83,19 @@ test('a search counts nested matches once', () => {
   equal(search(tree, names, 'work')?.functions, 1);
   equal(search(tree, names, 'shop')?.time, 16); // the module's name
   equal(search(tree, names, ''), null);
+});
+
+test('functions are counted once, whoever called them, recursion too', () => {
+  const t = trace();
+  const of = (name: number) => functionTimes(buildTree(t, kAll), 0, 6).find((one) => one.name === name);
+  deepEqual(of(3), {name: 3, self: 11, total: 11}); // leaf, under work and lib
+  deepEqual(of(1), {name: 1, self: 0, total: 16});
+  const turned = buildTree(t, {...kAll, inverted: true});
+  deepEqual(functionTimes(turned, 0, 6, true).find((one) => one.name === 3), {name: 3, self: 11, total: 11});
+  const again = trace();
+  again.nodeName[4] = 2; // main > work > work
+  deepEqual(functionTimes(buildTree(again, kAll), 0, 6).find((one) => one.name === 2), {name: 2, self: 15, total: 15});
+  deepEqual(functionTimes(buildTree(t, kAll), 3, 6).map((one) => one.name), [3, 4]); // lib only
 });
 
 test('names are shortened from the left, never in the middle of a generic', () => {

@@ -57,7 +57,7 @@ export class Viewer {
       onReset: () => this.zoomTo(0),
     });
     this.canvas = new FlameCanvas(() => this.scene());
-    this.table = new CallTable(() => this.scene(), (node) => this.select(node), (node) => this.zoomTo(node));
+    this.table = new CallTable(() => this.scene(), (node) => this.select(node), (node) => this.zoomTo(node), (name) => this.lookUp(name));
     this.build();
     this.listen();
     if (this.searchText) this.toolbar.searchBox.value = this.searchText;
@@ -66,7 +66,7 @@ export class Viewer {
 
   private scene() {
     const {tree, names, zoom, selected, hovered, found} = this;
-    return {tree, names, zoom, selected, hovered, found};
+    return {tree, names, zoom, selected, hovered, found, inverted: this.choice.inverted};
   }
 
   private build(): void {
@@ -159,6 +159,12 @@ export class Viewer {
     this.showFound();
     this.writeLink();
     this.canvas.redraw();
+  }
+
+  private lookUp(name: string): void {
+    this.toolbar.searchBox.value = name;
+    this.searchFor(name);
+    this.nextMatch();
   }
 
   // From one match to the next, in the order in which they are drawn.
