@@ -16,7 +16,15 @@ namespace clrscope::ops {
 
 namespace {
 
-constexpr int kMostTries = 5;  // a second apart
+constexpr int kQuickTries = 5;  // a second apart
+constexpr std::chrono::seconds kLongestPause{60};
+
+// A process that is starting may fail a few times; one on a machine that stands still, for longer.
+std::chrono::seconds pause_after(int failures) {
+  if (failures < kQuickTries) return std::chrono::seconds{0};
+  return std::min(std::chrono::seconds{1 << std::min(failures - kQuickTries + 1, 10)},
+                  kLongestPause);
+}
 // A program that is starting makes its first EventSources; to switch one on in the same moment can
 // lock it up for ever (docs/sessions.md).
 constexpr std::chrono::nanoseconds kSettled = std::chrono::seconds{2};
@@ -99,14 +107,17 @@ bool Watch::look() {
     if (one.status.age < kSettled) continue;  // the next look
     auto& refusal = refused_[one.pid];
     if (refusal.start_ticks != one.status.start_ticks) refusal = {one.status.start_ticks};
-    if (refusal.for_good) continue;
+    if (TraceClock::now() < refusal.not_before) continue;
     auto done = attach_pid(one.pid);
     if (done) {
       refused_.erase(one.pid);
       continue;
     }
-    refusal.for_good = done.error().code == Errc::kDenied || ++refusal.times >= kMostTries;
-    if (refusal.for_good && process_exists(one.pid)) trouble_ = done.error().what;
+    const bool denied = done.error().code == Errc::kDenied;
+    ++refusal.times;
+    refusal.not_before = denied ? TraceTime::max() : TraceClock::now() + pause_after(refusal.times);
+    if ((denied || refusal.times == kQuickTries) && process_exists(one.pid))
+      trouble_ = done.error().what;
   }
   return true;
 }

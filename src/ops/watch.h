@@ -46,12 +46,12 @@ class Watch {
     std::uint64_t start_ticks = 0;  // with the pid it names a process for ever
     std::string name{};
   };
-  // One that says no is not asked again while it lives; one that is just starting may fail a few
-  // times.
+  // One that may not be asked is not asked again while it lives; one that fails otherwise is, ever
+  // more rarely.
   struct Refusal {
     std::uint64_t start_ticks = 0;
     int times = 0;
-    bool for_good = false;
+    TraceTime not_before{};  // asked again then; the longer, the more often it failed
   };
   Watch(hub::Hub& hub, WatchWish wish) : hub_(hub), wish_(std::move(wish)) {}
   Result<> attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint);
