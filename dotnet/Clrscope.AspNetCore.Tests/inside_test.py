@@ -104,6 +104,18 @@ class FreshApp(unittest.TestCase):
             self.assertEqual(200, status)
             self.assertIn(b'="/clrscope/', page)
 
+    def test_startup_hook_finds_hosts_that_take_no_hosting_startup(self):
+        samples = subprocess.run([ROOT / "tools/publish_samples"], check=True, capture_output=True, text=True).stdout.strip()
+        with zipfile.ZipFile(feed() / f"Clrscope.AspNetCore.{VERSION}.nupkg") as package:
+            package.extractall(self.home / "for_samples")
+        for framework in ("net8.0", "net9.0", "net10.0"):
+            # Built by CreateEmptyBuilder, and self-contained.
+            with self.subTest(framework), running([f"{samples}/{framework}/samples", "web"], self.home / f"{framework}.log",
+                                                  DOTNET_STARTUP_HOOKS=str(self.home / "for_samples/lib/net8.0/Clrscope.AspNetCore.dll")) as (app, address):
+                status, processes = get(f"{address}/clrscope/processes")
+                self.assertEqual((200, [app.pid]), (status, [p["pid"] for p in json.loads(processes)]))
+                self.assertEqual(200, get(f"{address}/plaintext")[0])
+
     def test_startup_hook_puts_it_into_an_app_that_knows_nothing_of_it(self):
         with zipfile.ZipFile(feed() / f"Clrscope.AspNetCore.{VERSION}.nupkg") as package:
             package.extractall(self.home / "package")

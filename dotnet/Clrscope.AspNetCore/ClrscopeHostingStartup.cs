@@ -3,7 +3,6 @@ using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.DependencyInjection.Extensions;
 
 [assembly: HostingStartup(typeof(ClrscopeHostingStartup))]
 
@@ -19,8 +18,9 @@ internal sealed class ClrscopeHostingStartup : IHostingStartup
 
     internal static void Add(IServiceCollection services)
     {
+        if (services.Any(s => s.ImplementationType == typeof(Filter))) return; // the hook and ASP.NET may both have found us
         services.AddClrscope(FromEnvironment);
-        services.TryAddEnumerable(ServiceDescriptor.Transient<IStartupFilter, Filter>());
+        services.AddTransient<IStartupFilter, Filter>();
     }
 
     internal static void FromEnvironment(ClrscopeOptions options)

@@ -103,7 +103,7 @@ internal static class Enabled
         catch (Exception e) when (e is IOException or UnauthorizedAccessException) { }
     }
 
-    static bool HasKestrel() =>
+    internal static bool HasKestrel() =>
         (AppContext.GetData("TRUSTED_PLATFORM_ASSEMBLIES") as string ?? "").Split(':').Any(p => Path.GetFileName(p) == "Microsoft.AspNetCore.Server.Kestrel.Core.dll");
 
     // Alone, so that an app without ASP.NET never has to load what it names.

@@ -22,9 +22,10 @@ internal static class StartupHook
         }
     }
 
-    // ASP.NET then finds us by the name that we are loaded under already.
+    // ASP.NET then finds us by the name that we are loaded under already; hosts that take no hosting startup are found when they are built.
     static void AtStart()
     {
+        System.Diagnostics.DiagnosticListener.AllListeners.Subscribe(new HostWatcher());
         const string Variable = "ASPNETCORE_HOSTINGSTARTUPASSEMBLIES";
         var own = typeof(StartupHook).Assembly.GetName().Name!;
         var named = Environment.GetEnvironmentVariable(Variable);
