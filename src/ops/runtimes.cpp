@@ -65,6 +65,11 @@ void Runtimes::meet(const ipc::Advertisement& runtime) {
   one.process.pid =
       runtime.peer != 0 ? static_cast<pid_t>(runtime.peer) : static_cast<pid_t>(runtime.pid);
   runtimes_.with([&](auto& runtimes) {
+    // Many are number 1 in a namespace of their own: the second one gets a number that is nobody's.
+    const bool taken = std::ranges::any_of(runtimes, [&](const auto& other) {
+      return other.first != one.process.uid && other.second.process.pid == one.process.pid;
+    });
+    if (one.process.foreign && taken) one.process.pid = next_number_++;
     if (runtimes.size() < kMostRuntimes) runtimes.insert_or_assign(one.process.uid, std::move(one));
   });
 }
