@@ -82,7 +82,8 @@ HttpResponse full_answer(const Limits::Full& full) {
 // Uses of these are not worth a line: there would be nothing else.
 bool is_audited(const Route& route) {
   return !route.path.starts_with("/metrics") && !route.path.starts_with("/health") &&
-         !route.path.starts_with("/assets") && route.path != "/openapi.json";
+         !route.path.starts_with("/assets") && route.path != "/openapi.json" &&
+         route.path != "/status";
 }
 
 void answer(Call& call) {

@@ -34,7 +34,8 @@ Result<Endpoint> parse_url(std::string_view url) {
 
 Result<> check_exposure(const Endpoint& endpoint, const ServeSetting& setting) {
   if (endpoint.tls && setting.certificate.empty())
-    return fail(Errc::kUsage, "https needs a certificate").hint("--certificate FILE [--key FILE]");
+    return fail(Errc::kUsage, "https needs a certificate")
+        .hint("--certificate FILE [--certificate-key FILE]");
   if (endpoint.loopback) return {};
   if (!endpoint.tls)
     return fail(Errc::kUsage, "{} can be reached from other machines: not without TLS",

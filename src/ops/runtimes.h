@@ -45,6 +45,7 @@ class Runtimes {
 
   std::unique_ptr<ipc::ReversePort> port_;
   Guarded<std::map<std::string, Runtime>> runtimes_;  // by uid
+  pid_t next_number_ = 10'000'000;                    // above all real ones; the thread's own
   std::jthread thread_;                               // last member: joins first
 };
 

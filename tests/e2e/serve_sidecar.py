@@ -17,6 +17,14 @@ from serve_kit import Serve, check, finish
 SIDECAR, APP = 65534, 65532
 
 
+def end_inside(process, number):
+    """unshare itself takes no signals: its child is the program."""
+    if process.poll() is None:
+        for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            os.kill(int(child), number)
+        process.wait(20)
+
+
 class Sidecar(Serve):
     def __init__(self, shared, *options):
         # The folder stays writable in a root that is not.
@@ -35,11 +43,7 @@ class Sidecar(Serve):
         return made
 
     def end(self):
-        # unshare itself takes no signals: its child is the controller.
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        for child in children:
-            os.kill(int(child), signal.SIGTERM)
-        self.process.wait(20)
+        end_inside(self.process, signal.SIGTERM)
         return 0
 
 
@@ -51,7 +55,7 @@ def app(samples, shared, name, suspend):
     out = open(home / "out", "wb")
     environment = {**os.environ, "TMPDIR": str(home), "HOME": str(home),
                    "DOTNET_DiagnosticPorts": f"{shared}/port,{'suspend' if suspend else 'nosuspend'}"}
-    process = subprocess.Popen(["setpriv", "--reuid", str(APP), "--regid", str(APP), "--clear-groups", f"{samples}/samples", "cpu",
+    process = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setpriv", "--reuid", str(APP), "--regid", str(APP), "--clear-groups", f"{samples}/samples", "cpu",
                                 "--seconds", "100"], stdout=out, stderr=subprocess.STDOUT, env=environment)
     return process, home / "out"
 
@@ -94,9 +98,12 @@ def main():
         listed = lambda: serve.ask("/processes", key=key).json()
         found = until(lambda: len(listed()) == 2 and listed(), 20, f"both are listed: {listed()}") or []
         check(len({one["uid"] for one in found}) == 2, "each by an id of its own")
+        check(len({one["pid"] for one in found}) == 2 and 1 in [one["pid"] for one in found],
+              f"and by a number of its own, though both are 1: {found}")
         check(all(one["name"] == "samples" and one["reachable"] for one in found), f"with name, reachable: {found}")
         uid = found[0]["uid"] if found else "none"
         told = serve.ask(f"/check?uid={uid}", key=key).json()
+        print(serve.ask(f"/check?uid={uid}", key=key, headers={"Accept": "text/plain"}).text)
         works = {row["id"]: row["works"] for row in told["sources"]}
         check(works["diagnostic-port"] == "yes" and works["events"] == "yes", f"events work: {works}")
         check(works["cpu-process"] == "no" and any("namespace" in row.get("hint", "") for row in told["sources"]),
@@ -113,8 +120,7 @@ def main():
         if "/stacks" in paths:
             stacks = serve.ask(f"/stacks?uid={uid}", key=key, headers={"Accept": "text/plain"}, timeout=60)
             check(stacks.status == 200 and "Burn" in stacks.text, f"stacks: {stacks.status} {stacks.text[:200]}")
-        two.kill()
-        two.wait()
+        end_inside(two, signal.SIGKILL)
         until(lambda: len(listed()) == 1, 15, "one that ended is listed no more")
         serve.end()
         check(one.poll() is None, "an application survives the end of its sidecar")
@@ -124,8 +130,7 @@ def main():
               "where it has the same id; keys are kept")
     finally:
         for process in (one, two):
-            process.kill()
-            process.wait()
+            end_inside(process, signal.SIGKILL)
         serve.end()
     finish()
 

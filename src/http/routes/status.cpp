@@ -30,7 +30,8 @@ constexpr Route kRoutes[] = {
      .scope = Scope::kRead,
      .summary = "What the controller itself uses",
      .types = kJson,
-     .answer = status},
+     .answer = status,
+     .runs = Runs::kAtOnce},
 };
 
 }  // namespace
