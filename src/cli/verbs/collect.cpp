@@ -265,7 +265,8 @@ void sum_up(const ops::RecordSummary& s, Console& console) {
   if (!s.rewritten.empty()) console.talk("  rewritten as nettrace version 6: {}", s.rewritten);
   console.talk("  recorded {} · our own {} ms CPU, {}", format_duration(s.outcome.recorded),
                s.cpu_ms, format_bytes(s.rss_bytes));
-  if (s.file != "-" && s.events > 0) console.talk("Next: clrscope report {}", s.file);
+  if (s.file != "-" && s.events > 0)
+    console.talk("Next: clrscope {} {}", s.samples > 0 ? "flame" : "report", s.file);
 }
 
 // The started command: a signal of ours is passed on, one from the terminal it has got itself;
