@@ -172,6 +172,23 @@ TEST_F(AccessTest, AUnixSocketIsForItsOwnerAndRoot) {
   EXPECT_EQ(status(request), 403);
 }
 
+TEST_F(AccessTest, AnAppThatForwardsSpeaksForItsCallers) {
+  auto request = head({{"X-Clrscope-User", "anna%20b"}});
+  request.peer = {.address = "unix", .uid = ::geteuid()};
+  auto who = access_->identify(request);
+  ASSERT_TRUE(std::holds_alternative<Caller>(who));
+  EXPECT_EQ(std::get<Caller>(who).name, "anna b (by the app)");
+  // One that the app has not looked at needs a key, as on TCP.
+  request.fields.push_back({"X-Clrscope-Caller", "unknown"});
+  EXPECT_EQ(status(request), 401);
+  request.fields.push_back(bearer(make(ScopeSet::all()).word));
+  EXPECT_EQ(status(request), 200);
+}
+
+TEST_F(AccessTest, OverTcpNobodySpeaksForOthers) {
+  EXPECT_EQ(status(head({{"X-Clrscope-User", "root"}, {"X-Clrscope-Caller", "app"}})), 401);
+}
+
 TEST(Failures, AreBoundedAndForgotten) {
   Failures failures;
   const TraceTime start{};
