@@ -1,7 +1,8 @@
-// Any bytes as a trace, through one of the reports (the input chooses which) or into a profile:
-// neither may fall over, and what they say must be well-formed.
+// Any bytes as a trace, through one of the reports (the input chooses which), into a profile or a
+// flame graph: neither may fall over, and what they say must be well-formed.
 #include <cstdlib>
 
+#include "analyze/flame.h"
 #include "analyze/profile_builder.h"
 #include "analyze/report.h"
 
@@ -38,6 +39,22 @@ void check_profile(Bytes input) {
   }
 }
 
+// Parents before children, level by level, and no index that leads nowhere: the viewer relies on
+// it.
+void check_flame(Bytes input) {
+  FlameBuilder builder{64};
+  if (!read(input, builder)) return;
+  const auto graph = std::move(builder).finish();
+  require(!graph.nodes.empty() && graph.nodes.size() <= 64);
+  for (std::size_t i = 1; i < graph.nodes.size(); ++i) {
+    require(graph.nodes[i].parent < i && graph.nodes[i].name < graph.names.size());
+    require(i == 1 || graph.nodes[i].parent >= graph.nodes[i - 1].parent);
+  }
+  for (const auto& row : graph.rows)
+    require(row.node < graph.nodes.size() && row.thread < graph.threads.size());
+  require(flame_json(graph, "any").ends_with("]}\n"));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -45,9 +62,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t choice = size;
   for (const auto byte : input) choice = choice * 31 + byte;
   const auto kinds = report_kinds();
-  choice %= kinds.size() + 1;
-  if (choice == kinds.size()) {
-    check_profile(input);
+  choice %= kinds.size() + 2;
+  if (choice >= kinds.size()) {
+    choice == kinds.size() ? check_profile(input) : check_flame(input);
     return 0;
   }
   const auto report = kinds[choice]->make({});

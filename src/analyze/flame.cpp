@@ -164,12 +164,10 @@ std::uint32_t FlameBuilder::thread_of(ProcessId process, ThreadId thread, const 
 
 // The first that names it wins: the kernel's own view comes first, and has the runtime's word.
 void FlameBuilder::note_process(ProcessId process, const std::string& name) {
-  for (auto& known : graph_.processes)
-    if (known.process == process) {
-      if (known.name.empty()) known.name = name;
-      return;
-    }
-  graph_.processes.push_back({process, name});
+  const auto [at, is_new] = processes_.try_emplace(process, graph_.processes.size());
+  if (is_new) graph_.processes.push_back({process, name});
+  auto& known = graph_.processes[at->second];
+  if (known.name.empty()) known.name = name;
 }
 
 // Of each node with all below it. A parent stands before its children.

@@ -95,6 +95,7 @@ class FlameBuilder {
   FrameTable names_;
   HashIndex children_;
   std::unordered_map<std::uint64_t, std::uint32_t> threads_;  // process and thread: index
+  std::unordered_map<ProcessId, std::size_t> processes_;      // index
   std::unordered_map<std::uint64_t, std::uint32_t> rows_;     // thread and node: index
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <unordered_map>
 
 #include "analyze/flame.h"
 #include "base/json.h"
@@ -38,12 +39,6 @@ void append_member(std::string& out, std::string_view key, std::string_view text
   out += fmt::format("\"{}\":", key);
   append_json_string(out, text);
   out += ',';
-}
-
-std::size_t process_index(const FlameGraph& graph, ProcessId process) {
-  for (std::size_t i = 0; i < graph.processes.size(); ++i)
-    if (graph.processes[i].process == process) return i;
-  return 0;
 }
 
 void append_names(std::string& out, const FlameGraph& graph) {
@@ -87,8 +82,10 @@ std::string flame_json(const FlameGraph& graph, std::string_view title, std::str
     separator = ",";
   }
   out += "],";
+  std::unordered_map<ProcessId, std::size_t> index;
+  for (const auto& process : graph.processes) index.try_emplace(process.process, index.size());
   append_numbers(out, "threadProcess", graph.threads,
-                 [&](const auto& thread) { return process_index(graph, thread.process); });
+                 [&](const auto& thread) { return index[thread.process]; });
   out += ',';
   append_numbers(out, "threadId", graph.threads,
                  [](const auto& thread) { return static_cast<std::uint64_t>(thread.thread); });

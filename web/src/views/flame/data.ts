@@ -36,17 +36,13 @@ export interface Trace {
   json: FlameJson;
   nodeName: Uint32Array;
   nodeParent: Uint32Array; // level by level, a parent before its children; [0] is the root
-  nodeDepth: Uint16Array;
 }
 
 export function readTrace(json: FlameJson): Trace {
   if (json.version !== 1 || !Array.isArray(json.nodeName)) throw new Error('this is no flame graph that this page can read');
   const nodeName = Uint32Array.from(json.nodeName);
   const nodeParent = Uint32Array.from(json.nodeParent);
-  const nodeDepth = new Uint16Array(nodeName.length);
-  for (let i = 1; i < nodeName.length; ++i) {
+  for (let i = 1; i < nodeName.length; ++i)
     if (nodeParent[i] >= i || nodeName[i] >= json.names.length) throw new Error(`node ${i} of the flame graph is damaged`);
-    nodeDepth[i] = nodeDepth[nodeParent[i]] + 1;
-  }
-  return {json, nodeName, nodeParent, nodeDepth};
+  return {json, nodeName, nodeParent};
 }

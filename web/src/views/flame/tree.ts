@@ -22,7 +22,7 @@ export interface Tree {
   total: Float64Array;
   self: Float64Array;
   level: Uint32Array; // where each level begins; one more than there are levels
-  depth: Uint16Array;
+  depth: Uint32Array;
 }
 
 export const kWaitingKind = kKinds.length; // of the name that stands for waiting
@@ -206,7 +206,7 @@ function place(name: Uint32Array, parent: Uint32Array, self: Float64Array): Tree
   const total = Float64Array.from(self);
   for (let i = count - 1; i > 0; --i) total[parent[i]] += total[i];
   const begin = new Float64Array(count);
-  const depth = new Uint16Array(count);
+  const depth = new Uint32Array(count);
   const next = new Float64Array(count); // where the node's next child begins
   const level = [0];
   for (let i = 1; i < count; ++i) {
