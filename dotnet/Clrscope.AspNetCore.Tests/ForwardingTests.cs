@@ -124,6 +124,17 @@ public class ForwardingTests(SharedApp shared) : IClassFixture<SharedApp>
         Assert.Equal(HttpStatusCode.OK, head.StatusCode);
     }
 
+    [Fact]
+    public async Task OddCharactersInHeadsAreNoReasonToFail()
+    {
+        using var client = new HttpClient(new SocketsHttpHandler { RequestHeaderEncodingSelector = (_, _) => Encoding.UTF8 }) { BaseAddress = shared.App.Address };
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/clrscope/odd-head");
+        request.Headers.TryAddWithoutValidation("X-Odd", "ü");
+        using var answer = await client.SendAsync(request);
+        Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
+        Assert.Matches("^a \\?+ b$", answer.Headers.GetValues("X-Odd").Single());
+    }
+
     static async Task<byte[]> ReadAsync(Stream from, int size)
     {
         var bytes = new byte[size];

@@ -17,6 +17,7 @@ static class StandIn
         builder.WebHost.ConfigureKestrel(k =>
         {
             k.Limits.MaxRequestBodySize = null;
+            k.ResponseHeaderEncodingSelector = _ => System.Text.Encoding.UTF8;
             k.ListenUnixSocket(socket);
         });
         var app = builder.Build();
@@ -65,6 +66,11 @@ static class StandIn
             await c.Response.Body.FlushAsync();
             while (File.Exists(file)) await Task.Delay(5);
             Process.GetCurrentProcess().Kill();
+        });
+        app.MapGet("/odd-head", (HttpContext c) =>
+        {
+            c.Response.Headers["X-Odd"] = "a µ b";
+            return "odd";
         });
         app.MapGet("/status/{code:int}", (HttpContext c, int code) =>
         {

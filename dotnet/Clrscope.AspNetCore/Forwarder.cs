@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Http.Headers;
 using System.Net.Sockets;
+using System.Text;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
@@ -56,6 +57,7 @@ internal sealed class Forwarder : IDisposable
             UseProxy = false,
             AutomaticDecompression = DecompressionMethods.None,
             ActivityHeadersPropagator = null, // no trace of ours in the app's telemetry
+            RequestHeaderEncodingSelector = static (_, _) => Encoding.UTF8, // as Kestrel reads them
             PooledConnectionIdleTimeout = TimeSpan.FromSeconds(20),
         });
     }
@@ -122,7 +124,7 @@ internal sealed class Forwarder : IDisposable
             await PassOnAsync(body, to.Body, context.RequestAborted).ConfigureAwait(false);
         }
         if (!trailers) return;
-        foreach (var (name, values) in answer.TrailingHeaders) to.AppendTrailer(name, values.ToArray());
+        foreach (var (name, values) in answer.TrailingHeaders) to.AppendTrailer(name, Plain(values));
     }
 
     static async Task PassOnAsync(Stream from, Stream to, CancellationToken cancel)
@@ -150,8 +152,12 @@ internal sealed class Forwarder : IDisposable
     static void Copy(HttpHeaders from, IHeaderDictionary to)
     {
         foreach (var (name, values) in from.NonValidated)
-            if (!s_notForwarded.Contains(name)) to[name] = values.ToArray();
+            if (!s_notForwarded.Contains(name)) to[name] = Plain(values);
     }
+
+    // Kestrel throws at characters that are none of ASCII's.
+    static StringValues Plain(IEnumerable<string> values) =>
+        values.Select(v => v.All(c => c is >= ' ' and <= '~') ? v : string.Concat(v.Select(c => c is >= ' ' and <= '~' ? c : '?'))).ToArray();
 
     // Header fields that the sender says are for this connection only.
     static HashSet<string> Listed(StringValues connection) =>
