@@ -162,22 +162,6 @@ class Progress {
   double rate_ = 0;
 };
 
-std::string ending_text(const ops::RecordSummary& summary) {
-  switch (summary.outcome.ending) {
-    case Ending::kAsked:
-      return summary.outcome.asked_by;
-    case Ending::kTargetEnded:
-      return "target ended";
-    case Ending::kTargetDied:
-      return "target died";
-    case Ending::kNoAnswer:
-      return "target does not answer";
-    case Ending::kWriteFailed:
-      return "write failed";
-  }
-  return "";
-}
-
 std::string as_json(const ops::RecordSummary& s) {
   JsonWriter json;
   json.begin_object()
@@ -189,7 +173,7 @@ std::string as_json(const ops::RecordSummary& s) {
   json.member("events", s.events).member("samples", s.samples).member("lost", s.lost);
   json.member("bytes", s.bytes)
       .member("brokenStacks", s.broken_stacks)
-      .member("ending", ending_text(s));
+      .member("ending", ops::ending_text(s));
   json.member("late", s.late);
   if (s.perf_events > 0) json.member("perfEvents", s.perf_events);
   if (s.broken_stacks > 0) {

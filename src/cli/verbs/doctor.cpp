@@ -3,10 +3,10 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
-#include "cli/doctor_text.h"
 #include "cli/stop_request.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
+#include "ops/doctor_text.h"
 #include "ops/examine.h"
 
 namespace clrscope::cli {
@@ -88,7 +88,8 @@ void show(const ops::ExamineStatus& status, Console& console) {
 Result<int> run(const Args& args, Console& console) {
   const auto form = TRY(form_of(args));
   if (args.has("--list")) {
-    console.data(form == Form::kJson ? doctor::registry_json() : registry_text(console.width()));
+    console.data(form == Form::kJson ? doctor::registry_json()
+                                     : ops::registry_text(console.width()));
     return kDone;
   }
   if (const auto id = args.text("--explain")) return explain(*id, console);
@@ -100,7 +101,10 @@ Result<int> run(const Args& args, Console& console) {
       wish, {.on_status = [&](const ops::ExamineStatus& status) { show(status, console); }}));
   switch (form) {
     case Form::kText:
-      console.data(doctor_text(examination, console));
+      console.data(ops::doctor_text(
+          examination, {.width = console.width(), .paint = [&](Tone tone, std::string_view text) {
+                          return console.paint(tone, text);
+                        }}));
       break;
     case Form::kJson:
       console.data(doctor::to_json(examination));

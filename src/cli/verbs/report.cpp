@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
-#include "cli/page.h"
 #include "cli/verb.h"
+#include "ops/page_text.h"
 
 namespace clrscope::cli {
 namespace {
@@ -69,7 +69,7 @@ Result<int> run(const Args& args, Console& console) {
   if (args.has("--json"))
     console.data(answer.json());
   else
-    console.data(page_text(answer.report->page()));
+    console.data(ops::page_text(answer.report->page()));
   for (const auto& file : answer.files) {
     if (const auto line = ops::damage_line(file); !line.empty()) console.talk("clrscope: {}", line);
     if (file.summary.lost > 0)

@@ -6,7 +6,7 @@
 
 #include "ops/report.h"
 
-namespace clrscope::cli {
+namespace clrscope::ops {
 
 constexpr std::size_t kPageWidth = 100;
 
@@ -22,4 +22,4 @@ std::string printable(std::string_view text);
 // Lines of at most `width` columns, broken between words, each after `indent` blanks.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
 
-}  // namespace clrscope::cli
+}  // namespace clrscope::ops

@@ -1,12 +1,12 @@
-#include "cli/page.h"
+#include "ops/page_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/table.h"
 #include "base/text.h"
-#include "cli/console.h"
 
-namespace clrscope::cli {
+namespace clrscope::ops {
 namespace {
 
 using testing::HasSubstr;
@@ -38,4 +38,4 @@ TEST(Page, KeepsNamesFromMovingTheCursor) {
 }
 
 }  // namespace
-}  // namespace clrscope::cli
+}  // namespace clrscope::ops

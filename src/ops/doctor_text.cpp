@@ -1,12 +1,12 @@
-#include "cli/doctor_text.h"
+#include "ops/doctor_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cli/page.h"
+#include "ops/page_text.h"
 
-namespace clrscope::cli {
+namespace clrscope::ops {
 namespace {
 
 using doctor::Report;
@@ -23,8 +23,12 @@ std::string_view sign_of(Severity severity) {
   return severity == Severity::kError ? "✖" : severity == Severity::kWarning ? "⚠" : "·";
 }
 
+std::string painted(const TextStyle& style, Tone tone, std::string_view text) {
+  return style.paint ? style.paint(tone, text) : std::string{text};
+}
+
 // The title, and at the right how sure it is.
-std::string title_line(const Report& report, const Console& console, std::size_t width) {
+std::string title_line(const Report& report, const TextStyle& style, std::size_t width) {
   const auto text =
       fmt::format("{} {} {}", sign_of(report.severity), report.id, printable(report.title));
   const auto sure = name_of(report.confidence);
@@ -34,8 +38,8 @@ std::string title_line(const Report& report, const Console& console, std::size_t
     lines.insert(at + 1, "  ");
   const auto last = lines.substr(lines.rfind('\n') + 1);  // npos + 1 is 0
   const auto room = width - std::min(width, display_width(last) + sure.size());
-  return console.paint(tone_of(report.severity), lines) +
-         std::string(std::max<std::size_t>(room, 2), ' ') + console.paint(Tone::kDim, sure) + "\n";
+  return painted(style, tone_of(report.severity), lines) +
+         std::string(std::max<std::size_t>(room, 2), ' ') + painted(style, Tone::kDim, sure) + "\n";
 }
 
 std::string frame_lines(const std::vector<doctor::ShownFrame>& frames, std::size_t width) {
@@ -51,8 +55,8 @@ std::string frame_lines(const std::vector<doctor::ShownFrame>& frames, std::size
   return out;
 }
 
-std::string report_text(const Report& report, const Console& console, std::size_t width) {
-  auto out = title_line(report, console, width);
+std::string report_text(const Report& report, const TextStyle& style, std::size_t width) {
+  auto out = title_line(report, style, width);
   const auto paragraph = [&](std::string_view text) { out += wrapped(text, width, kIndent); };
   if (!report.because_of.empty()) paragraph(fmt::format("because of {}", report.because_of));
   if (!report.part_of.empty())
@@ -91,8 +95,8 @@ std::string last_lines(const doctor::Diagnosis& diagnosis, std::size_t width) {
 
 }  // namespace
 
-std::string doctor_text(const doctor::Examination& examination, const Console& console) {
-  const auto width = std::clamp<std::size_t>(console.width(), 40, kPageWidth);
+std::string doctor_text(const doctor::Examination& examination, const TextStyle& style) {
+  const auto width = std::clamp<std::size_t>(style.width, 40, kPageWidth);
   auto out = wrapped(printable(headline(examination)), width) + "\n";
   if (examination.diagnosis.reports.empty())
     out +=
@@ -100,8 +104,7 @@ std::string doctor_text(const doctor::Examination& examination, const Console& c
                             [](const auto& one) { return one.outcome == doctor::Outcome::kNotRun; })
             ? "Nothing found. What could not be examined stands below.\n\n"
             : "Nothing found.\n\n";
-  for (const auto& report : examination.diagnosis.reports)
-    out += report_text(report, console, width);
+  for (const auto& report : examination.diagnosis.reports) out += report_text(report, style, width);
   out += last_lines(examination.diagnosis, width);
   for (const auto& note : examination.notes) out += wrapped(printable(note), width);
   return out;
@@ -128,4 +131,4 @@ std::string registry_text(std::size_t width) {
   return out;
 }
 
-}  // namespace clrscope::cli
+}  // namespace clrscope::ops

@@ -1,11 +1,11 @@
-#include "cli/page.h"
+#include "ops/page_text.h"
 
 #include <algorithm>
 
+#include "base/table.h"
 #include "base/text.h"
-#include "cli/console.h"
 
-namespace clrscope::cli {
+namespace clrscope::ops {
 namespace {
 
 constexpr std::size_t kLeastColumn = 12;
@@ -111,4 +111,4 @@ std::string page_text(const analyze::Page& page, std::size_t width) {
   return out;
 }
 
-}  // namespace clrscope::cli
+}  // namespace clrscope::ops
