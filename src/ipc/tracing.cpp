@@ -4,9 +4,13 @@
 #include "ipc/commands.h"
 #include "ipc/exchange.h"
 #include "ipc/refusal.h"
+#include "ipc/session_limit.h"
 
 namespace clrscope::ipc {
 namespace {
+
+constexpr std::uint32_t kPlainFailure = 0x80004005;  // E_FAIL: all that a full runtime says
+constexpr std::string_view kSessionLimit = "a runtime has at most 64 at once: end another one";
 
 constexpr std::array kForms{&kCollectTracing, &kCollectTracing2, &kCollectTracing3,
                             &kCollectTracing4, &kCollectTracing5};
@@ -30,11 +34,18 @@ Result<Session> start_tracing(Endpoint& runtime, const SessionConfig& config,
     const auto wish = TRY(encode_collect_tracing(form, config));
     auto reply = TRY(exchange(runtime, command, wish, deadline));
     if (reply.unknown_command() && form > 1) continue;
+    if (reply.refusal && reply.refusal->code == kPlainFailure)
+      return fail(Errc::kSystem, "{} refused one more session", runtime.name())
+          .hint("{}", kSessionLimit);
     if (reply.refusal) return fail(error_of(command, runtime.name(), *reply.refusal));
     const auto id = TRY(decode_session_id(reply.payload));
     return Session{.id = id, .stream = std::move(reply.connection), .command = form};
   }
   return fail(Errc::kUnsupported, "{} knows no form of CollectTracing", runtime.name());
+}
+
+bool is_session_limit(const Error& error) {
+  return error.code == Errc::kSystem && error.hint == kSessionLimit;
 }
 
 Result<> stop_tracing(Endpoint& runtime, std::uint64_t session_id,

@@ -121,6 +121,7 @@ std::string_view status_text(int status) {
       {503, "Service Unavailable"},
       {504, "Gateway Timeout"},
       {505, "HTTP Version Not Supported"},
+      {507, "Insufficient Storage"},
   };
   for (const auto& [number, text] : kTexts)
     if (number == status) return text;

@@ -1,5 +1,6 @@
 #include "ops/record.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "collect/eventpipe/early_names.h"
 #include "collect/eventpipe/flight_ring.h"
 #include "collect/eventpipe/rewrite.h"
+#include "ipc/session_limit.h"
 #include "ops/output.h"
 #include "ops/record_machine.h"
 
@@ -188,7 +190,9 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
       .on_status =
           [&](const collect::StreamStatus& status) {
             keeper.on_status();
-            if (watcher.on_status) watcher.on_status(status);
+            auto told = status;
+            told.samples = summary.samples;
+            if (watcher.on_status) watcher.on_status(told);
           },
       .on_batch =
           [&](const nettrace::Batch& batch, const nettrace::Reader& reader) {
@@ -202,6 +206,24 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
 }
 
 }  // namespace
+
+std::string ending_text(const RecordSummary& summary) {
+  switch (summary.outcome.ending) {
+    case Ending::kAsked:
+      return summary.outcome.asked_by;
+    case Ending::kTargetEnded:
+      return "target ended";
+    case Ending::kTargetDied:
+      return "target died";
+    case Ending::kNoAnswer:
+      return "target does not answer";
+    case Ending::kWriteFailed:
+      return "write failed";
+  }
+  return "";
+}
+
+bool is_session_limit(const Error& error) { return ipc::is_session_limit(error); }
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher) {
   TRY(check_words(wish.providers));
@@ -217,12 +239,15 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   const auto plan = TRY(plan_recording(wish.providers, grant_for(target.process)));
   if (watcher.on_plan) watcher.on_plan(plan);
 
-  RecordSummary summary{.file = expand_output(wish.output, target.process,
-                                              wish.compress ? ".nettrace.zst" : ".nettrace"),
+  RecordSummary summary{.file = wish.output_fd >= 0
+                                    ? "-"
+                                    : expand_output(wish.output, target.process,
+                                                    wish.compress ? ".nettrace.zst" : ".nettrace"),
                         .process = target.process,
                         .outcome = {}};
   const auto path = summary.file;
-  const auto output = TRY(open_output(path));
+  const auto output = wish.output_fd >= 0 ? UniqueFd{::fcntl(wish.output_fd, F_DUPFD_CLOEXEC, 3)}
+                                          : TRY(open_output(path));
   auto recorded =
       plan.kernel || wish.whole_machine
           ? record_with_kernel(wish, plan, target, std::move(summary), output.get(), watcher)

@@ -22,6 +22,7 @@ struct RecordWish {
   TargetWish target;
   ProviderWords providers{};
   std::string output{};  // empty: a name made from the application and the time; "-": stdout
+  int output_fd = -1;    // lent, instead of `output`: a pipe
   std::optional<std::chrono::nanoseconds> duration{};
   std::optional<std::uint64_t> max_size{};
   std::optional<std::chrono::nanoseconds> last{};  // keep only this much of the end
@@ -66,6 +67,12 @@ struct RecordSummary {
 inline nettrace::Packing packing_of(const RecordWish& wish) {
   return wish.compress ? nettrace::Packing::kZstd : nettrace::Packing::kPlain;
 }
+
+// Why it ended: "duration", "size", "signal", "event", "target ended", "target died" …
+std::string ending_text(const RecordSummary& summary);
+
+// The target's runtime has as many sessions as it can have.
+bool is_session_limit(const Error& error);
 
 Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "inspect/look.h"
 #include "ops/target.h"
@@ -31,6 +32,11 @@ struct StacksStyle {
 // As dotnet-stack prints it, with what it cannot know: names, states, locks; cycles first.
 std::string stacks_text(const inspect::Snapshot& seen, const StacksStyle& style);
 std::string stacks_json(const inspect::Snapshot& seen);
+void write_stacks(JsonWriter& json, const inspect::Snapshot& seen);  // the members of an object
+// dotnet-monitor's `stacks`, and all of the above beside it.
+std::string stacks_monitor_json(const inspect::Snapshot& seen);
+// A profile per thread, each of one sample.
+std::string stacks_speedscope(const inspect::Snapshot& seen);
 // One page that needs nothing else, no script either.
 std::string stacks_html(const inspect::Snapshot& seen, const StacksStyle& style);
 

@@ -93,9 +93,8 @@ void write_pool(JsonWriter& json, const Pool& pool) {
 
 }  // namespace
 
-std::string stacks_json(const Snapshot& seen) {
-  JsonWriter json;
-  json.begin_object().member("pid", seen.pid).member("name", seen.name);
+void write_stacks(JsonWriter& json, const Snapshot& seen) {
+  json.member("pid", seen.pid).member("name", seen.name);
   json.member("runtime", seen.runtime).member("source", seen.source);
   json.member("pauseMs", ms(seen.pause)).member("tookMs", ms(seen.took));
   json.key("threads").begin_array();
@@ -112,7 +111,14 @@ std::string stacks_json(const Snapshot& seen) {
   if (seen.pool) write_pool(json, *seen.pool);
   json.key("notes").begin_array();
   for (const auto& note : seen.notes) json.value(note);
-  json.end_array().end_object();
+  json.end_array();
+}
+
+std::string stacks_json(const Snapshot& seen) {
+  JsonWriter json;
+  json.begin_object();
+  write_stacks(json, seen);
+  json.end_object();
   return std::move(json).take() + "\n";
 }
 

@@ -163,6 +163,7 @@ Result<Wish> parse_wish(const ProviderWords& words) {
   for (const auto& text : words.providers)
     for (auto& provider : TRY(parse_providers(text)))
       merge(wish.providers, std::move(provider), "--providers");
+  for (const auto& provider : words.ready) merge(wish.providers, provider, "--providers");
   if (words.clr_events && names(wish.providers, kRuntimeProvider))
     return fail(Errc::kUsage, "--clrevents and --providers both name {}", kRuntimeProvider)
         .hint("use one of them");

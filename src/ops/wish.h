@@ -21,11 +21,13 @@ struct ProviderWords {
   std::vector<std::string> providers{};   // each "Name[:keywords[:level[:k=v;k2="v"]]],…"
   std::optional<std::string> clr_events{};
   std::optional<std::string> clr_level{};
+  std::vector<ipc::Provider> ready{};      // providers that are taken apart already
   std::vector<std::string> perf_events{};  // each "sched:sched_switch,syscalls,page-faults,…"
   bool lines = false;                      // what source lines need, too
 
   bool empty() const {
-    return !profiles && providers.empty() && !clr_events && !clr_level && perf_events.empty();
+    return !profiles && providers.empty() && ready.empty() && !clr_events && !clr_level &&
+           perf_events.empty();
   }
 };
 

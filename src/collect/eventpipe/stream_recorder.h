@@ -34,6 +34,7 @@ struct StreamStatus {
   std::uint64_t bytes = 0;
   std::uint64_t events = 0;
   std::uint64_t lost = 0;
+  std::uint64_t samples = 0;  // of stacks
 };
 
 enum class Ending {

@@ -137,6 +137,8 @@ class MachineRecorder {
     const auto limit = TraceClock::now() + kFirstLook;
     while (!finder_->looked_once() && TraceClock::now() < limit) TRY(turn());
     adopt_runtimes();
+    // Of one process alone, samples without names are not what was asked for.
+    if (full_ && wish_.processes.size() == 1) return fail(*full_);
     return {};
   }
 
@@ -234,6 +236,7 @@ class MachineRecorder {
   void adopt_runtimes() {
     auto found = finder_->take();
     for (auto& note : found.notes) outcome_.notes.push_back(std::move(note));
+    if (found.full) full_ = std::move(found.full);
     for (auto& opened : found.opened) {
       runtimes_.push_back(std::make_unique<RuntimeSource>(std::move(opened), writer_));
       if (wish_.stopping_event) runtimes_.back()->stop_at(*wish_.stopping_event);
@@ -320,7 +323,8 @@ class MachineRecorder {
     if (!wish_.on_status || now - last_status_ < 2 * kLook) return;
     last_status_ = now;
     const auto& written = writer_.summary();
-    wish_.on_status({phase, now - started_, written.bytes, written.events, kernel_lost_});
+    wish_.on_status(
+        {phase, now - started_, written.bytes, written.events, kernel_lost_, kernel_.samples()});
   }
 
   Result<> write_out(Bytes bytes) {
@@ -348,6 +352,7 @@ class MachineRecorder {
   std::vector<std::unique_ptr<RuntimeSource>> runtimes_;
   std::vector<std::uint8_t> chunk_ = std::vector<std::uint8_t>(kChunk);  // to read them through
   std::optional<RuntimeFinder> finder_;
+  std::optional<Error> full_;  // why a runtime had no session for us
   UniqueFd epoll_;
   TraceTime started_{};
   TraceTime last_status_{};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/proc.h"
+#include "ipc/session_limit.h"
 
 namespace clrscope::collect {
 namespace {
@@ -95,7 +96,10 @@ void RuntimeFinder::open(const ipc::DotnetProcess& process) {
     if (!process_exists(process.pid)) return;
     auto note = fmt::format("no .NET events of process {} ({}): {}", process.pid, process.name,
                             session.error().what);
-    state_.with([&](State& state) { state.found.notes.push_back(std::move(note)); });
+    state_.with([&](State& state) {
+      state.found.notes.push_back(std::move(note));
+      if (ipc::is_session_limit(session.error())) state.found.full = session.error();
+    });
     return;
   }
   opened.session = std::move(*session);

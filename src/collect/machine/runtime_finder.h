@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -41,6 +42,7 @@ class RuntimeFinder {
   struct Found {
     std::vector<OpenedRuntime> opened{};
     std::vector<std::string> notes{};  // of those that did not let us in
+    std::optional<Error> full{};       // of one that has no session left
   };
   Found take();                // since the last call
   void expect(pid_t process);  // a runtime starts there: it is asked as soon as it may be

@@ -1,0 +1,12 @@
+#include "ops/environment.h"
+
+#include "ipc/commands.h"
+
+namespace clrscope::ops {
+
+Result<std::map<std::string, std::string>> environment(const TargetWish& wish) {
+  const auto target = TRY(find_target(wish, std::chrono::seconds{1}, -1));
+  return ipc::environment(*target.endpoint);
+}
+
+}  // namespace clrscope::ops
