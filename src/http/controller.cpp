@@ -1,17 +1,22 @@
 #include "http/controller.h"
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "http/access.h"
 #include "http/answer.h"
 #include "http/audit.h"
+#include "http/examinations.h"
 #include "http/exposure.h"
 #include "http/keys.h"
 #include "http/limits.h"
+#include "http/operations.h"
 #include "http/page.h"
 #include "http/processes.h"
+#include "http/recordings.h"
 #include "http/router.h"
 #include "http/services.h"
+#include "http/sessions.h"
 #include "http/sign_in_page.h"
 #include "http/state_folder.h"
 #include "http/workers.h"
@@ -22,6 +27,7 @@ namespace clrscope::http {
 namespace {
 
 constexpr std::size_t kWorkers = 64;
+constexpr std::size_t kLasting = 256;  // recordings and downloads under way
 constexpr std::chrono::seconds kPatience{2};
 
 // Pages as routes of their own, where no data route has their path.
@@ -66,7 +72,7 @@ Load load_of(const Route& route, std::string_view type) {
   if (type == kEventStream) return Load::kStream;
   if (route.runs == Runs::kAtOnce && type != kHtml) return Load::kLight;
   if (route.scope == Scope::kMemory) return Load::kMemory;
-  if (route.scope == Scope::kTrace && type != kHtml) return Load::kRecording;
+  if (route.path == "/trace") return Load::kRecording;
   return Load::kRequest;
 }
 
@@ -123,13 +129,22 @@ struct Controller::Impl {
   Processes processes{setting, runtimes};
   std::vector<Route> of_pages = page_routes();
   Router router = make_router();
+  Operations operations;
+  Recordings recordings{setting};
+  Sessions sessions{recordings, operations};
+  Examinations examinations{setting, operations};
   Workers workers{kWorkers};
+  Workers lasting{kLasting, 16};
   Services services{.setting = setting,
                     .access = access,
                     .workers = workers,
                     .processes = processes,
                     .router = router,
-                    .audit = audit};
+                    .audit = audit,
+                    .operations = operations,
+                    .recordings = recordings,
+                    .sessions = sessions,
+                    .examinations = examinations};
   std::vector<Exposed> exposed;
   std::vector<std::string> warnings;
   std::shared_ptr<net::TlsContext> tls;
@@ -202,7 +217,17 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
   admitted->place = std::get<Limits::Place>(std::move(place));
   admitted->route = &route;
   admitted->path_values = std::move(match.values);
-  return {.body_limit = route.body_limit, .admitted = std::move(admitted)};
+  if (!route.upload) return {.body_limit = route.body_limit, .admitted = std::move(admitted)};
+  auto upload = recordings.upload();
+  if (!upload) return refuse(problem(507, upload.error().what, upload.error().hint));
+  admitted->upload = (*upload)->path;
+  admitted->upload_file = *upload;
+  return {.body_limit = (*upload)->room,
+          .body_to =
+              [file = *upload](std::string_view bytes) {
+                return write_all(file->fd.get(), as_bytes(bytes)).has_value();
+              },
+          .admitted = std::move(admitted)};
 }
 
 // A browser is given a page that says what to do.
@@ -235,7 +260,8 @@ void Controller::Impl::handle(net::HttpRequest request, net::HttpReply reply) {
   Call call{services, std::move(request), std::move(reply)};
   if (call.admitted().route->runs == Runs::kAtOnce && !call.wants(kHtml)) return answer(call);
   const auto shared = std::make_shared<Call>(std::move(call));
-  if (workers.run([shared] { answer(*shared); })) return;
+  auto& threads = shared->admitted().route->runs == Runs::kLong ? lasting : workers;
+  if (threads.run([shared] { answer(*shared); })) return;
   auto busy = problem(429, "too many requests wait already");
   busy.fields.push_back({"Retry-After", "1"});
   shared->send(std::move(busy));

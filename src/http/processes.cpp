@@ -8,6 +8,18 @@
 
 namespace clrscope::http {
 
+bool Selector::fits(const Process& process) const {
+  return (!pid || process.pid == *pid) && (!uid || equal_ignoring_case(*uid, process.uid)) &&
+         (!name || equal_ignoring_case(*name, process.name));
+}
+
+Result<Selector> selector_of(const Call& call) {
+  Selector selector{.uid = call.text("uid"), .name = call.text("name")};
+  if (const auto pid = TRY(call.number("pid", 1, 0x7fffffff)))
+    selector.pid = static_cast<pid_t>(*pid);
+  return selector;
+}
+
 bool Processes::allowed(const Process& process) const {
   if (setting_.owner) return !process.foreign && process.pid == *setting_.owner;
   if (setting_.allow.empty()) return true;
@@ -27,20 +39,18 @@ Result<std::vector<Process>> Processes::list() const {
 }
 
 Result<Process> Processes::chosen(const Call& call) const {
-  const auto pid = TRY(call.number("pid", 1, 0x7fffffff));
-  const auto name = call.text("name");
-  const auto uid = call.text("uid");
+  return chosen(call, TRY(selector_of(call)));
+}
+
+Result<Process> Processes::chosen(const Call& call, const Selector& selector) const {
   auto found = TRY(list());
-  std::erase_if(found, [&](const Process& process) {
-    return (pid && process.pid != *pid) || (uid && !equal_ignoring_case(*uid, process.uid)) ||
-           (name && !equal_ignoring_case(*name, process.name));
-  });
+  std::erase_if(found, [&](const Process& process) { return !selector.fits(process); });
   if (found.size() == 1) {
     call.note_process(fmt::format("{} {}", found.front().pid, found.front().name));
     return std::move(found.front());
   }
   if (found.empty())
-    return fail(Errc::kNotFound, "no such process").hint("GET /processes lists those there are");
+    return fail(Errc::kUsage, "no such process").hint("GET /processes lists those there are");
   return fail(Errc::kUsage, "{} processes are there: which one?", found.size())
       .hint("say ?pid=, ?uid= or ?name=; GET /processes lists them");
 }
@@ -48,6 +58,23 @@ Result<Process> Processes::chosen(const Call& call) const {
 ops::TargetWish Processes::target(const Process& process) const {
   if (process.by_port) return {.uid = process.uid, .runtimes = runtimes_};
   return {.pid = process.pid};
+}
+
+void write_process(JsonWriter& json, const Process& process) {
+  json.member("pid", process.pid)
+      .member("uid", process.uid.empty() ? "00000000-0000-0000-0000-000000000000" : process.uid)
+      .member("name", process.name)
+      .member("commandLine", process.command_line)
+      .member("operatingSystem", "Linux")
+      .member("processArchitecture", process.architecture)
+      .member("runtime", process.runtime)
+      .member("user", process.user)
+      .member("upSeconds", std::chrono::duration<double>(process.up).count());
+  if (process.cpu_percent) json.member("cpuPercent", *process.cpu_percent);
+  if (process.rss_bytes) json.member("rssBytes", *process.rss_bytes);
+  if (!process.container.empty()) json.member("container", process.container);
+  json.member("reachable", process.reachable());
+  if (!process.reachable()) json.member("reason", process.reason).member("hint", process.hint);
 }
 
 }  // namespace clrscope::http

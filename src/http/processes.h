@@ -4,8 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "http/route.h"
 #include "http/setting.h"
@@ -13,6 +16,18 @@
 #include "ops/target.h"
 
 namespace clrscope::http {
+
+// Which one is meant.
+struct Selector {
+  std::optional<pid_t> pid{};
+  std::optional<std::string> uid{};
+  std::optional<std::string> name{};
+  bool any() const { return pid || uid || name; }
+  bool fits(const Process& process) const;
+};
+
+// ?pid=, ?uid=, ?name=
+Result<Selector> selector_of(const Call& call);
 
 class Processes {
  public:
@@ -24,6 +39,7 @@ class Processes {
   Result<std::vector<Process>> list() const;
   // By ?pid=, ?uid= or ?name=; without any: the only one there is.
   Result<Process> chosen(const Call& call) const;
+  Result<Process> chosen(const Call& call, const Selector& selector) const;
   bool allowed(const Process& process) const;
   // How an operation reaches it: by its pid, or through the port that it connected to.
   ops::TargetWish target(const Process& process) const;
@@ -32,5 +48,8 @@ class Processes {
   const ServeSetting& setting_;
   std::shared_ptr<ops::Runtimes> runtimes_;
 };
+
+// The members of an object: what dotnet-monitor tells of a process, and what we know beside.
+void write_process(JsonWriter& json, const Process& process);
 
 }  // namespace clrscope::http

@@ -31,11 +31,12 @@ struct Admitted {
   const Route* route = nullptr;
   std::vector<std::string> path_values{};  // of {braces}, in order
   Caller caller{};
-  std::string type{};             // the media type to answer with, one of the route's
-  std::string base_path{};        // before every link: "/clrscope", or empty
-  std::string process{};          // that it turned out to be about; for the audit log
-  std::shared_ptr<void> place{};  // among those under way: see limits.h
-  std::string upload{};           // the file that the body went to; for routes with `upload`
+  std::string type{};                   // the media type to answer with, one of the route's
+  std::string base_path{};              // before every link: "/clrscope", or empty
+  std::string process{};                // that it turned out to be about; for the audit log
+  std::shared_ptr<void> place{};        // among those under way: see limits.h
+  std::string upload{};                 // the file that the body went to; for routes with `upload`
+  std::shared_ptr<void> upload_file{};  // which is removed with the last of these
 };
 
 // One request and the right to answer it. Moved to whoever answers.
@@ -93,7 +94,8 @@ struct Parameter {
   In in = In::kQuery;
 };
 
-enum class Runs : std::uint8_t { kWorker, kAtOnce };
+// kLong: on threads for what lasts or waits for slow clients, such as recordings and downloads.
+enum class Runs : std::uint8_t { kWorker, kAtOnce, kLong };
 
 struct Route {
   std::string_view method;  // "GET"

@@ -6,8 +6,12 @@ namespace clrscope::http {
 struct ServeSetting;
 class Access;
 class Audit;
+class Examinations;
+class Operations;
 class Processes;
+class Recordings;
 class Router;
+class Sessions;
 class Workers;
 
 struct Services {
@@ -17,6 +21,10 @@ struct Services {
   Processes& processes;
   const Router& router;
   Audit& audit;
+  Operations& operations;
+  Recordings& recordings;
+  Sessions& sessions;
+  Examinations& examinations;
 };
 
 }  // namespace clrscope::http

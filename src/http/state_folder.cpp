@@ -50,6 +50,11 @@ Result<> make_state_folder(const std::string& path) {
   return {};
 }
 
+Result<> make_folder_in_state(const std::string& path) {
+  TRY(make_state_folder(path.substr(0, path.rfind('/'))));
+  return make_state_folder(path);
+}
+
 Result<> replace_file(const std::string& path, std::string_view text) {
   auto fresh = path + ".XXXXXX";
   UniqueFd fd{::mkostemp(fresh.data(), O_CLOEXEC)};  // 0600

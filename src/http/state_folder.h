@@ -14,6 +14,9 @@ std::string state_folder_path(const std::string& told);
 // Makes it if it is not there: for its owner alone. One that others may write is refused.
 Result<> make_state_folder(const std::string& path);
 
+// A folder in it, which is made too.
+Result<> make_folder_in_state(const std::string& path);
+
 // The whole file, for its owner alone; whoever reads meanwhile sees the old one or the new one.
 Result<> replace_file(const std::string& path, std::string_view text);
 

@@ -1,0 +1,108 @@
+// Dumps: all memory of a process, or what a debugger needs of it.
+#include "ops/dump.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "http/answer.h"
+#include "http/file_answer.h"
+#include "http/operations.h"
+#include "http/processes.h"
+#include "http/recordings.h"
+#include "http/route.h"
+#include "http/services.h"
+#include "http/trace_wish.h"
+
+namespace clrscope::http {
+namespace {
+
+// dotnet-monitor's names; and ours.
+Result<ops::DumpType> type_of(const std::string& word) {
+  if (equal_ignoring_case(word, "WithHeap")) return ops::DumpType::kHeap;
+  std::string lower = word;
+  for (auto& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const auto type = ops::parse_dump_type(lower);
+  if (!type)
+    return fail(Errc::kUsage, "type={} is no kind of dump", word)
+        .hint("Full, Mini, WithHeap or Triage");
+  return *type;
+}
+
+struct Scratch {
+  std::string path;
+  ~Scratch() { ::unlink(path.c_str()); }
+};
+
+Result<> answer_dump(Call& call) {
+  TRY(no_egress(call));
+  auto& services = call.services();
+  const auto process = TRY(services.processes.chosen(call));
+  const auto type = TRY(type_of(call.text("type").value_or("WithHeap")));
+  const auto folder = TRY(services.recordings.scratch_folder());
+  const auto operation = services.operations.begin(
+      {.kind = "dump", .process = process, .tags = call.text("tags").value_or("")});
+  const Scratch scratch{fmt::format("{}/{}.dmp", folder, operation->id())};
+  const auto done = ops::dump(
+      {.target = services.processes.target(process), .type = type, .output = scratch.path}, {});
+  if (!done) {
+    operation->fail(done.error().what);
+    return fail(done.error());
+  }
+  auto head = file_head(kOctets, dated_name("core_" + process.name, ".dmp"));
+  head.fields.push_back({"Location", call.link("/operations/" + operation->id())});
+  head.fields.push_back(
+      {"Clrscope-Pause-Ms",
+       fmt::format("{:.0f}", std::chrono::duration<double, std::milli>(done->took).count())});
+  if (TRY(send_file(call, std::move(head), done->file)))
+    operation->succeed();
+  else
+    operation->fail("the client left");
+  return {};
+}
+
+void dump(Call call) {
+  if (const auto done = answer_dump(call); !done) call.send(done.error());
+}
+
+Result<HttpResponse> gcdump(Call& call) {
+  TRY(no_egress(call));
+  return problem(501, "the heap is not read yet",
+                 "GET /dump?type=WithHeap holds the heap too; GET /trace?profile=gc-verbose tells "
+                 "of allocations");
+}
+
+constexpr Parameter kDump[] = {
+    {.name = "pid", .type = "integer", .help = "the process"},
+    {.name = "uid", .type = "string", .help = "or its runtime's GUID"},
+    {.name = "name", .type = "string", .help = "or its name"},
+    {.name = "type", .type = "string", .help = "Full, Mini, WithHeap (unless told) or Triage"},
+    {.name = "tags", .type = "string", .help = "words to find the operation by"},
+    {.name = "egressProvider", .type = "string", .help = "not yet: an error"},
+};
+
+constexpr Route kRoutes[] = {
+    {.method = "GET",
+     .path = "/dump",
+     .scope = Scope::kMemory,
+     .summary = "A core dump of a process, which stands still meanwhile",
+     .types = kOctets,
+     .parameters = kDump,
+     .serve = dump,
+     .runs = Runs::kLong,
+     .statuses = "400 429"},
+    {.method = "GET",
+     .path = "/gcdump",
+     .scope = Scope::kMemory,
+     .summary = "A dump of the managed heap; not there yet",
+     .types = kOctets,
+     .parameters = kDump,
+     .answer = gcdump,
+     .statuses = "400 501"},
+};
+
+}  // namespace
+
+extern constexpr Routes dump_routes{kRoutes};
+
+}  // namespace clrscope::http

@@ -1,0 +1,315 @@
+#include "http/trace_wish.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+#include "http/answer.h"
+
+namespace clrscope::http {
+namespace {
+
+constexpr std::int64_t kMostSeconds = 0x7fffffff;
+constexpr std::size_t kMostProviders = 256;
+constexpr std::uint64_t kAllKeywords = ~std::uint64_t{0};
+
+std::string lower(std::string_view text) {
+  std::string out{text};
+  for (auto& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+Failure wrong(std::string_view field, std::string_view what) {
+  return fail(Errc::kUsage, "{}: {}", field, what);
+}
+
+Result<std::string> text_of(const std::string& field, const JsonValue& value) {
+  const auto* text = value.text();
+  if (!text) return wrong(field, "not a string");
+  return *text;
+}
+
+Result<std::int64_t> number_of(const std::string& field, const JsonValue& value, std::int64_t least,
+                               std::int64_t most) {
+  const auto number = value.integer();
+  if (!number || *number < least || *number > most)
+    return wrong(field, fmt::format("not a whole number from {} to {}", least, most));
+  return *number;
+}
+
+Result<bool> truth_of(const std::string& field, const JsonValue& value) {
+  const auto truth = value.boolean();
+  if (!truth) return wrong(field, "neither true nor false");
+  return *truth;
+}
+
+// "key=value;key2=value2" from an object of strings, or as it is.
+Result<std::string> arguments_of(const std::string& field, const JsonValue& value) {
+  if (const auto* text = value.text()) return *text;
+  const auto* members = value.object();
+  if (!members) return wrong(field, "neither an object of strings nor a string");
+  std::string out;
+  for (const auto& member : *members) {
+    const auto* text = member.value.text();
+    const auto name = field + "." + member.name;
+    if (!text) return wrong(name, "not a string");
+    if (member.name.empty() || member.name.find_first_of("=;\"") != std::string::npos)
+      return wrong(name, "no name of an argument");
+    if (text->find('"') != std::string::npos) return wrong(name, "holds a quotation mark");
+    out += fmt::format("{}{}=\"{}\"", out.empty() ? "" : ";", member.name, *text);
+  }
+  return out;
+}
+
+Result<std::uint64_t> keywords_of(const std::string& field, const JsonValue& value) {
+  if (const auto number = value.integer(); number && *number >= 0)
+    return static_cast<std::uint64_t>(*number);
+  const auto* text = value.text();
+  const auto number = text ? parse_number(*text) : std::nullopt;
+  if (!number) return wrong(field, "no number such as \"0x1\"");
+  return *number;
+}
+
+Result<ipc::Level> level_of(const std::string& field, const JsonValue& value) {
+  const auto number = value.integer();
+  const auto* text = value.text();
+  if (!text && !number) return wrong(field, "no level such as \"Verbose\"");
+  const auto word = text ? *text : std::to_string(*number);
+  const auto level = ops::parse_level(word);
+  if (!level) return wrong(field, level.error().what);
+  return *level;
+}
+
+Result<ipc::Provider> provider_of(const std::string& field, const JsonValue& value) {
+  const auto* members = value.object();
+  if (!members) return wrong(field, "not an object");
+  ipc::Provider provider{.name = {}, .keywords = kAllKeywords};
+  std::set<std::string> seen;
+  for (const auto& member : *members) {
+    const auto name = field + "." + member.name;
+    const auto word = lower(member.name);
+    if (!seen.insert(word).second) return wrong(name, "is there twice");
+    if (word == "name")
+      provider.name = TRY(text_of(name, member.value));
+    else if (member.value.is_null() &&
+             (word == "keywords" || word == "eventlevel" || word == "arguments"))
+      continue;
+    else if (word == "keywords")
+      provider.keywords = TRY(keywords_of(name, member.value));
+    else if (word == "eventlevel" || word == "level")
+      provider.level = TRY(level_of(name, member.value));
+    else if (word == "arguments")
+      provider.arguments = TRY(arguments_of(name, member.value));
+    else
+      return wrong(name, "is no field of a provider");
+  }
+  if (trim(provider.name).empty()) return wrong(field + ".name", "is missing");
+  if (provider.name.find('\0') != std::string::npos) return wrong(field + ".name", "no name");
+  return provider;
+}
+
+Result<std::vector<ipc::Provider>> providers_of(const std::string& field, const JsonValue& value) {
+  const auto* all = value.array();
+  if (!all) return wrong(field, "not an array");
+  if (all->empty()) return wrong(field, "is empty");
+  if (all->size() > kMostProviders)
+    return wrong(field, fmt::format("has more than {} providers", kMostProviders));
+  std::vector<ipc::Provider> providers;
+  for (std::size_t i = 0; i < all->size(); ++i)
+    providers.push_back(TRY(provider_of(fmt::format("{}[{}]", field, i), (*all)[i])));
+  return providers;
+}
+
+Result<> take_field(TraceWish& wish, const std::string& name, const JsonValue& value) {
+  const auto word = lower(name);
+  if (word == "pid")
+    wish.selector.pid = static_cast<pid_t>(TRY(number_of(name, value, 1, kMostSeconds)));
+  else if (word == "uid")
+    wish.selector.uid = TRY(text_of(name, value));
+  else if (word == "name")
+    wish.selector.name = TRY(text_of(name, value));
+  else if (word == "profile")
+    wish.profile = TRY(text_of(name, value));
+  else if (word == "providers")
+    wish.providers = TRY(providers_of(name, value));
+  else if (word == "buffersizemb" || word == "buffersizeinmb")
+    wish.buffer_mb = static_cast<std::uint32_t>(TRY(number_of(name, value, 1, 1024)));
+  else if (word == "durationseconds")
+    wish.duration_seconds = TRY(number_of(name, value, -1, kMostSeconds));
+  else if (word == "leaseseconds")
+    wish.lease_seconds = TRY(number_of(name, value, 1, kMostSeconds));
+  else if (word == "requestrundown")
+    wish.rundown = TRY(truth_of(name, value));
+  else if (word == "rate")
+    wish.rate = static_cast<unsigned>(TRY(number_of(name, value, 1, 20000)));
+  else if (word == "all")
+    wish.whole_machine = TRY(truth_of(name, value));
+  else if (word == "tags")
+    wish.tags = TRY(text_of(name, value));
+  else
+    return fail(Errc::kUsage, "{}: there is no such field", name)
+        .hint(
+            "pid, uid, name, profile, providers, bufferSizeMB, durationSeconds, leaseSeconds, "
+            "requestRundown, rate, all, tags");
+  return {};
+}
+
+// What dotnet-monitor calls a profile, in words of ours.
+struct Translated {
+  std::string_view name;
+  std::string_view profiles;
+  std::string_view providers;
+};
+
+// Requests that come in and that go out, with what tells them apart.
+constexpr std::string_view kHttp =
+    "System.Threading.Tasks.TplEventSource:0x80:4,"
+    "Microsoft-Diagnostics-DiagnosticSource:0x3:5:FilterAndPayloadSpecs=\""
+    "Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.HttpRequestIn.Start@Activity1Start:"
+    "-Request.Method;Request.Path;Request.QueryString\r\n"
+    "Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.HttpRequestIn.Stop@Activity1Stop:"
+    "-Response.StatusCode\r\n"
+    "HttpHandlerDiagnosticListener/System.Net.Http.HttpRequestOut.Start@Activity2Start:"
+    "-Request.Method;Request.RequestUri\r\n"
+    "HttpHandlerDiagnosticListener/System.Net.Http.HttpRequestOut.Stop@Activity2Stop:"
+    "-Response.StatusCode\"";
+
+constexpr Translated kTranslated[] = {
+    {"cpu", "dotnet-common,dotnet-sampled-thread-time", ""},
+    {"http", "", kHttp},
+    {"logs", "", "Microsoft-Extensions-Logging:0xC:5"},
+    {"gccollect", "gc-collect", ""},
+    {"gcdump", "", "Microsoft-Windows-DotNETRuntime:0x1980001:5"},
+};
+
+std::string metrics_providers(std::int64_t seconds) {
+  std::string out;
+  for (const auto name :
+       {"System.Runtime", "Microsoft.AspNetCore.Hosting", "Grpc.AspNetCore.Server"})
+    out += fmt::format("{}{}:0xFFFFFFFF:4:EventCounterIntervalSec={}", out.empty() ? "" : ",", name,
+                       seconds);
+  return out;
+}
+
+constexpr Parameter kParameters[] = {
+    {.name = "pid", .type = "integer", .help = "the process"},
+    {.name = "uid", .type = "string", .help = "or its runtime's GUID"},
+    {.name = "name", .type = "string", .help = "or its name"},
+    {.name = "all", .type = "boolean", .help = "every process of the machine"},
+    {.name = "profile",
+     .type = "string",
+     .help = "dotnet-common, cpu-sampling, thread-time, gc-verbose, gc-collect, database; also "
+             "cpu, http, metrics, logs"},
+    {.name = "durationSeconds", .type = "integer", .help = "30 unless told; -1: until stopped"},
+    {.name = "metricsIntervalSeconds", .type = "integer", .help = "of profile metrics: 1"},
+    {.name = "rate", .type = "integer", .help = "CPU samples a second: 999"},
+    {.name = "tags", .type = "string", .help = "words to find the operation by"},
+    {.name = "egressProvider", .type = "string", .help = "not yet: an error"},
+};
+
+}  // namespace
+
+const std::span<const Parameter> kTraceParameters{kParameters};
+
+const std::string_view kTraceBody =
+    R"({"type":"object","properties":{"pid":{"type":"integer"},"uid":{"type":"string"},)"
+    R"("name":{"type":"string"},"profile":{"type":"string"},"providers":{"type":"array","items":)"
+    R"({"type":"object","properties":{"name":{"type":"string"},"keywords":{"type":"string"},)"
+    R"("eventLevel":{"type":"string"},"arguments":{"type":"object"}},"required":["name"]}},)"
+    R"("bufferSizeMB":{"type":"integer"},"durationSeconds":{"type":"integer"},)"
+    R"("leaseSeconds":{"type":"integer"},"requestRundown":{"type":"boolean"},)"
+    R"("rate":{"type":"integer"},"all":{"type":"boolean"},"tags":{"type":"string"}}})";
+
+Result<> no_egress(const Call& call) {
+  const auto provider = call.text("egressProvider");
+  if (!provider) return {};
+  return fail(Errc::kUsage, "egressProvider={}: there are no egress providers yet", *provider)
+      .hint("leave it out: the answer is the file");
+}
+
+Result<TraceWish> parse_trace_body(std::string_view json) {
+  TraceWish wish;
+  if (trim(json).empty()) return wish;
+  const auto body = read_json(json);
+  if (!body) return fail(Errc::kUsage, "the body is no JSON: {}", body.error().what);
+  const auto* members = body->object();
+  if (!members) return fail(Errc::kUsage, "the body is no JSON object");
+  std::set<std::string> seen;
+  for (const auto& member : *members) {
+    if (!seen.insert(lower(member.name)).second) return wrong(member.name, "is there twice");
+    if (member.value.is_null()) continue;
+    TRY(take_field(wish, member.name, member.value));
+  }
+  return wish;
+}
+
+Result<TraceWish> trace_wish(const Call& call) {
+  auto wish = TRY(parse_trace_body(call.request().body));
+  const auto selector = TRY(selector_of(call));
+  if (selector.any()) wish.selector = selector;
+  if (TRY(call.truth("all", false))) wish.whole_machine = true;
+  if (auto profile = call.text("profile")) wish.profile = std::move(profile);
+  if (const auto seconds = TRY(call.number("durationSeconds", -1, kMostSeconds)))
+    wish.duration_seconds = *seconds;
+  if (const auto seconds = TRY(call.number("leaseSeconds", 1, kMostSeconds)))
+    wish.lease_seconds = *seconds;
+  wish.metrics_seconds = TRY(call.number("metricsIntervalSeconds", 1, kMostSeconds));
+  if (const auto rate = TRY(call.number("rate", 1, 20000)))
+    wish.rate = static_cast<unsigned>(*rate);
+  if (auto tags = call.text("tags")) wish.tags = *std::move(tags);
+  if (wish.whole_machine && wish.selector.any())
+    return fail(Errc::kUsage, "all: a process was named too");
+  return wish;
+}
+
+Result<ops::ProviderWords> provider_words(const TraceWish& wish) {
+  ops::ProviderWords words;
+  words.ready = wish.providers;
+  if (!wish.profile) return words;
+  std::string profiles;
+  const auto add = [&](std::string_view names) {
+    if (!names.empty()) profiles += (profiles.empty() ? "" : ",") + std::string{names};
+  };
+  for (const auto part : split(*wish.profile, ',')) {
+    const auto word = trim(part);
+    if (equal_ignoring_case(word, "metrics")) {
+      words.providers.push_back(metrics_providers(wish.metrics_seconds.value_or(1)));
+      continue;
+    }
+    const auto* found = std::ranges::find_if(
+        kTranslated, [&](const auto& one) { return equal_ignoring_case(one.name, word); });
+    if (found == std::end(kTranslated)) {
+      add(word);
+      continue;
+    }
+    add(found->profiles);
+    if (!found->providers.empty()) words.providers.emplace_back(found->providers);
+  }
+  if (!profiles.empty()) words.profiles = profiles;
+  return words;
+}
+
+HttpResponse record_problem(const Error& error) {
+  if (ops::is_session_limit(error)) return problem(429, error.what, error.hint);
+  return problem(error);
+}
+
+Result<ops::RecordWish> record_wish(const TraceWish& wish) {
+  ops::RecordWish out{.target = {}};
+  out.providers = TRY(provider_words(wish));
+  if (const auto good = ops::check_words(out.providers); !good) {
+    auto error = good.error();
+    error.what = "profile: " + error.what;
+    return fail(std::move(error));
+  }
+  out.whole_machine = wish.whole_machine;
+  if (wish.buffer_mb) out.buffer_mb = *wish.buffer_mb;
+  if (wish.rate) out.rate = *wish.rate;
+  out.rundown = wish.rundown.value_or(true);
+  return out;
+}
+
+}  // namespace clrscope::http
