@@ -72,7 +72,7 @@ Shown about_process(Call& call, const Page& page, const std::vector<Process>& pr
       return shown;
     }
     shown.status = status_of(process.error());
-    main += process.error().code == Errc::kNotFound
+    main += is_no_process(process.error())
                 ? notice("That process is gone, or may not be seen here.",
                          processes.empty() ? "" : "Those there are:", "trouble")
                 : trouble(process.error());

@@ -8,6 +8,14 @@
 
 namespace clrscope::http {
 
+namespace {
+
+constexpr std::string_view kNoProcess = "no such process";
+
+}  // namespace
+
+bool is_no_process(const Error& error) { return error.what == kNoProcess; }
+
 bool Selector::fits(const Process& process) const {
   return (!pid || process.pid == *pid) && (!uid || equal_ignoring_case(*uid, process.uid)) &&
          (!name || equal_ignoring_case(*name, process.name));
@@ -50,7 +58,7 @@ Result<Process> Processes::chosen(const Call& call, const Selector& selector) co
     return std::move(found.front());
   }
   if (found.empty())
-    return fail(Errc::kUsage, "no such process").hint("GET /processes lists those there are");
+    return fail(Errc::kUsage, "{}", kNoProcess).hint("GET /processes lists those there are");
   return fail(Errc::kUsage, "{} processes are there: which one?", found.size())
       .hint("say ?pid=, ?uid= or ?name=; GET /processes lists them");
 }

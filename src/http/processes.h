@@ -49,6 +49,9 @@ class Processes {
   std::shared_ptr<ops::Runtimes> runtimes_;
 };
 
+// chosen() found none: a bad request, as dotnet-monitor has it.
+bool is_no_process(const Error& error);
+
 // The members of an object: what dotnet-monitor tells of a process, and what we know beside.
 void write_process(JsonWriter& json, const Process& process);
 

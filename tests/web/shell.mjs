@@ -118,7 +118,7 @@ export const shellTests = [
     name: 'a process that is gone is said to be gone',
     async run(world) {
       const visitor = await Visitor.come(world.server);
-      const page = await visitor.open('/stacks?pid=2147483646', {expected: [404]});
+      const page = await visitor.open('/stacks?pid=2147483646', {expected: [400]});
       assert.match(await page.locator('main').innerText(), /gone/);
       await visitor.leave();
     },
