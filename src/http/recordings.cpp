@@ -98,7 +98,11 @@ void write_strings(JsonWriter& json, std::string_view name, const std::vector<st
 }  // namespace
 
 void take_state(Recording& recording, const RecordState& state) {
-  if (state.process.pid > 0) recording.process = state.process;
+  if (state.process.pid > 0) {
+    auto uid = std::move(recording.process.uid);
+    recording.process = state.process;
+    if (recording.process.uid.empty()) recording.process.uid = std::move(uid);
+  }
   recording.providers = state.providers;
   recording.sampling = state.sampling;
   recording.duration_ms = std::chrono::duration<double, std::milli>(state.status.elapsed).count();

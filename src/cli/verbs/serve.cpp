@@ -43,6 +43,9 @@ constexpr Option kServe[] = {
      .value = "LIST",
      .help = "names by which the server may be called, beside loopback"},
     {.name = "--folder", .value = "DIR", .help = "keys, recordings, reports and the audit log"},
+    {.name = "--disk-limit",
+     .value = "SIZE",
+     .help = "what recordings may take together: 2GB unless told"},
     {.name = "--diagnostic-port",
      .value = "PATH",
      .help = "PATH,listen: applications connect to it"},
@@ -74,6 +77,7 @@ Result<http::ServeSetting> setting_of(const Args& args) {
     return fail(Errc::kUsage, "--base-path {} does not begin with /", setting.base_path);
   setting.hosts = words_of(args, "--hosts", "");
   setting.folder = args.text("--folder").value_or("");
+  if (const auto limit = TRY(args.size("--disk-limit"))) setting.disk_limit = *limit;
   setting.diagnostic_port = args.text("--diagnostic-port").value_or("");
   if (const auto owner = TRY(args.number("--owner", 1, 0x7fffffff)))
     setting.owner = static_cast<pid_t>(*owner);
