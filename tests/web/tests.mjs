@@ -1,4 +1,5 @@
 // All tests of the pages; each is a sentence and a function of the world.
 import {shellTests} from './shell.mjs';
+import {viewerTests} from './viewer.mjs';
 
-export const tests = [...shellTests];
+export const tests = [...shellTests, ...viewerTests];

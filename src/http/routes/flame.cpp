@@ -1,0 +1,73 @@
+// Flame graphs of recordings: for our viewer, as text, and as a file that works alone.
+#include "ops/flame.h"
+
+#include <fmt/format.h>
+
+#include "http/answer.h"
+#include "http/file_answer.h"
+#include "http/flame_file.h"
+#include "http/recordings.h"
+#include "http/route.h"
+#include "http/services.h"
+#include "ops/convert.h"
+
+namespace clrscope::http {
+namespace {
+
+Result<ops::FlameRead> read_recording(const Call& call, const std::string& id) {
+  const auto recording = TRY(call.services().recordings.find(id));
+  auto read = TRY(ops::read_flame(recording.path));
+  if (read.graph.processes.size() != 1) read.title = recording.title;
+  return read;
+}
+
+Result<HttpResponse> graph(Call& call) {
+  const auto id = call.text("recording");
+  if (!id)
+    return fail(Errc::kUsage, "recording is missing: of which recording?")
+        .hint("/flame?recording=ID; GET /recordings lists them, POST /recordings takes a trace");
+  const auto read = TRY(read_recording(call, *id));
+  if (call.wants(kText)) return text_answer(ops::flame_text(read));
+  return json_answer(ops::flame_json(read));
+}
+
+Result<HttpResponse> file(Call& call) {
+  const auto& id = call.path_value("id");
+  const auto read = TRY(read_recording(call, id));
+  const auto title = TRY(call.services().recordings.find(id)).title;
+  auto response = file_head("text/html; charset=utf-8", ops::trace_stem(title) + ".html");
+  response.body = TRY(flame_file(read));
+  return response;
+}
+
+constexpr Parameter kGraph[] = {
+    {.name = "recording", .type = "string", .help = "id of the recording"}};
+constexpr Parameter kFile[] = {
+    {.name = "id", .type = "string", .help = "of the recording", .in = Parameter::In::kPath}};
+
+constexpr Route kRoutes[] = {
+    {.method = "GET",
+     .path = "/flame",
+     .scope = Scope::kTrace,
+     .summary = "The flame graph of a recording, as flat arrays: docs/formats/flame.md",
+     .types = "application/json text/plain",
+     .parameters = kGraph,
+     .answer = graph,
+     .runs = Runs::kLong,
+     .statuses = "400 404"},
+    {.method = "GET",
+     .path = "/recordings/{id}/flame.html",
+     .scope = Scope::kTrace,
+     .summary = "The same as one HTML file with the viewer in it",
+     .types = kHtml,
+     .parameters = kFile,
+     .answer = file,
+     .runs = Runs::kLong,
+     .statuses = "404"},
+};
+
+}  // namespace
+
+extern constexpr Routes flame_routes{kRoutes};
+
+}  // namespace clrscope::http
