@@ -69,10 +69,10 @@ std::string negotiated(const Route& route, const net::HttpRequest& head) {
 
 // How heavy it is, for limits.
 Load load_of(const Route& route, std::string_view type) {
-  if (type == kEventStream) return Load::kStream;
+  if (type == kEventStream || type == kJsonSequence || type == kNdjson) return Load::kStream;
   if (route.runs == Runs::kAtOnce && type != kHtml) return Load::kLight;
   if (route.scope == Scope::kMemory) return Load::kMemory;
-  if (route.path == "/trace") return Load::kRecording;
+  if (route.path == "/trace") return Load::kRecording;  // sessions: see routes/sessions.cpp
   return Load::kRequest;
 }
 

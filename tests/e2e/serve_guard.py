@@ -275,4 +275,74 @@ def crowd():
     finish()
 
 
-{"keys": keys, "browser": browser, "manners": manners, "exposure": exposure, "slow": slow, "crowd": crowd, "allow": allow}[sys.argv[1]]()
+def begin(serve, key, path):
+    """A request whose answer is a stream; its head is there when this returns."""
+    one = socket.create_connection((serve.at.hostname, serve.at.port), timeout=30)
+    one.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
+    return one, one.recv(4096)
+
+
+def limits():
+    pid = sys.argv[2]
+    trace = f"/trace?pid={pid}&durationSeconds=60&profile=gc-collect"
+    with Serve() as serve:
+        key, other = serve.key("trace", name="one")["key"], serve.key("trace", name="two")["key"]
+        serve.keys_known()
+        running = [begin(serve, key, trace) for _ in range(8)]
+        check(all(head.startswith(b"HTTP/1.1 200") for _, head in running), f"eight recordings at a time: {[h[:60] for _, h in running]}")
+        full = serve.ask(trace, key=key, whole=False)
+        check(full.status == 429 and full.headers["Retry-After"] and "recordings" in full.text, f"the ninth is refused: {full.status} {full.text}")
+        check(serve.ask("/sessions", key=key).status == 200, "to look is possible meanwhile")
+        another, head = begin(serve, other, trace)
+        check(head.startswith(b"HTTP/1.1 200"), "another caller has places of its own")
+        for one, _ in running:
+            one.close()
+        until, head = time.monotonic() + 20, b""
+        while not head.startswith(b"HTTP/1.1 200") and time.monotonic() < until:
+            again, head = begin(serve, key, trace)
+            again.close()
+            time.sleep(0.2)
+        check(head.startswith(b"HTTP/1.1 200"), f"who leaves gives the place back: {head[:100]}")
+        another.close()
+        uses = serve.ask("/audit", key=serve_admin(serve)).json()["uses"]
+        check(any(use["status"] == 429 and use["caller"] == "one" for use in uses), "the refusal is written down")
+        check(any(use["status"] == 200 and use.get("process", "").startswith(pid) for use in uses), f"and which process it was about: {uses[-3:]}")
+    finish()
+
+
+def serve_admin(serve):
+    key = serve.key("admin")["key"]
+    serve.keys_known()
+    return key
+
+
+def halves():
+    """Clients that close their side: a plain answer comes whole, a stream ends, nothing is left behind."""
+    pid = sys.argv[2]
+    with Serve() as serve:
+        key = serve.key("trace", "read")["key"]
+        serve.keys_known()
+        with socket.create_connection((serve.at.hostname, serve.at.port), timeout=10) as one:
+            one.sendall(f"GET /processes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
+            one.shutdown(socket.SHUT_WR)
+            answer = b""
+            while piece := one.recv(65536):
+                answer += piece
+            check(answer.startswith(b"HTTP/1.1 200") and answer.rstrip().endswith(b"]"), f"a plain answer comes whole: {answer[-80:]}")
+        for _ in range(12):  # more than may be under way: each must give its place back
+            one, head = begin(serve, key, f"/trace?pid={pid}&durationSeconds=60&profile=gc-collect")
+            check(head.startswith(b"HTTP/1.1 200"), f"a stream begins: {head[:80]}")
+            one.shutdown(socket.SHUT_WR)
+            one.settimeout(10)
+            began = time.monotonic()
+            try:
+                while one.recv(65536):
+                    pass
+            except OSError:
+                pass
+            check(time.monotonic() - began < 8, f"and ends when its client leaves: {time.monotonic() - began:.1f} s")
+            one.close()
+    finish()
+
+
+{"limits": limits, "halves": halves, "keys": keys, "browser": browser, "manners": manners, "exposure": exposure, "slow": slow, "crowd": crowd, "allow": allow}[sys.argv[1]]()

@@ -53,6 +53,10 @@ void write_route(JsonWriter& json, const Route& route) {
       .begin_object()
       .member("summary", route.summary)
       .member("x-scope", name_of(route.scope));
+  json.key("security").begin_array();
+  if (route.scope != Scope::kOpen)
+    json.begin_object().key("key").begin_array().end_array().end_object();
+  json.end_array();
   write_parameters(json, route);
   if (!route.body.empty()) json.member("x-body", route.body);
   write_answers(json, route);
@@ -72,7 +76,14 @@ Result<HttpResponse> describe(Call& call) {
     for (const auto* route : routes) write_route(json, *route);
     json.end_object();
   }
-  json.end_object().end_object();
+  json.end_object();
+  json.key("components").begin_object().key("securitySchemes").begin_object().key("key");
+  json.begin_object()
+      .member("type", "http")
+      .member("scheme", "bearer")
+      .member("description", "clrscope key create; x-scope says which scope a route needs")
+      .end_object();
+  json.end_object().end_object().end_object();
   return json_answer(std::move(json).take());
 }
 
