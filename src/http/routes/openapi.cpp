@@ -58,9 +58,27 @@ void write_route(JsonWriter& json, const Route& route) {
     json.begin_object().key("key").begin_array().end_array().end_object();
   json.end_array();
   write_parameters(json, route);
-  if (!route.body.empty()) json.member("x-body", route.body);
+  if (!route.body.empty())
+    json.key("requestBody")
+        .begin_object()
+        .key("content")
+        .begin_object()
+        .key(kJson)
+        .begin_object()
+        .member("schema", route.body)
+        .end_object()
+        .end_object()
+        .end_object();
   write_answers(json, route);
   json.end_object();
+}
+
+// A schema is JSON already: where it was written as text, it is put as it is.
+void unquote(std::string& text, std::string_view schema) {
+  std::string quoted;
+  append_json_string(quoted, schema);
+  for (auto at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at))
+    text.replace(at, quoted.size(), schema);
 }
 
 Result<HttpResponse> describe(Call& call) {
@@ -84,7 +102,10 @@ Result<HttpResponse> describe(Call& call) {
       .member("description", "clrscope key create; x-scope says which scope a route needs")
       .end_object();
   json.end_object().end_object().end_object();
-  return json_answer(std::move(json).take());
+  auto text = std::move(json).take();
+  for (const auto* route : call.services().router.routes())
+    if (!route->hidden && !route->body.empty()) unquote(text, route->body);
+  return json_answer(std::move(text));
 }
 
 constexpr Route kRoutes[] = {
