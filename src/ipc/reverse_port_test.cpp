@@ -69,6 +69,34 @@ TEST_F(ReversePortTest, ReturnsEveryRuntimeOnce) {
   EXPECT_EQ(next->cookie, kSecond);
 }
 
+TEST_F(ReversePortTest, TellsWhoWaitsAndForgetsWhoHasEnded) {
+  const auto port = listen();
+  auto connection = advertise(kFirst, 100);
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  EXPECT_EQ(runtime->peer, ::getpid());
+  EXPECT_TRUE(port->waits(*runtime));
+  connection.reset();
+  EXPECT_FALSE(port->waits(*runtime));
+  port->forget(*runtime);
+  EXPECT_FALSE(port->endpoint(*runtime)->connect(Deadline{10ms}));
+  const auto back = advertise(kFirst, 100);  // it was only busy: it is met anew
+  EXPECT_EQ(port->next_runtime(Deadline{5s})->pid, 100U);
+}
+
+TEST_F(ReversePortTest, LetsOthersConnectWhenTold) {
+  struct stat file {};
+  {
+    const auto port = ReversePort::listen(path_, 0660);
+    ASSERT_TRUE(port);
+    ASSERT_EQ(::stat(path_.c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 0777, 0660U);
+  }
+  const auto port = listen();
+  ASSERT_EQ(::stat(path_.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600U);
+}
+
 TEST_F(ReversePortTest, SaysThatNobodyCame) {
   const auto port = listen();
   const auto none = port->next_runtime(Deadline{10ms});
