@@ -304,6 +304,11 @@ def limits():
             time.sleep(0.2)
         check(head.startswith(b"HTTP/1.1 200"), f"who leaves gives the place back: {head[:100]}")
         another.close()
+        started = [serve.ask("/sessions", "POST", key=key, body=f'{{"pid": {pid}, "profile": "gc-collect"}}') for _ in range(17)]
+        check([one.status for one in started] == [201] * 16 + [429], f"sixteen sessions of a caller: {[one.status for one in started]}")
+        check(started[-1].headers["Retry-After"] and "sessions" in started[-1].text, "the limit is named")
+        for one in started[:-1]:
+            serve.ask(one.headers["Location"], "DELETE", key=key)
         uses = serve.ask("/audit", key=serve_admin(serve)).json()["uses"]
         check(any(use["status"] == 429 and use["caller"] == "one" for use in uses), "the refusal is written down")
         check(any(use["status"] == 200 and use.get("process", "").startswith(pid) for use in uses), f"and which process it was about: {uses[-3:]}")

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
@@ -13,6 +15,7 @@ namespace clrscope::http {
 namespace {
 
 constexpr std::size_t kMostSessions = 32;
+constexpr std::ptrdiff_t kMostOfACaller = 16;
 
 std::string json_of(const SessionView& view) {
   JsonWriter json;
@@ -30,9 +33,19 @@ Result<HttpResponse> start(Call& call) {
     process = TRY(services.processes.chosen(call, wish.selector));
     record.target = services.processes.target(process);
   }
-  if (services.sessions.count() >= kMostSessions)
-    return problem(429, fmt::format("{} sessions run already", kMostSessions),
-                   "GET /sessions lists them; POST /sessions/ID/stop ends one");
+  const auto busy = [](std::size_t count, std::string_view whose) {
+    auto answer = problem(429, fmt::format("{} sessions run already{}", count, whose),
+                          "the limit \"sessions\"; GET /sessions lists them; POST "
+                          "/sessions/ID/stop ends one");
+    answer.fields.push_back({"Retry-After", "10"});
+    return answer;
+  };
+  if (services.sessions.count() >= kMostSessions) return busy(kMostSessions, "");
+  const auto own = std::ranges::count_if(services.sessions.list(), [&](const SessionView& one) {
+    return one.running && one.recording.by == call.caller().name;
+  });
+  if (own >= kMostOfACaller)
+    return busy(static_cast<std::size_t>(kMostOfACaller), " for this caller");
   if (const auto room = services.recordings.make_room(); !room)
     return problem(507, room.error().what, room.error().hint);
   const auto view = services.sessions.start(wish, std::move(record), process, call.caller().name);
