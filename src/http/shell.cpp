@@ -28,7 +28,12 @@ std::string rail_html(const Call& call) {
     if (page->key != 0) out += fmt::format(" data-key=\"{}\"", page->key);
     out += ">" + html_escaped(page->title) + "</a></li>\n";
   }
-  return out + "</ul>\n</nav>\n";
+  out += "</ul>\n";
+  if (call.caller().by_cookie)
+    out += "<form class=\"sign-out\" method=\"post\" action=\"" +
+           html_escaped(call.link("/sign-out")) +
+           "\"><button type=\"submit\">Sign out</button></form>\n";
+  return out + "</nav>\n";
 }
 
 std::string option_html(const Process& process, bool chosen) {

@@ -20,7 +20,7 @@ std::string sign_in_page(std::string_view base_path, std::string_view next,
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>Sign in · clrscope</title>\n<link rel=\"stylesheet\" href=\"" +
-      html_escaped(base + "/assets/app.css") + "\">\n</head>\n<body>\n<main>\n<h1>Sign in</h1>\n";
+      html_escaped(base + "/assets/style.css") + "\">\n</head>\n<body>\n<main>\n<h1>Sign in</h1>\n";
   if (!reason.empty())
     out += "<p class=\"error\" role=\"alert\">" + html_escaped(reason) + "</p>\n";
   out += "<form method=\"post\" action=\"" + html_escaped(base + "/sign-in/key") +

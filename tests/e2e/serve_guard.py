@@ -57,6 +57,10 @@ def browser():
         check(second.status == 403, f"and works once: {second.status}")
         jar = {"Cookie": cookie.split(";")[0]}
         check(serve.ask("/processes", headers=jar).status == 200, "the cookie lets in")
+        shown = serve.ask("/processes", headers={**jar, "Accept": "text/html"}).text
+        check('action="/sign-out"' in shown, "pages offer to sign out")
+        style = re.search(r'href="([^"]*\.css[^"]*)"', page.text)[1]
+        check(serve.ask(style).status == 200, f"the page to sign in has its style: {style}")
         host = f"{serve.at.hostname}:{serve.at.port}"
         for fields, status in (({}, 403), ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403),
                                ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403)):
