@@ -79,14 +79,19 @@ Shown about_process(Call& call, const Page& page, const std::vector<Process>& pr
     main += choices_html(call, page.path, processes);
     return shown;
   }
-  if (!process->reachable()) {
-    main += notice(
-        fmt::format("{} ({}) cannot be reached: {}", process->name, process->pid, process->reason),
-        process->hint, "trouble");
+  // What reads the process from outside works even when its runtime does not answer.
+  std::string unreachable;
+  if (!process->reachable())
+    unreachable = notice(fmt::format("{} ({}) cannot be reached through its diagnostic port: {}",
+                                     process->name, process->pid, process->reason),
+                         process->hint, "trouble");
+  auto content = page.about(call, *process);
+  if (!content && unreachable.empty()) return failed(page, content.error());
+  if (!content) {
+    main += unreachable;
     return shown;
   }
-  auto content = page.about(call, *process);
-  if (!content) return failed(page, content.error());
+  content->main = unreachable + content->main;
   return {.content = *std::move(content)};
 }
 

@@ -21,6 +21,7 @@ struct PageContent {
   std::string title{};
   std::string main{};  // HTML; everything that came from outside is escaped
   std::string view{};  // takes over all of <main>; empty: none does
+  std::string head{};  // HTML for <head>
 };
 
 struct Page {

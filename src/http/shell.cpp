@@ -87,7 +87,8 @@ std::string page_html(const Call& call, const PageContent& content,
       asset_link(call, "icon.svg") +
       "\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" href=\"" +
       asset_link(call, "style.css") + "\">\n<script defer src=\"" + asset_link(call, "app.js") +
-      "\"></script>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n"
+      "\"></script>\n" + content.head +
+      "</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n"
       "<header class=\"top\">\n<a class=\"brand\" href=\"" +
       html_escaped(page_link(call, "/")) + "\">clrscope</a>\n" + picker_html(call, processes) +
       "<span class=\"tools\"><button type=\"button\" class=\"script\" data-theme-switch>theme"

@@ -94,23 +94,28 @@ export async function endAll() {
   rmSync(work, {recursive: true, force: true});
 }
 
-// A browser of its own, signed in at `server` with a one-time address unless it has cookies already.
+// The cookie for the address that works once.
+async function signedIn(server) {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.open);
+  const storage = await context.storageState();
+  await context.close();
+  return storage;
+}
+
+// A browser of its own, signed in at `server`.
 export class Visitor {
   static async come(server, options = {}) {
+    server.storage ??= signedIn(server);
     const visitor = new Visitor();
     visitor.server = server;
     visitor.faults = [];
-    visitor.context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options, storageState: options.storageState ?? server.storage});
+    visitor.context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options, storageState: await server.storage});
     visitor.context.on('request', (request) => {
       const address = new URL(request.url());
       if (address.hostname !== '127.0.0.1' && !['data:', 'blob:'].includes(address.protocol)) visitor.faults.push(`a request that leaves this machine: ${address}`);
     });
-    if (!server.storage) {
-      const page = await visitor.context.newPage();
-      await page.goto(server.open);
-      server.storage = await visitor.context.storageState();
-      await page.close();
-    }
     return visitor;
   }
 

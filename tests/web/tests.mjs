@@ -1,5 +1,6 @@
 // All tests of the pages; each is a sentence and a function of the world.
 import {shellTests} from './shell.mjs';
 import {viewerTests} from './viewer.mjs';
+import {workTests} from './work.mjs';
 
-export const tests = [...shellTests, ...viewerTests];
+export const tests = [...shellTests, ...workTests, ...viewerTests];

@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "http/markup.h"
 #include "http/page.h"
+#include "http/recording_links.h"
+#include "http/report_cards.h"
 #include "ops/examine.h"
 
 namespace clrscope::http {
@@ -65,15 +67,27 @@ std::string tile(std::string_view id, std::string_view title, std::string_view n
       title, now);
 }
 
-std::string tiles_html(const Process& process) {
+std::string tiles_html(const Call& call, const Process& process) {
   const auto up = std::chrono::duration_cast<std::chrono::seconds>(process.up);
-  return fmt::format("<div class=\"tiles\" data-view=\"tiles\" data-pid=\"{}\">\n", process.pid) +
+  return fmt::format("<div class=\"tiles\" data-view=\"{}\" data-pid=\"{}\">\n",
+                     has_route(call, "/counters") ? "tiles" : "", process.pid) +
          tile("cpu", "CPU",
               process.cpu_percent ? fmt::format("{:.0f} %", *process.cpu_percent) : "?") +
          tile("memory", "Memory", process.rss_bytes ? format_bytes(*process.rss_bytes) : "?") +
          tile("gc", "GC pause", "–") + tile("queue", "Pool queue", "–") +
          "</div>\n<p class=\"dim no-script\">CPU is the mean since it started, " +
          format_uptime(up) + " ago.</p>\n";
+}
+
+// What was kept: recordings and reports, side by side.
+std::string kept_html(Call& call, const Process& process) {
+  std::string out;
+  if (auto recordings = recent_recordings(call, 5); !recordings.empty())
+    out += "<section>\n<h2>Recordings</h2>\n" + recordings + "</section>\n";
+  if (const auto visits = ask_json(call, "/doctor/reports"))
+    if (auto list = visits_list(call, *visits, process.pid, 5); !list.empty())
+      out += "<section>\n<h2>Reports</h2>\n" + list + "</section>\n";
+  return out.empty() ? out : "<div class=\"columns\">\n" + out + "</div>\n";
 }
 
 Result<PageContent> about(Call& call, const Process& process) {
@@ -84,7 +98,8 @@ Result<PageContent> about(Call& call, const Process& process) {
   content.main += format_uptime(std::chrono::duration_cast<std::chrono::seconds>(process.up)) +
                   " up · user " + html_escaped(process.user);
   if (!process.container.empty()) content.main += " · container " + html_escaped(process.container);
-  content.main += "</p>\n" + verdict_html(call, process) + tiles_html(process);
+  content.main +=
+      "</p>\n" + verdict_html(call, process) + tiles_html(call, process) + kept_html(call, process);
   return content;
 }
 

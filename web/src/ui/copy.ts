@@ -1,4 +1,5 @@
-// <button data-copy="#id"> copies the text of that element; <button data-copy-text="…"> that text.
+// <button data-copy="#id"> copies the text of that element; <button data-copy-text="…"> that text; <button data-copy-link> the
+// page's address.
 
 export async function copyText(text: string): Promise<boolean> {
   try {
@@ -27,9 +28,10 @@ export async function copyFrom(button: HTMLElement, text: string): Promise<void>
 
 export function startCopyButtons(): void {
   document.addEventListener('click', (event) => {
-    const button = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-copy],[data-copy-text]') : null;
+    const button = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-copy],[data-copy-text],[data-copy-link]') : null;
     if (!button) return;
     const from = button.dataset.copy ? document.querySelector(button.dataset.copy) : null;
-    void copyFrom(button, button.dataset.copyText ?? from?.textContent ?? '');
+    const link = button.dataset.copyLink === undefined ? undefined : location.href;
+    void copyFrom(button, link ?? button.dataset.copyText ?? from?.textContent ?? '');
   });
 }

@@ -27,6 +27,10 @@ export function formatSeconds(value: number): string {
 
 // Units as counters say them: "By", "s", "ms", "%", "{collection}".
 export function withUnit(value: number, unit: string): string {
+  if (unit.endsWith('/s') && unit !== '/s') {
+    const base = unit.slice(0, -2);
+    return base === 's' ? `${formatNumber(value * 100)} %` : `${withUnit(value, base)}/s`; // seconds per second are a share
+  }
   switch (unit) {
     case 'By':
     case 'B':
@@ -45,6 +49,12 @@ export function withUnit(value: number, unit: string): string {
       return word && word !== '1' ? `${formatNumber(value)} ${word}` : formatNumber(value);
     }
   }
+}
+
+// The same for an axis: words are left out, the title has them.
+export function axisText(value: number, unit: string): string {
+  const words = withUnit(value, unit);
+  return /[{a-z]{3}/.test(unit) ? words.replace(/ .*$/, '') : words;
 }
 
 export function clockTime(ms: number): string {

@@ -1,12 +1,13 @@
 // The status strip: whether the controller answers, and what it uses itself.
 import type {View} from '../../view';
-import {formatBytes} from '../../ui/format';
+import {formatBytes, formatNumber} from '../../ui/format';
 
 interface Status {
   version: string;
   rssBytes: number;
   cpuMs: number;
   upMs: number;
+  live?: {sessions: number; events: number; lost: number; followers: number};
 }
 
 const kEveryMs = 5000;
@@ -16,7 +17,7 @@ export const strip: View = {
   title: 'Status',
   start(root, api) {
     const source = root.dataset.source ?? 'status';
-    let last: {cpuMs: number; at: number} | undefined;
+    let last: {cpuMs: number; events: number; at: number} | undefined;
     const say = (words: string[]) => {
       root.replaceChildren(
         ...words.map((word) => {
@@ -32,8 +33,11 @@ export const strip: View = {
         const status = await api.get<Status>(source);
         const at = performance.now();
         const cpu = last ? ((status.cpuMs - last.cpuMs) / (at - last.at)) * 100 : (status.cpuMs / Math.max(1, status.upMs)) * 100;
-        last = {cpuMs: status.cpuMs, at};
-        say(['connected', `clrscope ${status.version} itself: ${cpu.toFixed(1)} % CPU, ${formatBytes(status.rssBytes)}`]);
+        const {live} = status;
+        const rate = live && last ? Math.max(0, ((live.events - last.events) / (at - last.at)) * 1000) : 0;
+        last = {cpuMs: status.cpuMs, events: live?.events ?? 0, at};
+        const seen = live?.sessions ? [`${live.sessions} live session${live.sessions === 1 ? '' : 's'} in the process`, `${formatNumber(rate)} events/s`, `lost ${live.lost}`] : ['no live session in the process'];
+        say(['connected', ...seen, `clrscope ${status.version} itself: ${cpu.toFixed(1)} % CPU, ${formatBytes(status.rssBytes)}`]);
       } catch {
         say(['not connected: what is shown stays; is clrscope serve still running?']);
       }
