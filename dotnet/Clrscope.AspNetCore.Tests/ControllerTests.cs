@@ -1,7 +1,9 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Http.Json;
+using System.Net.Sockets;
 using System.Text.Json;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Xunit;
 
 namespace Clrscope.AspNetCore.Tests;
@@ -82,6 +84,28 @@ public class ControllerTests
     }
 
     [Fact]
+    public async Task FoldersOfKilledAppsAreRemovedAndThoseInUseAreNot()
+    {
+        var old = Path.Combine(Path.GetTempPath(), "clrscope-app-999999999-old");
+        var used = Path.Combine(Path.GetTempPath(), "clrscope-app-999999999-used"); // by an app in another container, say
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        foreach (var folder in (string[])[old, used])
+        {
+            Directory.CreateDirectory(folder);
+            File.Delete(Path.Combine(folder, "s"));
+        }
+        listener.Bind(new UnixDomainSocketEndPoint(Path.Combine(used, "s")));
+        listener.Listen();
+        foreach (var folder in (string[])[old, used]) Directory.SetLastWriteTimeUtc(folder, DateTime.UtcNow - TimeSpan.FromHours(1));
+        await using var app = await App.StartAsync();
+        await app.Client.GetStringAsync("/clrscope/processes");
+        Assert.False(Directory.Exists(old));
+        Assert.True(Directory.Exists(used));
+        listener.Close();
+        Directory.Delete(used, recursive: true);
+    }
+
+    [Fact]
     public async Task EndsWhenTheAppIsKilled()
     {
         using var app = Process.Start(new ProcessStartInfo(Environment.ProcessPath!, "--app") { RedirectStandardOutput = true })!;
@@ -139,6 +163,18 @@ public class ControllerTests
         Assert.Contains("does not listen", await answer.Content.ReadAsStringAsync());
         await UntilAsync(() => Task.FromResult(ControllerOf(app) == 0));
         File.Delete(script);
+    }
+
+    [Fact]
+    public async Task TrailersComeThroughWhereKestrelCanWriteThem()
+    {
+        await using var app = await App.StartAsync(build: b => b.WebHost.ConfigureKestrel(k => k.ConfigureEndpointDefaults(e => e.Protocols = HttpProtocols.Http2)));
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/clrscope/trace?durationSeconds=1") { Version = HttpVersion.Version20, VersionPolicy = HttpVersionPolicy.RequestVersionExact };
+        using var answer = await app.Client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead);
+        Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
+        var trace = await answer.Content.ReadAsByteArrayAsync();
+        Assert.Equal("Nettrace"u8.ToArray(), trace[..8]);
+        Assert.NotEmpty(answer.TrailingHeaders.GetValues("Clrscope-Ending").Single());
     }
 
     [Fact]

@@ -104,6 +104,27 @@ class FreshApp(unittest.TestCase):
             self.assertEqual(200, status)
             self.assertIn(b'="/clrscope/', page)
 
+    def test_stacks_of_the_app_come_through_the_app(self):
+        with self.app("ours") as (app, address):
+            status, text = get(f"{address}/clrscope/stacks", Accept="text/plain")
+            self.assertEqual(200, status)
+            self.assertIn(b"Microsoft.AspNetCore", text)
+
+    def test_a_trace_through_the_app_is_whole(self):
+        oracle = subprocess.run([ROOT / "tools/publish_oracle"], check=True, capture_output=True, text=True).stdout.strip()
+        with self.app("ours") as (app, address):
+            began, first = time.monotonic(), None
+            trace = self.home / "x.nettrace"
+            with urllib.request.urlopen(f"{address}/clrscope/trace?durationSeconds=3", timeout=LIMIT) as answer, open(trace, "wb") as file:
+                while piece := answer.read1(65536):
+                    first = first or time.monotonic() - began
+                    file.write(piece)
+            whole = time.monotonic() - began
+            self.assertGreater(whole, 2.5)
+            self.assertLess(first, whole - 1, "the trace was collected before any of it was passed on")
+            summary = json.loads(subprocess.run([oracle, "summary", trace], check=True, capture_output=True, text=True).stdout)
+            self.assertGreater(sum(event["count"] for event in summary["byEvent"]), 10)
+
     def test_startup_hook_finds_hosts_that_take_no_hosting_startup(self):
         samples = subprocess.run([ROOT / "tools/publish_samples"], check=True, capture_output=True, text=True).stdout.strip()
         with zipfile.ZipFile(feed() / f"Clrscope.AspNetCore.{VERSION}.nupkg") as package:

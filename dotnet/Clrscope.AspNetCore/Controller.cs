@@ -190,6 +190,7 @@ internal sealed partial class Controller(ControllerSetting setting, Action<strin
                 if (!s_kept.Contains(name) && !s_keptPrefixes.Any(name.StartsWith)) wish.Environment.Remove(name);
             var process = Process.Start(wish) ?? throw new ControllerException($"cannot start {wish.FileName}");
             ProcessId = process.Id;
+            if (_owner.HasEnded) Native.AskToEnd(process.Id); // meanwhile
             Native.AllowToRead(process.Id);
             process.StandardInput.Close();
             process.OutputDataReceived += (_, line) => _announced.TrySetResult(line.Data ?? ""); // its first line says where it listens
@@ -240,4 +241,9 @@ internal sealed partial class Controller(ControllerSetting setting, Action<strin
     }
 
     ControllerSetting Setting => setting;
+
+    bool HasEnded
+    {
+        get { lock (_sync) return _ended; }
+    }
 }

@@ -1,3 +1,5 @@
+using System.Net.Sockets;
+
 namespace Clrscope.AspNetCore;
 
 /// <summary>A folder that only this user can enter, for the socket; gone with the app. Names tell whose it was, so that the next one sweeps what a killed app left.</summary>
@@ -30,13 +32,24 @@ internal sealed class PrivateFolder : IDisposable
         try
         {
             foreach (var folder in Directory.EnumerateDirectories(parent, Prefix + "*"))
-            {
-                var pid = System.IO.Path.GetFileName(folder)[Prefix.Length..].Split('-')[0];
-                // In a container every app may be process 1: our own number and not made by us is an old one's, too.
-                if (!Directory.Exists($"/proc/{pid}") || (pid == $"{Environment.ProcessId}" && Made.IsOld(folder))) Remove(folder);
-            }
+                if (IsLeftBehind(folder)) Remove(folder);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException) { }
+    }
+
+    // Numbers alone do not tell: containers may share the folder and not the numbers. Nobody listens there, and not just because it is about to.
+    static bool IsLeftBehind(string folder)
+    {
+        var pid = System.IO.Path.GetFileName(folder)[Prefix.Length..].Split('-')[0];
+        if (pid != $"{Environment.ProcessId}" && Directory.Exists($"/proc/{pid}")) return false;
+        if (Directory.GetLastWriteTimeUtc(folder) > DateTime.UtcNow - TimeSpan.FromMinutes(1)) return false;
+        try
+        {
+            using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            socket.Connect(new UnixDomainSocketEndPoint(System.IO.Path.Combine(folder, "s")));
+            return false;
+        }
+        catch (SocketException e) { return e.SocketErrorCode is SocketError.ConnectionRefused or SocketError.AddressNotAvailable; }
     }
 
     static void Remove(string folder)
@@ -46,11 +59,4 @@ internal sealed class PrivateFolder : IDisposable
     }
 
     public void Dispose() => Remove(Path);
-
-    static class Made
-    {
-        static readonly DateTime s_started = System.Diagnostics.Process.GetCurrentProcess().StartTime.ToUniversalTime();
-
-        public static bool IsOld(string folder) => Directory.GetCreationTimeUtc(folder) < s_started - TimeSpan.FromSeconds(2);
-    }
 }
