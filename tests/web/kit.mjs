@@ -48,6 +48,13 @@ export async function patient(symptom, ...args) {
   return {pid: child.pid, truth: line.truth, child};
 }
 
+// The sample `web`, which knows nothing of us, started with the controller inside.
+export async function patientWithPagesInside() {
+  const env = {...process.env, TMPDIR: work, DOTNET_STARTUP_HOOKS: join(root, 'build/hook/clrscope_hook.dll'), CLRSCOPE_BINARY: clrscope};
+  const {child, line} = await start(join(samples, 'net10.0/samples'), ['web'], {env}, isReady);
+  return {pid: child.pid, truth: line.truth, child};
+}
+
 // The sample under another name, which may be any file name.
 export async function patientNamed(name, symptom, ...args) {
   const folder = join(samples, 'net10.0');

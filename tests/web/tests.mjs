@@ -1,6 +1,7 @@
 // All tests of the pages; each is a sentence and a function of the world.
+import {insideTests} from './inside.mjs';
 import {shellTests} from './shell.mjs';
 import {viewerTests} from './viewer.mjs';
 import {workTests} from './work.mjs';
 
-export const tests = [...shellTests, ...workTests, ...viewerTests];
+export const tests = [...shellTests, ...workTests, ...viewerTests, ...insideTests];
