@@ -37,6 +37,12 @@ bool Processes::allowed(const Process& process) const {
   });
 }
 
+Result<> Processes::machine_allowed() const {
+  if (!setting_.owner && setting_.allow.empty()) return {};
+  return fail(Errc::kDenied, "all: only some processes may be seen here")
+      .hint("say ?pid=, ?uid= or ?name=; GET /processes lists them");
+}
+
 Result<std::vector<Process>> Processes::list() const {
   auto found = ops::list_processes();
   if (!found && !runtimes_) return fail(found.error());  // without /proc the port may do

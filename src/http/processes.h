@@ -41,6 +41,8 @@ class Processes {
   Result<Process> chosen(const Call& call) const;
   Result<Process> chosen(const Call& call, const Selector& selector) const;
   bool allowed(const Process& process) const;
+  // Whether the whole machine may be recorded: not where only some processes may be seen.
+  Result<> machine_allowed() const;
   // How an operation reaches it: by its pid, or through the port that it connected to.
   ops::TargetWish target(const Process& process) const;
 

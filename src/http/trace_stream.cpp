@@ -112,7 +112,9 @@ class TraceStream {
     const auto seconds = wish_.duration_seconds.value_or(kDefaultSeconds);
     if (seconds >= 0) record.duration = std::chrono::seconds{seconds};
     Process process{.pid = 0, .name = "machine", .user = {}};
-    if (!wish_.whole_machine) {
+    if (wish_.whole_machine) {
+      TRY(services.processes.machine_allowed());
+    } else {
       process = TRY(services.processes.chosen(call_, wish_.selector));
       record.target = services.processes.target(process);
     }

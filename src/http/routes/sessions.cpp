@@ -29,7 +29,9 @@ Result<HttpResponse> start(Call& call) {
   auto record = TRY(record_wish(wish));
   auto& services = call.services();
   Process process{.pid = 0, .name = "machine", .user = {}};
-  if (!wish.whole_machine) {
+  if (wish.whole_machine) {
+    TRY(services.processes.machine_allowed());
+  } else {
     process = TRY(services.processes.chosen(call, wish.selector));
     record.target = services.processes.target(process);
   }
