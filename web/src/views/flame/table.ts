@@ -59,7 +59,7 @@ export class CallTable {
       const {from, to} = childrenOf(tree, node);
       let heaviest = -1;
       for (let i = from; i < to; ++i) if (heaviest < 0 || tree.total[i] > tree.total[heaviest]) heaviest = i;
-      if (heaviest < 0 || tree.total[heaviest] < tree.total[zoom] * 0.5) break;
+      if (heaviest < 0 || tree.total[heaviest] < tree.total[zoom] * 0.1) break;
       node = heaviest;
     }
     this.render();
