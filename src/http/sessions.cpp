@@ -143,14 +143,12 @@ Result<SessionView> Sessions::find(const std::string& id, bool renew) {
   return SessionView{.recording = *std::move(recording)};
 }
 
-Result<Recording> Sessions::stop(const std::string& id, const std::function<bool()>& gone) {
-  if (const auto session = running(id)) {
+Result<> Sessions::stop(const std::string& id) {
+  if (const auto session = running(id))
     session->thread->stop("stopped");
-    while (!session->thread->wait_ended(kLook))
-      if (gone()) return fail(Errc::kGone, "nobody waits for it");
-  }
-  auto view = TRY(find(id, false));
-  return std::move(view.recording);
+  else
+    (void)TRY(find(id, false));
+  return {};
 }
 
 Result<> Sessions::discard(const std::string& id) {

@@ -42,8 +42,8 @@ class Sessions {
   std::vector<SessionView> list() const;
   std::size_t count() const;  // of those that run
   Result<SessionView> find(const std::string& id, bool renew);
-  // Ends it and waits for its end; `gone` is asked from time to time whether to wait on.
-  Result<Recording> stop(const std::string& id, const std::function<bool()>& gone);
+  // Asks it to end; one that has ended already is no error.
+  Result<> stop(const std::string& id);
   Result<> discard(const std::string& id);
 
  private:

@@ -2,9 +2,13 @@
 #include "http/sessions.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
+#include "base/io.h"
 #include "base/json.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
@@ -16,6 +20,9 @@ namespace {
 
 constexpr std::size_t kMostSessions = 32;
 constexpr std::ptrdiff_t kMostOfACaller = 16;
+
+constexpr std::chrono::milliseconds kLook{50};
+constexpr std::size_t kPiece = 256 << 10;
 
 std::string json_of(const SessionView& view) {
   JsonWriter json;
@@ -69,16 +76,60 @@ Result<HttpResponse> show(Call& call) {
   return json_answer(json_of(TRY(call.services().sessions.find(call.path_value("id"), true))));
 }
 
+// The bytes of its file that do not change any more.
+std::uint64_t settled_bytes(const SessionView& view, int file) {
+  struct stat status {};
+  const auto size =
+      ::fstat(file, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : std::uint64_t{0};
+  return view.running ? std::min(size, view.recording.bytes) : size;
+}
+
+// False: the client went away. What is recorded is kept.
+bool send_up_to(net::HttpStream& stream, int file, std::uint64_t& sent, std::uint64_t end) {
+  std::string piece(kPiece, '\0');
+  while (sent < end) {
+    const auto want = std::min<std::uint64_t>(end - sent, piece.size());
+    const auto got = ::pread(file, piece.data(), want, static_cast<off_t>(sent));
+    if (got <= 0) return false;
+    if (!stream.write(piece.substr(0, static_cast<std::size_t>(got)))) return false;
+    sent += static_cast<std::uint64_t>(got);
+  }
+  return !stream.gone();
+}
+
+std::vector<net::HttpField> trailers_of(const Recording& recording) {
+  return {{"Clrscope-Ending", recording.ending},
+          {"Clrscope-Events", std::to_string(recording.events)},
+          {"Clrscope-Samples", std::to_string(recording.samples)},
+          {"Clrscope-Lost", std::to_string(recording.lost)}};
+}
+
+// The trace goes out while the method names are still being written to it.
 Result<> answer_trace(Call& call) {
-  const auto recording =
-      TRY(call.services().sessions.stop(call.path_value("id"), [&] { return call.gone(); }));
-  auto head = file_head(kOctets, recording.title);
-  head.fields.push_back({"Clrscope-Recording", recording.id});
-  head.fields.push_back({"Clrscope-Ending", recording.ending});
-  head.fields.push_back({"Clrscope-Events", std::to_string(recording.events)});
-  head.fields.push_back({"Clrscope-Samples", std::to_string(recording.samples)});
-  head.fields.push_back({"Clrscope-Lost", std::to_string(recording.lost)});
-  (void)TRY(send_file(call, std::move(head), recording.path));
+  auto& sessions = call.services().sessions;
+  const auto& id = call.path_value("id");
+  TRY(sessions.stop(id));
+  auto view = TRY(sessions.find(id, true));
+  while (view.recording.state == "starting" && !call.gone()) {
+    std::this_thread::sleep_for(kLook);
+    view = TRY(sessions.find(id, true));
+  }
+  // It stays this file even when it is replaced by one with more names in it.
+  const auto file = TRY(open_for_reading(view.recording.path));
+  auto head = file_head(kOctets, view.recording.title);
+  head.fields.push_back({"Clrscope-Recording", id});
+  head.fields.push_back(
+      {"Trailer", "Clrscope-Ending, Clrscope-Events, Clrscope-Samples, Clrscope-Lost"});
+  const auto stream = call.stream(std::move(head));
+  for (std::uint64_t sent = 0;;) {
+    if (!send_up_to(*stream, file.get(), sent, settled_bytes(view, file.get()))) return {};
+    if (!view.running) break;
+    std::this_thread::sleep_for(kLook);
+    const auto now = sessions.find(id, true);
+    if (!now) return {};  // it was discarded: the answer breaks off
+    view = *now;
+  }
+  stream->end(trailers_of(view.recording));
   return {};
 }
 
