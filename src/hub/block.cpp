@@ -10,6 +10,11 @@ std::uint32_t SourceInfo::runtime_major() const {
   return static_cast<std::uint32_t>(major.value_or(0));
 }
 
+std::shared_ptr<Block> Block::like(const Block& other) {
+  return std::make_shared<Block>(other.source_, other.owner_, other.reader_, other.wall_offset_,
+                                 other.pointer_size_);
+}
+
 Bytes Block::keep(Bytes bytes) {
   if (bytes.empty()) return {};
   auto* at = static_cast<std::uint8_t*>(arena_.allocate(bytes.size(), 1));

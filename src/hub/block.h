@@ -38,6 +38,9 @@ class Block {
         wall_offset_(wall_offset),
         pointer_size_(pointer_size) {}
 
+  // An empty one for more events of the same reader: for who keeps a few rows of many blocks.
+  static std::shared_ptr<Block> like(const Block& other);
+
   // Its place among events().
   std::uint32_t add(const Event& event, StackView stack);
 

@@ -29,8 +29,16 @@ class TestSource final : public Source {
 
   // An event with one number in it.
   void emit(const EventType& type, std::int32_t number) {
+    emit(type, Bytes{reinterpret_cast<const std::uint8_t*>(&number), sizeof number});
+  }
+  void emit(const EventType& type, Bytes payload, std::uint64_t thread = 1) {
     const std::lock_guard lock{mutex_};
-    for (auto* session : sessions_) session->emit(type, number);
+    for (auto* session : sessions_) session->emit(type, payload, thread);
+  }
+  // The process ends: so do its sessions.
+  void die() {
+    const std::lock_guard lock{mutex_};
+    for (auto* session : sessions_) session->end("the target ended the session");
   }
 
   std::size_t sessions() const {
@@ -56,16 +64,19 @@ class TestSource final : public Source {
     ~Session() override {
       const std::lock_guard lock{source_.mutex_};
       std::erase(source_.sessions_, this);
-      if (events_.on_end) events_.on_end("asked");
+      end("asked");
     }
 
-    void emit(const EventType& type, std::int32_t number) {
+    void emit(const EventType& type, Bytes payload, std::uint64_t thread) {
       for (const auto& one : wish_.providers)
-        if (matches(one, type)) return write(type, number);
+        if (matches(one, type)) return write(type, payload, thread);
+    }
+    void end(const std::string& why) {
+      if (events_.on_end) events_.on_end(why);
     }
 
    private:
-    void write(const EventType& type, std::int32_t number) {
+    void write(const EventType& type, Bytes payload, std::uint64_t thread) {
       const auto feed = [&](Bytes bytes) {
         return reader_->feed(bytes, [&](const nettrace::Batch& batch) {
           if (!batch.events.empty()) events_.on_batch(*reader_, batch, reader_);
@@ -78,11 +89,10 @@ class TestSource final : public Source {
                         feed);
         id_ = writer_->add_source(nettrace::Writer::Numbering::kNone);
       }
-      const Bytes payload{reinterpret_cast<const std::uint8_t*>(&number), sizeof number};
       CHECK(writer_->write(id_, {.type = &type,
                                  .ticks = TraceClock::now().time_since_epoch().count(),
-                                 .thread = ThreadId{1},
-                                 .capture_thread = 1,
+                                 .thread = ThreadId{thread},
+                                 .capture_thread = thread,
                                  .payload = payload,
                                  .process = ProcessId{1}}));
       CHECK(writer_->flush());

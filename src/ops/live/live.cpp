@@ -1,0 +1,223 @@
+#include "ops/live/live.h"
+
+#include <algorithm>
+
+#include "base/proc.h"
+#include "collect/eventpipe/live_source.h"
+#include "hub/derived.h"
+#include "ops/target.h"
+
+namespace clrscope::ops {
+namespace {
+
+// A program that is starting makes its first EventSources; to switch one on in the same moment can
+// lock it up for ever (docs/sessions.md).
+constexpr std::chrono::seconds kSettled{2};
+constexpr std::chrono::milliseconds kTick{250};
+constexpr std::chrono::seconds kLook{1};
+
+}  // namespace
+
+Result<LiveTarget> find_live_target(const LiveWho& who) {
+  static std::atomic<std::uint64_t> next{1};
+  LiveTarget live;
+  if (!who.target.uid) {
+    const auto status = TRY(proc_status(who.pid));
+    if (status.age < kSettled) std::this_thread::sleep_for(kSettled - status.age);
+    live.start_ticks = status.start_ticks;
+  }
+  // All of it is kept while a session may need its endpoint.
+  const auto target =
+      std::make_shared<Target>(TRY(find_target(who.target, std::chrono::seconds{2}, -1)));
+  live.source =
+      collect::make_live_source({.id = next++,
+                                 .pid = who.pid,
+                                 .process = target->process.name,
+                                 .runtime = target->process.runtime},
+                                std::shared_ptr<ipc::Endpoint>{target, target->endpoint.get()});
+  return live;
+}
+
+bool is_limit(const Error& error) { return error.hint.starts_with(kLimitHint); }
+
+Live::Live(LiveSetting setting) : setting_(std::move(setting)) {
+  ticker_ = std::jthread{[this](const std::stop_token& stop) { tick(stop); }};
+  keeper_ = std::jthread{[this](const std::stop_token& stop) { keep(stop); }};
+}
+
+Live::~Live() {
+  for (auto* one : {&ticker_, &keeper_}) {
+    one->request_stop();
+    one->join();
+  }
+}
+
+std::vector<hub::CounterWish> Live::counter_wishes() const {
+  return {{.provider = "System.Runtime"},
+          {.provider = "Microsoft.AspNetCore.Hosting"},
+          {.provider = "Microsoft-AspNetCore-Server-Kestrel"},
+          {.provider = "System.Net.Http"}};
+}
+
+FeedWish Live::default_counters() const {
+  return counters_feed(counter_wishes(), setting_.interval);
+}
+
+Result<std::shared_ptr<LiveProcess>> Live::process(const LiveWho& who) {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock{mutex_};
+    auto& at = slots_[who.key()];
+    if (!at) {
+      if (slots_.size() > setting_.processes) {
+        slots_.erase(who.key());
+        return fail(Errc::kDenied, "{} processes are followed already", setting_.processes)
+            .hint("{}", kLimitHint);
+      }
+      at = std::make_shared<Slot>();
+    }
+    slot = at;
+  }
+  const std::lock_guard lock{slot->mutex};
+  if (slot->process && slot->process->start_ticks() != 0) {
+    // The pid of one that ended may be another's now.
+    const auto status = proc_status(who.pid);
+    if (status && status->state != 'Z' && status->start_ticks != slot->process->start_ticks())
+      slot->process.reset();
+  }
+  if (slot->process) return slot->process;
+  auto target = setting_.find ? setting_.find(who) : find_live_target(who);
+  if (!target) return fail(std::move(target.error()));
+  slot->process = TRY(LiveProcess::start(std::move(*target), setting_.limits));
+  work_.notify_all();
+  return slot->process;
+}
+
+std::vector<std::shared_ptr<LiveProcess>> Live::all() const {
+  std::vector<std::shared_ptr<Slot>> slots;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const auto& [key, slot] : slots_) slots.push_back(slot);
+  }
+  std::vector<std::shared_ptr<LiveProcess>> all;
+  for (const auto& slot : slots) {
+    // One that is being reached has nothing yet.
+    const std::unique_lock lock{slot->mutex, std::try_to_lock};
+    if (lock && slot->process) all.push_back(slot->process);
+  }
+  return all;
+}
+
+void Live::tick(const std::stop_token& stop) {
+  std::unique_lock lock{mutex_};
+  while (!stop.stop_requested()) {
+    if (slots_.empty()) {
+      work_.wait(lock, stop, [&] { return !slots_.empty(); });
+      continue;
+    }
+    work_.wait_for(lock, stop, kTick, [] { return false; });
+    lock.unlock();
+    for (const auto& process : all()) process->tick();
+    lock.lock();
+  }
+}
+
+void Live::keep(const std::stop_token& stop) {
+  const auto look = std::min<std::chrono::nanoseconds>(kLook, setting_.limits.keep / 2);
+  std::unique_lock lock{mutex_};
+  while (!stop.stop_requested()) {
+    if (slots_.empty()) {
+      work_.wait(lock, stop, [&] { return !slots_.empty(); });
+      continue;
+    }
+    work_.wait_for(lock, stop, look, [] { return false; });
+    const auto slots = slots_;
+    lock.unlock();
+    for (const auto& [key, slot] : slots) {
+      std::unique_lock one{slot->mutex, std::try_to_lock};
+      if (!one) continue;
+      const auto process = slot->process;
+      one.unlock();
+      if (process) (void)process->lives();
+      const bool stays = process && process->keep_or_close();
+      if (stays) continue;
+      // Somebody may have asked meanwhile: then it is kept until the next look.
+      std::unique_lock again{slot->mutex, std::try_to_lock};
+      if (!again || (process && !process->status().feeds.empty())) continue;
+      slot->process.reset();
+      again.unlock();
+      const std::lock_guard all{mutex_};
+      const auto at = slots_.find(key);
+      if (at != slots_.end() && at->second == slot && slot.use_count() <= 3) {
+        slots_.erase(at);
+        if (process) names_asked_.erase(process->info().pid);
+      }
+    }
+    lock.lock();
+  }
+}
+
+LiveSource Live::source_of(const LiveProcess& process, const Feed& feed) const {
+  return {.pid = process.info().pid,
+          .process = process.info().process,
+          .runtime = process.info().runtime,
+          .since = feed.since,
+          .ended = process.ended(),
+          .ended_at = process.ended_at(),
+          .lost = process.lost(feed),
+          .left_out = feed.dropped};
+}
+
+Result<CountersAnswer> Live::counters(const LiveWho& who, const CountersAsk& ask) {
+  const auto process = TRY(this->process(who));
+  const auto feed = TRY(process->ask(default_counters()));
+  auto waited = feed;
+  if (!ask.more.empty()) waited = TRY(process->ask(counters_feed(ask.more, setting_.interval)));
+  process->wait_for(*waited, setting_.interval * 2);
+  CountersAnswer answer{.source = source_of(*process, *feed),
+                        .interval = setting_.interval,
+                        .series = process->counters().series(ask.choice, ask.length)};
+  answer.source.left_out += process->counters().left_out();
+  return answer;
+}
+
+Result<std::string> Live::follow(const LiveWho& who, const std::vector<FeedWish>& wishes,
+                                 std::shared_ptr<Follower> follower,
+                                 std::optional<std::string> after) {
+  const auto process = TRY(this->process(who));
+  TRY(process->follow(wishes, std::move(follower), std::move(after)));
+  return process->info().process;
+}
+
+bool Live::knows(pid_t pid) const {
+  const std::lock_guard lock{mutex_};
+  return slots_.contains(std::to_string(pid));
+}
+
+std::vector<Live::Status> Live::status() const {
+  std::vector<Status> statuses;
+  for (const auto& process : all()) {
+    Status one{.process = process->status()};
+    one.source = {.pid = process->info().pid,
+                  .process = process->info().process,
+                  .runtime = process->info().runtime,
+                  .ended = process->ended(),
+                  .ended_at = process->ended_at(),
+                  .lost = one.process.lost};
+    statuses.push_back(std::move(one));
+  }
+  return statuses;
+}
+
+void write_members(JsonWriter& json, const LiveSource& source) {
+  json.member("pid", source.pid)
+      .member("process", source.process)
+      .member("runtime", source.runtime)
+      .member("since", iso8601(source.since))
+      .member("live", source.ended.empty());
+  if (!source.ended.empty()) json.member("ended", source.ended);
+  if (source.ended_at) json.member("endedAt", iso8601(*source.ended_at));
+  json.member("lost", source.lost).member("leftOut", source.left_out);
+}
+
+}  // namespace clrscope::ops
