@@ -21,6 +21,7 @@
 #include "http/state_folder.h"
 #include "http/workers.h"
 #include "net/http_server.h"
+#include "ops/live/metrics.h"
 #include "ops/runtimes.h"
 
 namespace clrscope::http {
@@ -133,6 +134,9 @@ struct Controller::Impl {
   Recordings recordings{setting};
   Sessions sessions{recordings, operations};
   Examinations examinations{setting, operations};
+  ops::Live live{ops::LiveSetting{.limits = {.keep = setting.keep_live}}};
+  ops::LiveMetrics metrics{live, [this] { return processes.list(); },
+                           [this](const Process& one) { return processes.target(one); }};
   Workers workers{kWorkers};
   Workers lasting{kLasting, 16};
   Services services{.setting = setting,
@@ -144,7 +148,9 @@ struct Controller::Impl {
                     .operations = operations,
                     .recordings = recordings,
                     .sessions = sessions,
-                    .examinations = examinations};
+                    .examinations = examinations,
+                    .live = live,
+                    .metrics = metrics};
   std::vector<Exposed> exposed;
   std::vector<std::string> warnings;
   std::shared_ptr<net::TlsContext> tls;

@@ -1,6 +1,11 @@
 // What handlers work with. Owned by the controller; each is safe for any thread.
 #pragma once
 
+namespace clrscope::ops {
+class Live;
+class LiveMetrics;
+}  // namespace clrscope::ops
+
 namespace clrscope::http {
 
 struct ServeSetting;
@@ -25,6 +30,8 @@ struct Services {
   Recordings& recordings;
   Sessions& sessions;
   Examinations& examinations;
+  ops::Live& live;
+  ops::LiveMetrics& metrics;
 };
 
 }  // namespace clrscope::http

@@ -36,6 +36,9 @@ constexpr Option kServe[] = {
     {.name = "--allow",
      .value = "LIST",
      .help = "only these processes: pids, or names with * and ?"},
+    {.name = "--keep-live",
+     .value = "TIME",
+     .help = "live data is kept so long after the last asker; 5m unless told"},
     {.name = "--base-path",
      .value = "PATH",
      .help = "what a proxy puts before our paths: /clrscope"},
@@ -71,6 +74,7 @@ Result<http::ServeSetting> setting_of(const Args& args) {
   setting.no_auth = args.has("--no-auth");
   setting.read_only = args.has("--read-only");
   setting.allow = words_of(args, "--allow", "");
+  if (const auto keep = args.text("--keep-live")) setting.keep_live = TRY(parse_duration(*keep));
   setting.base_path = args.text("--base-path").value_or("");
   while (setting.base_path.ends_with('/')) setting.base_path.pop_back();
   if (!setting.base_path.empty() && !setting.base_path.starts_with('/'))

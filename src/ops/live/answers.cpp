@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "hub/counter_json.h"
-#include "ops/page.h"
-#include "ops/table.h"
+#include "ops/page_text.h"
 
 namespace clrscope::ops {
 namespace {

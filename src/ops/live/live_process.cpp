@@ -11,6 +11,8 @@
 namespace clrscope::ops {
 namespace {
 
+// A session that ended so long ago is not being replaced: its process has ended.
+constexpr std::chrono::seconds kSilence{4};
 // So many things a second a stream tells; the rest is in the views, and counted.
 constexpr std::uint64_t kItemsPerSecond = 200, kEventsPerSecond = 2000;
 
@@ -295,13 +297,17 @@ bool LiveProcess::keep_or_close() {
 
 bool LiveProcess::lives() {
   if (!ended().empty()) return false;
+  if (seems_alive()) return true;
+  end("the process has ended");
+  return false;
+}
+
+bool LiveProcess::seems_alive() {
   if (target_.start_ticks != 0) {
     const auto status = proc_status(info_->pid);
     if (!status || status->state == 'Z' || status->state == 'X' ||
-        status->start_ticks != target_.start_ticks) {
-      end("the process has ended");
+        status->start_ticks != target_.start_ticks)
       return false;
-    }
   }
   std::shared_ptr<hub::Hub> hub;
   {
@@ -311,12 +317,17 @@ bool LiveProcess::lives() {
   if (!hub) return false;
   const auto processes = hub->processes();
   hub.reset();
+  std::string why;
   for (const auto& one : processes)
-    if (!one.ended.empty()) {
-      end(one.ended);
-      return false;
-    }
-  return true;
+    if (!one.ended.empty()) why = one.ended;
+  const std::unique_lock lock{state_};
+  if (why.empty()) {
+    silent_ = {};
+    return true;
+  }
+  // Sessions end too when others take their place: that takes a moment only.
+  if (silent_ == TraceTime{}) silent_ = TraceClock::now();
+  return TraceClock::now() - silent_ < kSilence;
 }
 
 void LiveProcess::end(const std::string& why) {

@@ -92,6 +92,7 @@ class LiveProcess {
 
   LiveProcess(LiveTarget target, const LiveLimits& limits);
   Result<std::shared_ptr<Feed>> open(const FeedWish& wish);
+  bool seems_alive();
   void end(const std::string& why);
   void publish(Feed& feed, std::vector<LiveItem> items);
   void hand_out(const Feed& feed, const LiveItemPtr& item);
@@ -113,6 +114,7 @@ class LiveProcess {
   std::string ended_;
   std::optional<WallTime> ended_at_;
   std::uint64_t lost_ = 0;  // of feeds that are no more
+  TraceTime silent_{};      // since then a session has ended; TraceTime{}: none has
 
   std::shared_ptr<hub::Hub> hub_;  // last: ends first
 };

@@ -29,7 +29,7 @@ EventType runtime_event(std::uint32_t id, std::uint32_t version, std::uint64_t k
 
 template <class Condition>
 bool comes_true(Condition&& condition) {
-  const Deadline deadline{seconds{5}};
+  const Deadline deadline{seconds{15}};
   while (!condition()) {
     if (deadline.passed()) return false;
     std::this_thread::sleep_for(milliseconds{5});
@@ -251,7 +251,7 @@ TEST_F(LiveTest, AProcessThatEndedKeepsItsDataAndSaysSo) {
       comes_true([&] { return !reader->end.with([](const auto& text) { return text; }).empty(); }));
   const auto answer = live.exceptions(kPid, 20);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->source.ended, "the target ended the session");
+  EXPECT_EQ(answer->source.ended, "the process has ended");
   ASSERT_EQ(answer->thrown.size(), 1U);
   EXPECT_EQ(answer->thrown[0].thrown.message, "last");
   const auto view = live.view(kPid, Topic::kGc, {});  // what was not watched cannot be shown

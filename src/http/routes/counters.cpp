@@ -1,0 +1,147 @@
+// Counters and meters of a process: as they are, with their history, and as they come.
+#include "ops/counters.h"
+#include "http/answer.h"
+#include "http/live_stream.h"
+#include "http/services.h"
+#include "ops/live/answers.h"
+
+namespace clrscope::http {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::int64_t kMostHistory = 600;
+
+bool has_brace(const Call& call, std::string_view name) {
+  return call.admitted().route->path.find(name) != std::string_view::npos;
+}
+
+Result<ops::CountersAsk> ask_of(const Call& call, bool& points) {
+  ops::CountersAsk ask;
+  if (has_brace(call, "{provider}")) ask.choice.provider = call.path_value("provider");
+  if (has_brace(call, "{name}")) ask.choice.name = call.path_value("name");
+  if (const auto words = call.text("counters")) ask.more = TRY(ops::parse_counters({*words}));
+  if (!ask.choice.provider.empty()) {
+    bool always = false;
+    for (const auto& one : call.services().live.counter_wishes())
+      always = always || one.provider == ask.choice.provider;
+    if (!always) ask.more.push_back({.provider = ask.choice.provider});
+  }
+  auto length = TRY(call.number("history", 0, 86'400)).value_or(0);
+  if (length == 1) length = kMostHistory;  // "history=1": with it
+  length = TRY(call.number("seconds", 1, 86'400)).value_or(length);
+  points = length != 0;
+  ask.length = seconds{length == 0 ? kMostHistory : length};
+  return ask;
+}
+
+Result<> serve(Call& call) {
+  bool points = false;
+  const auto ask = TRY(ask_of(call, points));
+  const auto who = TRY(chosen_live(call));
+  auto& live = call.services().live;
+  if (call.wants(kEventStream) || call.wants(kNdjson)) {
+    StreamWish wish{.duration = TRY(stream_duration(call, -1))};
+    wish.feeds.push_back(live.default_counters());
+    if (!ask.more.empty())
+      wish.feeds.push_back(ops::counters_feed(ask.more, live.setting().interval));
+    const bool all = ask.choice.provider.empty();
+    wish.render = [choice = ask.choice, all,
+                   events = call.wants(kEventStream)](const ops::LiveItem& item) -> std::string {
+      if (events && all) return item.json;
+      auto lines = ops::counter_lines(item.counters, choice);
+      if (!events || lines.empty()) return lines;
+      lines.pop_back();
+      std::string array = "[";
+      for (const auto c : lines) array += c == '\n' ? ',' : c;
+      return array + "]";
+    };
+    if (const auto last = call.request().field("Last-Event-ID")) wish.after = std::string{*last};
+    serve_stream(std::move(call), who, std::move(wish));
+    return {};
+  }
+  const auto answer = live.counters(who, ask);
+  if (!answer) return call.send(live_problem(answer.error())), Result<>{};
+  if (answer->series.empty() && !ask.choice.provider.empty())
+    return fail(Errc::kNotFound, "process {} told no counter {}{}{}", who.pid, ask.choice.provider,
+                ask.choice.name.empty() ? "" : "/", ask.choice.name)
+        .hint("GET /counters lists those it tells; a name that was never told takes an interval");
+  call.send(call.wants(kText) ? text_answer(ops::counters_text(*answer))
+                              : json_answer(ops::counters_json(*answer, points)));
+  return {};
+}
+
+void counters(Call call) {
+  if (const auto done = serve(call); !done) call.send(done.error());
+}
+
+constexpr std::string_view kTypes =
+    "application/json text/plain text/event-stream application/x-ndjson";
+
+constexpr Parameter kParameters[] = {
+    {.name = "pid", .type = "integer", .help = "the process"},
+    {.name = "uid", .type = "string", .help = "the process, by its runtime's id"},
+    {.name = "name", .type = "string", .help = "the process, by its name"},
+    {.name = "counters", .type = "string", .help = "more of them: Provider[first,second],Meter"},
+    {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
+    {.name = "seconds", .type = "integer", .help = "the same as history"},
+    {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},
+};
+constexpr Parameter kProviderParameters[] = {
+    {.name = "provider",
+     .type = "string",
+     .help = "EventSource or meter",
+     .in = Parameter::In::kPath},
+    {.name = "pid", .type = "integer", .help = "the process"},
+    {.name = "uid", .type = "string", .help = "the process, by its runtime's id"},
+    {.name = "name", .type = "string", .help = "the process, by its name"},
+    {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
+    {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},
+};
+constexpr Parameter kNameParameters[] = {
+    {.name = "provider",
+     .type = "string",
+     .help = "EventSource or meter",
+     .in = Parameter::In::kPath},
+    {.name = "name",
+     .type = "string",
+     .help = "the counter or instrument",
+     .in = Parameter::In::kPath},
+    {.name = "pid", .type = "integer", .help = "the process"},
+    {.name = "uid", .type = "string", .help = "the process, by its runtime's id"},
+    {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
+    {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},
+};
+
+constexpr Route kRoutes[] = {
+    {.method = "GET",
+     .path = "/counters",
+     .scope = Scope::kRead,
+     .summary = "All counters and meters of a process: now, with history, or as a stream",
+     .types = kTypes,
+     .parameters = kParameters,
+     .serve = counters,
+     .statuses = "400 404 410 429"},
+    {.method = "GET",
+     .path = "/counters/{provider}",
+     .scope = Scope::kRead,
+     .summary = "The counters of one provider or meter",
+     .types = kTypes,
+     .parameters = kProviderParameters,
+     .serve = counters,
+     .statuses = "400 404 410 429"},
+    {.method = "GET",
+     .path = "/counters/{provider}/{name}",
+     .scope = Scope::kRead,
+     .summary = "One counter, all its series",
+     .types = kTypes,
+     .parameters = kNameParameters,
+     .serve = counters,
+     .statuses = "400 404 410 429"},
+};
+
+}  // namespace
+
+extern constexpr Routes counters_routes{kRoutes};
+
+}  // namespace clrscope::http
