@@ -103,8 +103,8 @@ Result<ops::LiveWho> chosen_live(const Call& call) {
   const auto process = services.processes.chosen(call);
   if (process) return ops::LiveWho{process->pid, services.processes.target(*process)};
   const auto pid = TRY(call.number("pid", 1, 0x7fffffff));
-  if (process.error().code == Errc::kNotFound && pid &&
-      services.live.knows(static_cast<pid_t>(*pid)))
+  // What is followed was allowed when it was there.
+  if (pid && services.live.knows(static_cast<pid_t>(*pid)))
     return ops::LiveWho{static_cast<pid_t>(*pid)};
   return fail(process.error());
 }
