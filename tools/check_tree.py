@@ -19,6 +19,8 @@ REGISTRIES = [
     ("src/doctor/findings.inc", "src/doctor/findings", "FINDING", True),
     ("src/sinks/sinks.inc", "src/sinks", "SINK", False),
     ("src/cli/verbs.inc", "src/cli/verbs", "VERB", True),
+    ("src/http/pages.inc", "src/http/pages", "PAGE", True),
+    ("src/http/routes.inc", "src/http/routes", "ROUTES", True),
 ]
 # Paths that exist only on the machine where a change was made, and package mirrors. Written so that this file passes.
 MACHINE = re.compile(r"(?<![\w.}\])$…-])/(?:work|root)/\w")
