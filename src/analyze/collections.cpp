@@ -78,8 +78,9 @@ void Collections::replay(std::vector<Note>::iterator begin, std::vector<Note>::i
     switch (note->known) {
       case Known::kGcSuspendBegin:
         std::erase_if(open, [&](const auto& one) { return one.thread == note->thread; });
-        open.push_back(
-            {note->thread, note->time, note->a == kSuspendForGc || note->a == kSuspendForGcPrep});
+        open.push_back({note->thread, note->time,
+                        note->a == kSuspendForGc || note->a == kSuspendForGcPrep,
+                        note->a == kSuspendForGcPrep});
         break;
       case Known::kGcStart: {
         all_.push_back({.process = note->process,
@@ -120,11 +121,15 @@ void Collections::restart(std::vector<Suspension>& open, const Note& note, std::
                          [&](const auto& one) { return one.thread == note.thread; });
   // A background collection's own thread ends the pause that another began.
   if (at == open.end())
-    at = std::find_if(open.begin(), open.end(), [](const auto& one) { return one.for_collection; });
+    at = std::find_if(open.begin(), open.end(), [&](const auto& one) {
+      return std::any_of(one.started.begin(), one.started.end(),
+                         [&](const auto& it) { return all_[it.owner].background(); });
+    });
   if (at == open.end()) return;
   const auto suspension = std::move(*at);
   open.erase(at);
-  if (!suspension.for_collection) return;
+  // Without a start it is not the pause that it seems: its own end, or its start, was not seen.
+  if (!suspension.for_collection || (suspension.started.empty() && !suspension.in_one)) return;
   grow(paused_, between(suspension.begin, note.time));
   const auto add = [&](std::size_t owner, TraceTime from, TraceTime to) {
     all_[owner].pause =

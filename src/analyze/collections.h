@@ -55,6 +55,7 @@ class Collections {
     ThreadId thread;
     TraceTime begin;
     bool for_collection;
+    bool in_one;                     // that has started before, in the background
     std::vector<Started> started{};  // in it
   };
   void replay(std::vector<Note>::iterator begin, std::vector<Note>::iterator end, TraceTime from);

@@ -116,5 +116,18 @@ TEST_F(CollectionsTest, SaysUnknownWhenTheTraceEndsTooEarly) {
   EXPECT_FALSE(all[0].duration);
 }
 
+TEST_F(CollectionsTest, MakesNoPauseOfTheEndsOfTwo) {
+  suspend({.time = 10, .thread = 1}, kForGc);  // what follows was not seen
+  restarted({.time = 5'000, .thread = 2});     // what came before was not
+  suspend({.time = 6'000, .thread = 1}, kForGc);
+  restarted({.time = 9'000, .thread = 1});  // of another one, likewise
+  suspend({.time = 10'000, .thread = 1}, kForGc);
+  start({.time = 10'002, .thread = 1}, 1, 0, kBlocking);
+  end({.time = 10'008, .thread = 1}, 1, 0);
+  restarted({.time = 10'010, .thread = 1});
+  ASSERT_EQ(read().size(), 1U);
+  EXPECT_EQ(reads_.collections.paused(), nanoseconds{10});
+}
+
 }  // namespace
 }  // namespace clrscope::analyze
