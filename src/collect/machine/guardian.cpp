@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kPatience{2};
 
 // What goes through the pipe: less than PIPE_BUF, so whole or not at all.
 struct Word {
-  enum class Kind : std::uint32_t { kWatch, kForget, kDone } kind;
+  enum class Kind : std::uint32_t { kWatch, kForget } kind;
   std::uint64_t session;
   char socket[sizeof(sockaddr_un::sun_path) + 64];  // paths below /proc/PID/root are longer
 };
@@ -42,8 +42,7 @@ void leave_the_parents_world(int keep) {
   for (;;) {
     const auto got = ::read(from_parent, &word, sizeof word);
     if (got < 0 && errno == EINTR) continue;
-    if (got != sizeof word) break;  // our parent has gone
-    if (word.kind == Word::Kind::kDone) ::_exit(0);
+    if (got != sizeof word) break;  // our parent has gone, or is done
     word.socket[sizeof word.socket - 1] = '\0';
     if (word.kind == Word::Kind::kWatch)
       watched.emplace(word.socket, word.session);
@@ -80,8 +79,7 @@ Guardian::Guardian() {
 
 Guardian::~Guardian() {
   if (child_ < 0) return;
-  tell(to_child_, Word::Kind::kDone, "", 0);
-  to_child_.reset();
+  to_child_.reset();  // what was not forgotten is stopped
   while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }

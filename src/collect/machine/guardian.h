@@ -1,4 +1,4 @@
-// Ends our EventPipe sessions when we are killed.
+// Ends our EventPipe sessions when we are killed, or fail.
 //
 // A runtime notices that its listener has gone when it next writes, which may be never in an idle
 // process: it keeps the session and its buffers until then. A child of ours that does nothing but
@@ -17,7 +17,7 @@ namespace clrscope::collect {
 class Guardian {
  public:
   Guardian();
-  ~Guardian();  // all is well: nothing is left to end
+  ~Guardian();  // ends what was not forgotten: a recording that failed
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
 

@@ -25,6 +25,15 @@ constexpr std::chrono::milliseconds kSettled{500};
 RuntimeFinder::RuntimeFinder(Wish wish)
     : wish_(std::move(wish)), worker_([this](const std::stop_token& stop) { run(stop); }) {}
 
+RuntimeFinder::~RuntimeFinder() {
+  stop();
+  for (auto& one : take().opened) {
+    const auto id = one.session.id;
+    one.session = {};  // nobody reads what it would still tell
+    (void)ipc::stop_tracing(*one.runtime, id, kPatience);
+  }
+}
+
 RuntimeFinder::Found RuntimeFinder::take() {
   return state_.with([](State& state) { return std::exchange(state.found, {}); });
 }

@@ -38,6 +38,7 @@ class RuntimeFinder {
     ipc::SessionConfig session{};
   };
   explicit RuntimeFinder(Wish wish);
+  ~RuntimeFinder();  // sessions that nobody took are stopped
 
   struct Found {
     std::vector<OpenedRuntime> opened{};
