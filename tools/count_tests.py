@@ -28,7 +28,9 @@ def count_gtest(path):
 def count_ctest(junit, gtest_folder):
     total = [0, 0, 0]
     for program in xml.etree.ElementTree.parse(junit).iter("testcase"):
-        result = gtest_folder / f"{program.get('name')}_test.xml"
+        # One that was run again has written another file.
+        written = [path for path in gtest_folder.glob(f"{program.get('name')}_test*.xml") if re.fullmatch(r".*_test(_\d+)?", path.stem)]
+        result = max(written, key=lambda path: path.stat().st_mtime_ns, default=gtest_folder / "none")
         failed = program.get("status") == "fail"
         if result.is_file():
             counts = count_gtest(result)
