@@ -12,6 +12,5 @@ class Call;
 
 // Of the process that the request names, or of none.
 Result<ops::CheckReport> check_for(const Call& call);
-std::string_view word_for(ops::Works works);  // "yes", "partly", "no"
 
 }  // namespace clrscope::http

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/io.h"
+#include "base/json.h"
 #include "base/proc.h"
 #include "base/text.h"
 #include "collect/perf/rights.h"
@@ -150,6 +151,39 @@ Result<CheckReport> check_machine() {
 }
 
 }  // namespace
+
+std::string_view to_string(Works works) {
+  return works == Works::kYes ? "yes" : works == Works::kPartly ? "partly" : "no";
+}
+
+std::string to_json(const CheckReport& report) {
+  JsonWriter json;
+  json.begin_object();
+  if (report.process)
+    json.member("pid", report.process->pid)
+        .member("name", report.process->name)
+        .member("runtime", report.process->runtime);
+  json.key("sources").begin_array();
+  for (const auto& row : report.rows) {
+    json.begin_object()
+        .member("id", row.id)
+        .member("source", row.source)
+        .member("works", to_string(row.works))
+        .member("detail", row.detail);
+    if (!row.hint.empty()) json.member("hint", row.hint);
+    json.end_object();
+  }
+  json.end_array();
+  if (report.rung)
+    json.key("rung")
+        .begin_object()
+        .member("cpu", to_string(report.rung->cpu))
+        .member("kernelFrames", report.rung->kernel_frames)
+        .member("waits", to_string(report.rung->waits))
+        .end_object();
+  json.member("best", report.best).end_object();
+  return json.text() + "\n";
+}
 
 Result<CheckReport> check(const std::optional<TargetWish>& target) {
   return target ? check_process(*target) : check_machine();

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,9 @@ struct CheckReport {
   std::optional<Rung> rung{};  // where a recording with thread-time would stand
   std::string best;            // the command that makes the best of it
 };
+
+std::string_view to_string(Works works);  // "yes", "partly", "no"
+std::string to_json(const CheckReport& report);
 
 // No target named: what holds for any process of ours.
 Result<CheckReport> check(const std::optional<TargetWish>& target);

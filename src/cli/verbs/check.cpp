@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/target_args.h"
@@ -11,43 +10,10 @@
 namespace clrscope::cli {
 namespace {
 
-std::string_view word(ops::Works works) {
-  return works == ops::Works::kYes ? "yes" : works == ops::Works::kPartly ? "partly" : "no";
-}
-
 Tone tone(ops::Works works) {
   return works == ops::Works::kYes      ? Tone::kGood
          : works == ops::Works::kPartly ? Tone::kWarning
                                         : Tone::kHarm;
-}
-
-std::string as_json(const ops::CheckReport& report) {
-  JsonWriter json;
-  json.begin_object();
-  if (report.process)
-    json.member("pid", report.process->pid)
-        .member("name", report.process->name)
-        .member("runtime", report.process->runtime);
-  json.key("sources").begin_array();
-  for (const auto& row : report.rows) {
-    json.begin_object()
-        .member("id", row.id)
-        .member("source", row.source)
-        .member("works", word(row.works))
-        .member("detail", row.detail);
-    if (!row.hint.empty()) json.member("hint", row.hint);
-    json.end_object();
-  }
-  json.end_array();
-  if (report.rung)
-    json.key("rung")
-        .begin_object()
-        .member("cpu", ops::to_string(report.rung->cpu))
-        .member("kernelFrames", report.rung->kernel_frames)
-        .member("waits", ops::to_string(report.rung->waits))
-        .end_object();
-  json.member("best", report.best).end_object();
-  return json.text() + "\n";
 }
 
 std::string as_text(const ops::CheckReport& report, const Console& console) {
@@ -56,9 +22,10 @@ std::string as_text(const ops::CheckReport& report, const Console& console) {
     text += fmt::format("{} ({}), .NET {}\n", report.process->name, report.process->pid,
                         report.process->runtime);
   for (const auto& row : report.rows) {
-    const std::string padding(8 - word(row.works).size(), ' ');
-    text += fmt::format("  {:22}{}{}{}\n", row.source,
-                        console.paint(tone(row.works), word(row.works)), padding, row.detail);
+    const std::string padding(8 - ops::to_string(row.works).size(), ' ');
+    text +=
+        fmt::format("  {:22}{}{}{}\n", row.source,
+                    console.paint(tone(row.works), ops::to_string(row.works)), padding, row.detail);
     if (!row.hint.empty())
       text += fmt::format("  {:30}{}\n", "", console.paint(Tone::kDim, "hint: " + row.hint));
   }
@@ -70,7 +37,7 @@ Result<int> run(const Args& args, Console& console) {
   const auto wish = TRY(target_wish(args));
   const bool named = wish.pid || wish.name || wish.diagnostic_port;
   const auto report = TRY(ops::check(named ? std::optional{wish} : std::nullopt));
-  console.data(args.has("--json") ? as_json(report) : as_text(report, console));
+  console.data(args.has("--json") ? ops::to_json(report) : as_text(report, console));
   return kDone;
 }
 

@@ -27,7 +27,7 @@ Result<PageContent> render(Call& call) {
       "<th scope=\"col\">Why</th></tr></thead>\n<tbody>\n";
   for (const auto& row : report.rows) {
     main += fmt::format("<tr><td>{}</td><td class=\"{}\">{}</td><td>{}", html_escaped(row.source),
-                        row.works == ops::Works::kYes ? "good" : "warn", word_for(row.works),
+                        row.works == ops::Works::kYes ? "good" : "warn", ops::to_string(row.works),
                         html_escaped(row.detail));
     if (!row.hint.empty()) main += "<br><span class=\"dim\">" + html_escaped(row.hint) + "</span>";
     main += "</td></tr>\n";
