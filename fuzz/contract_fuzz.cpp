@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "inspect/contract/descriptor.h"
-#include "inspect/contract/metadata.h"
-#include "inspect/contract/signature.h"
+#include "symbols/metadata.h"
 #include "symbols/ready_to_run.h"
+#include "symbols/signature.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "inspect/contract/descriptor.h"
-#include "inspect/contract/metadata.h"
-#include "inspect/contract/signature.h"
+#include "symbols/metadata.h"
+#include "symbols/signature.h"
 
 namespace clrscope::inspect {
 

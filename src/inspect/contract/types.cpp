@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "inspect/contract/signature.h"
+#include "symbols/signature.h"
 
 namespace clrscope::inspect {
 namespace {

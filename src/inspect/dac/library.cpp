@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "inspect/contract/signature.h"
 #include "inspect/dac/sandbox_x64.h"
 #include "symbols/il_map.h"
+#include "symbols/signature.h"
 
 namespace clrscope::inspect::dac {
 namespace {

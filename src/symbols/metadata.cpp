@@ -1,10 +1,10 @@
-#include "inspect/contract/metadata.h"
+#include "symbols/metadata.h"
 
 #include <algorithm>
 
-#include "inspect/contract/signature.h"
+#include "symbols/signature.h"
 
-namespace clrscope::inspect {
+namespace clrscope {
 namespace {
 
 constexpr std::uint32_t kSignature = 0x424a5342;  // "BSJB"
@@ -276,6 +276,24 @@ std::string Metadata::method_name(std::uint32_t token) {
   return token >> 24 == kMethodDef ? text(cell(kMethodDef, token & 0xffffff, 3)) : "";
 }
 
+// The type whose list of methods holds it: the last that begins at or before it.
+std::uint32_t Metadata::declaring_type(std::uint32_t method) {
+  const auto row = method & 0xffffff;
+  if (method >> 24 != kMethodDef || row == 0 || row > tables_[kMethodDef].rows) return 0;
+  std::uint32_t low = 1;
+  for (std::uint32_t count = tables_[kTypeDef].rows; count > 1;) {
+    const auto half = count / 2;
+    if (cell(kTypeDef, low + half, 5) <= row) low += half;
+    count -= half;
+  }
+  return std::uint32_t{kTypeDef} << 24 | low;
+}
+
+bool Metadata::is_native_call(std::uint32_t method) {
+  constexpr std::uint32_t kPInvoke = 0x2000;
+  return method >> 24 == kMethodDef && (cell(kMethodDef, method & 0xffffff, 2) & kPInvoke) != 0;
+}
+
 std::string Metadata::field_name(std::uint32_t token) {
   return token >> 24 == kField ? text(cell(kField, token & 0xffffff, 1)) : "";
 }
@@ -312,14 +330,7 @@ Bytes Metadata::assembly_attribute(std::string_view wanted) {
     if (maker >> 24 == kMemberRef) {
       type = own_name(token_of(kMemberParent, cell(kMemberRef, maker & 0xffffff, 0)));
     } else if (maker >> 24 == kMethodDef) {
-      // The type whose list of methods holds it: the last that begins at or before it.
-      std::uint32_t low = 1;
-      for (std::uint32_t count = tables_[kTypeDef].rows; count > 1;) {
-        const auto half = count / 2;
-        if (cell(kTypeDef, low + half, 5) <= (maker & 0xffffff)) low += half;
-        count -= half;
-      }
-      type = own_name(std::uint32_t{kTypeDef} << 24 | low);
+      type = own_name(declaring_type(maker));
     }
     if (type == wanted) return blob(cell(kCustomAttribute, row, 2));
   }
@@ -343,4 +354,17 @@ bool Metadata::forbids_optimization() {
   return blob.size() >= 4 && in.read<std::uint8_t>() != 0;
 }
 
-}  // namespace clrscope::inspect
+Result<Metadata> metadata_of(const PeFile& image) {
+  if (image.clr_header().rva == 0)
+    return fail(Errc::kUnsupported, "a PE file without managed code");
+  ByteReader header{image.bytes_at(image.clr_header().rva)};
+  header.skip(8);  // its size, the runtime's version
+  const auto rva = header.read<std::uint32_t>();
+  const auto size = header.read<std::uint32_t>();
+  const auto rest = image.bytes_at(rva);
+  if (!header.ok() || size > rest.size())
+    return fail(Errc::kCorrupt, "a PE file whose metadata is not there");
+  return Metadata::open(std::make_unique<WholeMetadata>(rest.first(size)));
+}
+
+}  // namespace clrscope

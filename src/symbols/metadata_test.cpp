@@ -1,13 +1,13 @@
-#include "inspect/contract/metadata.h"
+#include "symbols/metadata.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 
-#include "inspect/contract/signature.h"
+#include "symbols/signature.h"
 
-namespace clrscope::inspect {
+namespace clrscope {
 namespace {
 
 // What the C# compiler made of tests/data/inspect/shop.cs.
@@ -61,6 +61,15 @@ TEST_F(ShopMetadata, WritesArgumentsAsPeopleReadThem) {
   EXPECT_EQ(arguments("Main"), "()");
 }
 
+TEST_F(ShopMetadata, SaysWhichTypeHasAMethod) {
+  EXPECT_EQ(metadata_->type_name(metadata_->declaring_type(method("Add"))), "Shop.Cart`1");
+  EXPECT_EQ(metadata_->type_name(metadata_->declaring_type(method("Main"))), "Shop.Program");
+  EXPECT_EQ(metadata_->declaring_type(0x06000000), 0u);
+  EXPECT_EQ(metadata_->declaring_type(0x06ffffff), 0u);
+  EXPECT_EQ(metadata_->declaring_type(0x0a000001), 0u);
+  EXPECT_FALSE(metadata_->is_native_call(method("Add")));
+}
+
 TEST_F(ShopMetadata, NamesFields) {
   std::vector<std::string> names;
   for (std::uint32_t row = 1; row <= metadata_->rows(Metadata::kField); ++row)
@@ -106,4 +115,4 @@ TEST(Signature, IsEmptyWhenItMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace clrscope::inspect
+}  // namespace clrscope

@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-namespace clrscope::inspect {
+namespace clrscope {
 
 // Unsigned, 1 to 4 bytes (II.23.2).
 std::uint32_t read_compressed(ByteReader& in);
@@ -30,4 +30,4 @@ std::string type_of_signature(Bytes signature, const SignatureNames& names);
 // C#'s word for a built-in element type; empty for the others.
 std::string_view built_in_name(std::uint8_t element_type);
 
-}  // namespace clrscope::inspect
+}  // namespace clrscope

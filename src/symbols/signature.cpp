@@ -1,11 +1,11 @@
-#include "inspect/contract/signature.h"
+#include "symbols/signature.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-namespace clrscope::inspect {
+namespace clrscope {
 namespace {
 
 constexpr int kMostNested = 24;
@@ -209,4 +209,4 @@ std::string type_of_signature(Bytes signature, const SignatureNames& names) {
   return writer.ok() ? std::move(writer).take() : std::string{};
 }
 
-}  // namespace clrscope::inspect
+}  // namespace clrscope

@@ -15,8 +15,9 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "symbols/pe.h"
 
-namespace clrscope::inspect {
+namespace clrscope {
 
 // The bytes of a metadata root, wherever they are.
 class MetadataBytes {
@@ -68,6 +69,10 @@ class Metadata {
   // runtime writes it in signatures.
   std::string own_name(std::uint32_t token);
   std::string method_name(std::uint32_t token);
+  // Of a MethodDef: the type that has it; 0 when there is none.
+  std::uint32_t declaring_type(std::uint32_t method);
+  // Of a MethodDef: whether it stands for a function of a native library.
+  bool is_native_call(std::uint32_t method);
   std::string field_name(std::uint32_t token);
   std::string generic_parameter_name(std::uint32_t token);
   // The signature's blob; empty when there is none.
@@ -112,4 +117,7 @@ class Metadata {
   std::unordered_map<std::uint32_t, std::string> type_names_;
 };
 
-}  // namespace clrscope::inspect
+// Of a managed module; looks into the image's bytes as long as it lives.
+Result<Metadata> metadata_of(const PeFile& image);
+
+}  // namespace clrscope
