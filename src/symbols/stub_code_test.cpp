@@ -39,6 +39,18 @@ TEST(StubCode, KnowsTheKindsByTheirInstructions) {
   const auto shuffle =
       bytes_of("48 8b c4 49 89 fb 4d 8b 53 20 49 83 c3 20 49 ff e2 ff ff 00 00 00 00 00");
   EXPECT_EQ(name_at(shuffle, 0), "[stub: delegate]");
+  const auto of_seven = bytes_of(
+      "48 8b c4 49 89 fb 48 89 f7 48 89 d6 48 89 ca 4c 89 c1 4d 89 c8 4c 8b 48 08 4c 8b 50 10 4c "
+      "89 50 08 4d 8b 53 20 49 83 c3 20 41 ff e2 01 80 00 80 02 80 01 80 03 80 02 80");
+  EXPECT_EQ(name_at(of_seven, 0), "[stub: delegate]");
+  EXPECT_EQ(name_at(of_seven, 41), "[stub: delegate]");
+  EXPECT_EQ(name_at(of_seven, 44), "");  // what the runtime notes behind it
+  const auto virtual_calls = bytes_of(
+      "48 8b 07 48 8b 40 40 ff 60 38 07 00 00 00 00 00 48 8b 07 48 8b 80 b0 00 00 00 ff 60 20 74 "
+      "00 00");
+  EXPECT_EQ(name_at(virtual_calls, 3), "[stub: virtual call]");
+  EXPECT_EQ(name_at(virtual_calls, 10), "");
+  EXPECT_EQ(name_at(virtual_calls, 26), "[stub: virtual call]");
   const auto constant = bytes_of("48 b8 28 4d 56 8e 08 7f 00 00 c3 cc cc cc cc cc");
   EXPECT_EQ(name_at(constant, 10), "[stub: lookup]");
   const auto dictionary = bytes_of(
