@@ -258,11 +258,11 @@ FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Foun
   }
   if (!found.mapped && found.symbol.empty()) return frames_.intern({.method = "?"});
   if (auto jitted = frame_of_jit_symbol(found.symbol)) return frames_.intern(std::move(*jitted));
-  if (is_code_heap(found.path) && (has_methods || is_stub_name(found.symbol)))
-    if (found.symbol.empty() || is_stub_name(found.symbol))
-      return frames_.intern({.method = std::string{found.symbol.empty() ? kAnyStub : found.symbol},
-                             .module = "[stubs]",
-                             .kind = FrameKind::kRuntime});
+  const bool unknown_stub = found.symbol.empty() && has_methods && is_code_heap(found.path);
+  if (unknown_stub || is_stub_name(found.symbol))
+    return frames_.intern({.method = std::string{unknown_stub ? kAnyStub : found.symbol},
+                           .module = "[stubs]",
+                           .kind = FrameKind::kRuntime});
   auto path = found.path;
   if (constexpr std::string_view kDeleted = " (deleted)"; path.ends_with(kDeleted))
     path.remove_suffix(kDeleted.size());

@@ -1,6 +1,7 @@
 #include "symbols/ready_to_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -12,6 +13,7 @@ constexpr std::uint16_t kBitsSince = 16;          // major version
 constexpr std::uint32_t kFunctions = 102;         // types of sections
 constexpr std::uint32_t kEntryPoints = 103;
 constexpr std::uint32_t kDebugInfo = 105;
+constexpr std::uint32_t kCallThunks = 106;
 constexpr std::uint32_t kMostSections = 64;
 constexpr std::uint32_t kBlock = 16;         // elements that share an entry of the array's index
 constexpr std::uint32_t kFunctionSize = 12;  // begin, end, unwind info
@@ -36,6 +38,7 @@ std::optional<ReadyToRunTables> ReadyToRunTables::open(Read read, std::uint64_t 
     if (one->type == kDebugInfo) made.debug_info_ = *one;
     if (one->type == kFunctions) made.functions_ = *one;
     if (one->type == kEntryPoints) made.entry_points_ = *one;
+    if (one->type == kCallThunks) made.call_thunks_ = *one;
   }
   return made;
 }
@@ -66,22 +69,42 @@ std::optional<std::uint32_t> ReadyToRunTables::function_of_token(std::uint32_t t
 }
 
 std::optional<std::uint32_t> ReadyToRunTables::function_at(std::uint64_t address) const {
+  const auto around = function_around(address);
+  if (!around || around->start != address) return {};
+  return around->number;
+}
+
+std::optional<ReadyToRunTables::Function> ReadyToRunTables::function_around(
+    std::uint64_t address) const {
   if (address < base_) return {};
   const auto rva = address - base_;
+  const auto place = [&](std::uint32_t number) {
+    return base_ + functions_.rva + std::uint64_t{number} * kFunctionSize;
+  };
   std::uint32_t low = 0;
   std::uint32_t high = functions_.size / kFunctionSize;
-  while (low < high) {
+  while (low < high) {  // the first that begins behind it
     const auto middle = low + (high - low) / 2;
-    const auto begin =
-        get<std::uint32_t>(base_ + functions_.rva + std::uint64_t{middle} * kFunctionSize);
+    const auto begin = get<std::uint32_t>(place(middle));
     if (!begin) return {};
-    if (*begin == rva) return middle;
-    if (*begin < rva)
+    if (*begin <= rva)
       low = middle + 1;
     else
       high = middle;
   }
-  return {};
+  if (low == 0) return {};
+  const auto ends = get<std::array<std::uint32_t, 2>>(place(low - 1));
+  if (!ends || rva >= (*ends)[1]) return {};
+  return Function{low - 1, base_ + (*ends)[0], base_ + (*ends)[1]};
+}
+
+bool ReadyToRunTables::has_il_map(std::uint32_t function) const {
+  return debug_info_.rva != 0 && element(base_ + debug_info_.rva, function) != 0;
+}
+
+std::uint32_t ReadyToRunTables::method_rows() const {
+  const auto head = entry_points_.rva == 0 ? std::nullopt : number(base_ + entry_points_.rva);
+  return head ? head->value >> 2 : 0;
 }
 
 // One to five bytes; how many ones the first begins with, from below, says how many.
@@ -134,7 +157,7 @@ std::uint64_t ReadyToRunTables::element(std::uint64_t array, std::uint32_t index
 Result<ReadyToRunImage> ReadyToRunImage::open(const std::string& path,
                                               const std::optional<PdbReference>& wanted) {
   constexpr std::uint32_t kManagedNativeHeader = 64;  // in the CLR header: where the image's is
-  auto file = TRY(NativeFile::open(path));
+  auto file = TRY(NativeFile::open_few_pages(path));
   auto pe = TRY(PeFile::parse(file.bytes()));
   const auto own = pdb_reference(pe);
   if (wanted && (!own || own->guid != wanted->guid))

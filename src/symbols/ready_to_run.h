@@ -35,6 +35,26 @@ class ReadyToRunTables {
   std::optional<std::uint32_t> function_of_token(std::uint32_t token) const;
   // The function that begins at the address.
   std::optional<std::uint32_t> function_at(std::uint64_t address) const;
+  struct Function {
+    std::uint32_t number = 0;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;  // the first address behind it
+  };
+  // The function that the address lies in: a method's first, or one of its handlers.
+  std::optional<Function> function_around(std::uint64_t address) const;
+  // Whether the image tells which IL it came from: so it does of methods, not of their handlers.
+  bool has_il_map(std::uint32_t function) const;
+  // Tokens of methods go up to this row.
+  std::uint32_t method_rows() const;
+  // Where calls lead until their target is known: small pieces of code, one behind the other.
+  struct Place {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+  };
+  Place unbound_calls() const {
+    const auto start = base_ + call_thunks_.rva;
+    return {start, start + call_thunks_.size};
+  }
 
  private:
   struct Number {
@@ -58,7 +78,7 @@ class ReadyToRunTables {
   Read read_;
   std::uint64_t base_;
   BoundsCoding coding_ = BoundsCoding::kBits;
-  Section debug_info_{}, functions_{}, entry_points_{};
+  Section debug_info_{}, functions_{}, entry_points_{}, call_thunks_{};
 };
 
 class ReadyToRunImage {
@@ -69,6 +89,7 @@ class ReadyToRunImage {
                                       const std::optional<PdbReference>& wanted);
 
   const ReadyToRunTables& tables() const { return tables_; }
+  const PeFile& file() const { return pe_; }
   std::optional<std::uint32_t> rva_of_offset(std::uint64_t file_offset) const {
     return pe_.rva_of_offset(file_offset);
   }

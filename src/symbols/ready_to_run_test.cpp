@@ -69,6 +69,32 @@ TEST_F(ReadyToRunTest, FindsAMethodsFirstFunctionByTokenAndByAddress) {
   EXPECT_EQ(tables->function_at(0x1000), std::nullopt);
 }
 
+TEST_F(ReadyToRunTest, FindsTheFunctionAroundAnAddress) {
+  const auto tables = open();
+  ASSERT_TRUE(tables);
+  const auto around = tables->function_around(kBase + 0x103f);
+  ASSERT_TRUE(around);
+  EXPECT_EQ(around->number, 0u);
+  EXPECT_EQ(around->start, kBase + 0x1000);
+  EXPECT_EQ(around->end, kBase + 0x1040);
+  EXPECT_EQ(tables->function_around(kBase + 0x108f)->number, 1u);
+  EXPECT_FALSE(tables->function_around(kBase + 0xfff));
+  EXPECT_FALSE(tables->function_around(kBase + 0x1040));  // between the two
+  EXPECT_FALSE(tables->function_around(kBase + 0x1090));
+  EXPECT_FALSE(tables->function_around(0x1000));
+  EXPECT_TRUE(tables->has_il_map(0));
+  EXPECT_FALSE(tables->has_il_map(1));
+  EXPECT_EQ(tables->method_rows(), 1u);
+}
+
+TEST_F(ReadyToRunTest, SaysWhereCallsLeadThatAreNotBound) {
+  EXPECT_EQ(open()->unbound_calls().start, open()->unbound_calls().end);
+  image_[kHeader + 12] = 4;
+  section(3, 106, 0x2000, 0x30);
+  EXPECT_EQ(open()->unbound_calls().start, kBase + 0x2000);
+  EXPECT_EQ(open()->unbound_calls().end, kBase + 0x2030);
+}
+
 TEST_F(ReadyToRunTest, SaysNothingOfWhatIsNoImageOrEndsEarly) {
   image_.resize(kFunctions + 2);
   const auto cut = open();

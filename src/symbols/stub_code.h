@@ -20,6 +20,8 @@ struct StubCode {
 
 // Stubs of which nothing more is known.
 inline constexpr std::string_view kAnyStub = "[stub]";
+// In precompiled images: where a call leads until its target is known.
+inline constexpr std::string_view kUnboundCallStub = "[stub: unbound call]";
 inline constexpr bool is_stub_name(std::string_view name) { return name.starts_with("[stub"); }
 
 // How much before and behind an address is worth having.

@@ -187,9 +187,14 @@ Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
   const auto end = TraceClock::now() + at_most;
   while (!to_name_.empty() && (to_name_.size() > kMostUnnamed || TraceClock::now() < end)) {
     const auto& ended = to_name_.front();
-    TRY(write_symbols(*ended.process, ended.kernel, ended.time));
+    // Whether its runtime told its names before it ended is not known yet.
+    TRY(write_symbols(*ended.process, TracedProcess::ImageNames::kAll, ended.kernel, ended.time));
     to_name_.pop_front();
   }
+  TRY(processes_.for_each([](TracedProcess& process) -> Result<> {
+    process.look_at_stubs();
+    return {};
+  }));
   if (const auto now = TraceClock::now(); now >= next_trim_) {
     next_trim_ = now + kTrimPause;
     code_.trim(kMostTableBytes);
@@ -262,20 +267,22 @@ bool KernelEvents::append_kernels_walk(const perf::Sample& sample, std::size_t f
   return false;
 }
 
-Result<> KernelEvents::write_names(TraceTime now) {
+Result<> KernelEvents::write_names(TraceTime now, const std::set<ProcessId>& silent) {
   TRY(catch_up(std::chrono::nanoseconds::max() / 2));
   for (const auto& [process, seen] : kernel_seen_)
     (void)processes_.of(process);  // kernel threads have nothing else
   return processes_.for_each([&](TracedProcess& process) {
-    return write_symbols(process, take_kernel_seen(process.id()), now);
+    using enum TracedProcess::ImageNames;
+    return write_symbols(process, silent.contains(process.id()) ? kAll : kUntold,
+                         take_kernel_seen(process.id()), now);
   });
 }
 
 // The names of what was seen of a process, in native code and in the kernel.
-Result<> KernelEvents::write_symbols(TracedProcess& process,
+Result<> KernelEvents::write_symbols(TracedProcess& process, TracedProcess::ImageNames which,
                                      const std::unordered_set<std::uint64_t>& kernel,
                                      TraceTime time) {
-  TRY(process.write_symbols(time, names_, universal_));
+  TRY(process.write_symbols(time, which, names_, universal_));
   names_.trim(kMostNameBytes);
   return write_kernel_symbols(process.id(), kernel, time);
 }

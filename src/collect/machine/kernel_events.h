@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -50,10 +51,11 @@ class KernelEvents {
   void start(TraceTime time) { started_ = time; }
   void process_exists(const perf::ProcessFacts& facts);
   void take(const perf::Record& record);
-  // Work that may wait while the rings fill: names of what was seen of processes that have ended.
+  // Work that may wait while the rings fill: stubs that are new, names of what was seen of
+  // processes that have ended.
   Result<> catch_up(std::chrono::nanoseconds at_most);
-  // All names that are left.
-  Result<> write_names(TraceTime now);
+  // All names that are left. Those in `silent` did not tell the names of their methods.
+  Result<> write_names(TraceTime now, const std::set<ProcessId>& silent = {});
   // Of what was first seen since the last call; for who reads the trace while it grows.
   Result<> write_new_names(TraceTime now);
   // An event of this kind is watched for.
@@ -100,8 +102,8 @@ class KernelEvents {
   bool append_kernels_walk(const perf::Sample& sample, std::size_t frames, TracedProcess& process);
   void retire(ProcessId process, TraceTime time);
   std::unordered_set<std::uint64_t> take_kernel_seen(ProcessId process);
-  Result<> write_symbols(TracedProcess& process, const std::unordered_set<std::uint64_t>& kernel,
-                         TraceTime time);
+  Result<> write_symbols(TracedProcess& process, TracedProcess::ImageNames which,
+                         const std::unordered_set<std::uint64_t>& kernel, TraceTime time);
   Result<> write_kernel_symbols(ProcessId process, const std::unordered_set<std::uint64_t>& kernel,
                                 TraceTime time);
   const KernelNames& kernel_names();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "collect/machine/guardian.h"
 #include "collect/machine/kernel_events.h"
@@ -225,7 +226,10 @@ class MachineRecorder {
     }
     outcome_.late = writer_.summary().late;  // names may be as old as they are
     add_early_names();
-    TRY(kernel_.write_names(TraceClock::now()));
+    std::set<ProcessId> silent;
+    for (const auto& runtime : runtimes_)
+      if (!runtime->whole()) silent.insert(runtime->process());
+    TRY(kernel_.write_names(TraceClock::now(), silent));
     add_losses();
     TRY(checked());
     return writer_.finish();

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "symbols/stub_code.h"
 
@@ -45,7 +46,7 @@ Result<> TracedProcess::map(const perf::Mapping& mapping, TraceTime time, unwind
   std::erase_if(ranges_, [&](const Range& old) { return old.start < end && start < old.end; });
   ranges_.insert(std::ranges::upper_bound(ranges_, start, {}, &Range::start),
                  {start, end, range.bias, mapping.file_offset, std::string{mapping.path}, build_id,
-                  range.kind == unwind::CodeKind::kElf, fd, id});
+                  range.kind, fd, id});
   return {};
 }
 
@@ -65,8 +66,10 @@ bool TracedProcess::may_look_again(TraceTime now) {
 }
 
 Result<> TracedProcess::saw(std::uint64_t address, TraceTime time, UniversalWriter& out) {
-  if (!seen_.insert(address).second || !inherited_) return {};
-  return tell_inherited(address, time, out);
+  if (told_.contains(address) || !seen_.insert(address).second) return {};
+  const auto* range = space_.find(address);
+  if (range && range->kind == unwind::CodeKind::kJit) new_code_.push_back(address);
+  return inherited_ ? tell_inherited(address, time, out) : Result<>{};
 }
 
 Result<> TracedProcess::tell_inherited(std::uint64_t address, TraceTime time,
@@ -85,45 +88,57 @@ std::size_t TracedProcess::index_of(std::uint64_t address) const {
   return static_cast<std::size_t>(std::prev(after) - ranges_.begin());
 }
 
-Result<> TracedProcess::write_symbols(TraceTime time, NameStore& store, UniversalWriter& out) {
+Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStore& store,
+                                      UniversalWriter& out) {
   std::unordered_set<std::uint64_t> written;  // function starts
   for (const auto address : seen_) {
     const auto index = index_of(address);
-    if (index == ranges_.size() || !ranges_[index].native) continue;
-    const auto* range = &ranges_[index];
-    const auto& names = store.of(static_cast<pid_t>(id_), range->name, range->fd);
-    const auto function = names.find(address - range->bias);
-    if (!function || !written.insert(function->start + range->bias).second) continue;
-    const auto end = std::max(function->end, function->start + 1);
-    TRY(out.symbol(time, id_, range->mapping, function->start + range->bias, end + range->bias - 1,
-                   names.name_at(address - range->bias)));
+    if (index == ranges_.size()) continue;
+    const auto& range = ranges_[index];
+    const auto inside = address - range.bias;
+    const auto write = [&](std::uint64_t start, std::uint64_t end, auto&& name) -> Result<> {
+      if (!written.insert(start + range.bias).second) return {};
+      return out.symbol(time, id_, range.mapping, start + range.bias,
+                        std::max(end, start + 1) + range.bias - 1, name());
+    };
+    if (range.kind == unwind::CodeKind::kElf) {
+      const auto& names = store.of(static_cast<pid_t>(id_), range.name, range.fd);
+      if (const auto function = names.find(inside))
+        TRY(write(function->start, function->end, [&] { return names.name_at(inside); }));
+    } else if (auto* image =
+                   range.kind == unwind::CodeKind::kR2r ? store.of_image(range.fd) : nullptr) {
+      if (const auto function = image->find(inside, which))
+        TRY(write(function->start, function->end, [&] { return function->name; }));
+    }
   }
-  return write_stubs(time, out);
+  look_at_stubs();
+  for (const auto& [start, stub] : std::exchange(stubs_, {}))
+    TRY(out.symbol(time, id_, stub.mapping, start, stub.last, stub.name));
+  return {};
 }
 
 // By their instructions, while the process lives. Methods have names of their own, which count
 // before these.
-Result<> TracedProcess::write_stubs(TraceTime time, UniversalWriter& out) {
+void TracedProcess::look_at_stubs() {
+  if (new_code_.empty()) return;
   std::array<std::uint8_t, 2 * kStubPage> bytes;
-  std::unordered_set<std::uint64_t> written;  // starts
-  code_.forget();
-  for (const auto address : seen_) {
+  unwind::ProcessCode code{static_cast<pid_t>(id_)};  // as it is now
+  std::ranges::sort(new_code_);
+  for (const auto address : std::exchange(new_code_, {})) {
     const auto index = index_of(address);
-    if (index == ranges_.size() || !unwind::is_jit_mapping(ranges_[index].name)) continue;
+    if (index == ranges_.size()) continue;
     // From the start of its page, or before it when the stub may begin there.
     const auto page = address - address % kStubPage;
     const auto start = std::max(ranges_[index].start, page - std::min(page, kStubPage / 16));
-    const auto size = code_.read(start, std::span{bytes}.first(address - start + kStubReach));
-    const auto stub = stub_at(Bytes{bytes}.first(size), start, address);
-    if (!stub || !written.insert(stub->start).second) continue;
-    TRY(out.symbol(time, id_, ranges_[index].mapping, stub->start, stub->end - 1, stub->name));
+    const auto size = code.read(start, std::span{bytes}.first(address - start + kStubReach));
+    if (const auto stub = stub_at(Bytes{bytes}.first(size), start, address))
+      stubs_.insert_or_assign(stub->start, Stub{stub->end - 1, stub->name, ranges_[index].mapping});
   }
-  return {};
 }
 
 Result<> TracedProcess::write_new_symbols(TraceTime time, NameStore& store, UniversalWriter& out) {
-  std::erase_if(seen_, [&](std::uint64_t address) { return !told_.insert(address).second; });
-  TRY(write_symbols(time, store, out));
+  TRY(write_symbols(time, ImageNames::kUntold, store, out));
+  told_.merge(seen_);
   seen_.clear();
   return {};
 }

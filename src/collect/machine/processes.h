@@ -44,8 +44,13 @@ class TracedProcess {
   // mappings again. Each time makes the next one rarer.
   bool may_look_again(TraceTime now);
   Result<> saw(std::uint64_t address, TraceTime time, UniversalWriter& out);
-  // The names of the native functions and of the runtime's stubs that were seen.
-  Result<> write_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
+  // Which stubs are at the addresses that are new: the runtime may make others of them, and the
+  // process may end.
+  void look_at_stubs();
+  // The names of the native functions and of the runtime's stubs that were seen, and of code
+  // compiled ahead of time what the runtime leaves out: all of it, where it told nothing.
+  using ImageNames = ReadyToRunNames::Which;
+  Result<> write_symbols(TraceTime time, ImageNames which, NameStore& names, UniversalWriter& out);
   // The same of what was not seen at the last call, for who reads the trace while it grows.
   Result<> write_new_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
 
@@ -57,12 +62,16 @@ class TracedProcess {
     std::uint64_t file_offset;
     std::string name;  // as the kernel tells it
     std::string build_id;
-    bool native;        // an ELF file
-    int fd;             // of that file
+    unwind::CodeKind kind;
+    int fd;             // of the file
     MappingId mapping;  // kNone: inherited, not told yet
   };
   std::size_t index_of(std::uint64_t address) const;  // into ranges_; their number: none
-  Result<> write_stubs(TraceTime time, UniversalWriter& out);
+  struct Stub {
+    std::uint64_t last;
+    std::string_view name;
+    MappingId mapping;
+  };
   Result<> tell_inherited(std::uint64_t address, TraceTime time, UniversalWriter& out);
 
   ProcessId id_;
@@ -74,6 +83,8 @@ class TracedProcess {
   std::chrono::nanoseconds pause_;
   std::unordered_set<std::uint64_t> seen_;
   std::unordered_set<std::uint64_t> told_;  // by write_new_symbols()
+  std::vector<std::uint64_t> new_code_;     // seen in memory that a JIT fills, not looked at yet
+  std::map<std::uint64_t, Stub> stubs_;     // by start; not written yet
   unwind::ProcessCode code_;
   unwind::Unwinder unwinder_;
 };
