@@ -249,7 +249,8 @@ bool KernelEvents::found_new_mappings(TracedProcess& process, TraceTime now) {
 }
 
 // The copy of the stack ended too soon. The kernel has followed the frame pointers through all of
-// it: where its walk passes one of our last frames, the rest is taken from there.
+// it: where its walk passes one of our last frames, the rest is taken from there. Code without
+// frames may have led it astray: nobody returns to where no code is.
 bool KernelEvents::append_kernels_walk(const perf::Sample& sample, std::size_t frames,
                                        TracedProcess& process) {
   const auto& walk = sample.callchain.user;
@@ -258,6 +259,7 @@ bool KernelEvents::append_kernels_walk(const perf::Sample& sample, std::size_t f
       if (walk[i] != frames_[frames - back].pc) continue;
       stack_.resize(stack_.size() - back + 1);
       for (++i; i < walk.size(); ++i) {
+        if (!process.covers(walk[i] - 1)) return false;
         stack_.push_back(walk[i]);
         check(process.saw(walk[i] - 1, time_of(sample.origin), universal_));
       }

@@ -87,16 +87,19 @@ TEST_F(KernelEventsTest, AThreadThatTakesANameHasThat) {
 // Our own process, of which no record told anything.
 class UnknownCode : public KernelEventsTest {
  protected:
-  void sample_at(std::uint64_t pc, std::int64_t ns) {
+  // With a walk of the kernel's, rbp leads out of what was copied of the stack.
+  void sample_at(std::uint64_t pc, std::int64_t ns, std::span<const std::uint64_t> walk = {}) {
     static constexpr std::uint64_t kNothing[8] = {};
+    const auto rsp = reinterpret_cast<std::uint64_t>(kNothing);
     perf::Sample sample;
     sample.origin = origin_of_thread(::getpid(), static_cast<std::uint64_t>(::getpid()), ns);
     sample.origin.event = perf::EventIndex{0};
-    const std::uint64_t values[] = {0, reinterpret_cast<std::uint64_t>(kNothing), pc};
+    const std::uint64_t values[] = {walk.empty() ? 0 : rsp + 4096, rsp, pc};
     static constexpr auto kMask =
         1ULL << perf::x64::kRbp | 1ULL << perf::x64::kRsp | 1ULL << perf::x64::kRip;
     sample.registers = {kMask, bytes_of(values)};
     sample.stack = bytes_of(kNothing);
+    sample.callchain.user = StackView{bytes_of(walk), sizeof(std::uint64_t)};
     events_.take(sample);
   }
   static Bytes bytes_of(std::span<const std::uint64_t> values) {
@@ -113,6 +116,19 @@ TEST_F(UnknownCode, IsLookedForBeforeAStackCountsAsBroken) {
   sample_at(reinterpret_cast<std::uint64_t>(&::getpid), 2'000'000'000);
   sample_at(reinterpret_cast<std::uint64_t>(&::getpid), 2'000'000'001);
   EXPECT_EQ(broken(), 0U);
+}
+
+TEST_F(UnknownCode, EndsWhatIsTakenFromTheKernelsWalk) {
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  const auto code = reinterpret_cast<std::uint64_t>(page) + 64;
+  const std::uint64_t whole[] = {code, code + 8, code + 16};
+  sample_at(code, 2'000'000'000, whole);
+  EXPECT_EQ(broken(), 0U);
+  const std::uint64_t astray[] = {code, code + 8, 0x1000, 0x1000, 0x1000};
+  sample_at(code, 2'000'000'001, astray);
+  EXPECT_EQ(broken(), 1U);
+  ::munmap(page, 4096);
 }
 
 TEST_F(UnknownCode, IsNotLookedForTooOften) {
