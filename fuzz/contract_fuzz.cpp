@@ -38,6 +38,8 @@ void read_metadata(Bytes bytes) {
     (void)made->type_name(0x01000000 | row);
     (void)made->field_name(0x04000000 | row);
     (void)made->method_name(0x06000000 | row);
+    (void)made->type_name(made->declaring_type(0x06000000 | row));
+    (void)made->is_native_call(0x06000000 | row);
     (void)made->method_name(0x0a000000 | row);
     (void)made->generic_parameter_name(0x2a000000 | row);
     (void)arguments_of_signature(made->method_signature(0x06000000 | row), names);
@@ -67,7 +69,11 @@ void read_tables(Bytes bytes) {
     (void)tables->il_map(i);
     (void)tables->function_of_token(0x06000000 | i);
     (void)tables->function_at(i * 16);
+    (void)tables->function_around(i * 16 + 1);
+    (void)tables->has_il_map(i);
   }
+  (void)tables->method_rows();
+  (void)tables->unbound_calls();
 }
 
 }  // namespace
