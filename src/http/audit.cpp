@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kLongestTarget = 2000;
 constexpr std::uint64_t kAtOnce = 64 << 10;
+constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
 
@@ -71,7 +72,10 @@ void Audit::note(Use use) {
 }
 
 void Audit::flush() {
-  while (done_ < noted_) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  const auto noted = noted_.load();  // others go on noting
+  const Deadline deadline{kPatience};
+  while (done_ < noted && !deadline.passed())
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }
 
 std::string Audit::path(std::size_t age) const {

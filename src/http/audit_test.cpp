@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "base/json_reader.h"
 
@@ -66,6 +67,20 @@ TEST_F(AuditTest, GoesOnWithTheFileOfTheRunBefore) {
   audit.note(use("/two"));
   audit.flush();
   EXPECT_EQ(audit.last(10).size(), 2U);
+}
+
+TEST_F(AuditTest, FlushWaitsForWhatWasNotedBeforeItAndNoLonger) {
+  Audit audit{{.folder = folder_}};
+  std::jthread others{[&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) audit.note(use("/other"));
+  }};
+  for (int i = 0; i < 5; ++i) {
+    const auto before = audit.state().written;
+    audit.note(use("/mine"));
+    audit.flush();
+    const auto state = audit.state();
+    EXPECT_GT(state.written + state.lost, before);
+  }
 }
 
 TEST_F(AuditTest, WhatCannotBeWrittenIsCountedAndTold) {

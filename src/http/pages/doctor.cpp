@@ -18,8 +18,7 @@ std::string look_form(const Call& call, const Process& process, std::string_view
       "name=\"durationSeconds\" value=\"{}\" min=\"1\" max=\"600\"></label>\n"
       "<button type=\"submit\" class=\"main\" data-refresh>{}</button>\n"
       "<span class=\"dim\" role=\"status\">It goes on working meanwhile; samples and events cost "
-      "it "
-      "about 1 % CPU.</span>\n</form>\n",
+      "it a little CPU.</span>\n</form>\n",
       html_escaped(call.link("/doctor")), process.pid, process.pid, kSeconds, words);
 }
 
