@@ -9,6 +9,8 @@ namespace {
 // A runtime has room for 64, and others want some.
 constexpr std::size_t kManySessions = 16;
 constexpr std::chrono::seconds kRetry{30};
+// While two sessions bring the same, they tell which of them is written first.
+constexpr std::chrono::milliseconds kOverlap{20};
 
 }  // namespace
 
@@ -105,12 +107,23 @@ Result<> Hub::serve(Attached& process, ListenerId id, const Listening& listening
     auto session = std::make_unique<RuntimeSession>(planned.wish, planned.alone, info, next_++);
     for (const auto need : planned.needs) session->ties.push_back({id, places[need]});
     reroute(process, *session);
+    session->place = free_place(process);
     TRY(session->open(*process.source));
     const std::lock_guard view{view_};
     process.sessions.push_back(std::move(session));
   }
   if (process.sessions.size() >= kManySessions) return consolidate(process);
   return {};
+}
+
+std::size_t Hub::free_place(const Attached& process, const Sessions& fresh) {
+  const auto has = [](const Sessions& sessions, std::size_t place) {
+    return std::any_of(sessions.begin(), sessions.end(),
+                       [&](const auto& one) { return one->place == place; });
+  };
+  std::size_t place = 0;
+  while (has(process.sessions, place) || has(fresh, place)) ++place;
+  return place;
 }
 
 Hub::Sessions Hub::take_out(Attached& process, const std::function<bool(RuntimeSession&)>& which) {
@@ -197,6 +210,7 @@ Result<> Hub::switch_over(Attached& process, const std::vector<RuntimeSession*>&
   for (auto* one : old) reroute(process, *one);  // from now on they note what they hand on
   for (auto& one : fresh) {
     reroute(process, *one);
+    one->place = free_place(process, fresh);
     auto opened = one->open(*process.source);
     if (opened) continue;
     for (auto& each : fresh) each->close();
@@ -207,11 +221,13 @@ Result<> Hub::switch_over(Attached& process, const std::vector<RuntimeSession*>&
     return opened;
   }
   const auto on = TraceClock::now();
+  std::this_thread::sleep_for(kOverlap);
   for (auto* one : old) one->close();
   for (std::size_t to = 0; to < fresh.size(); ++to) {
-    std::vector<LastEvents> last;
-    for (const auto* one : old) last.push_back(one->last(to));
-    fresh[to]->release(std::move(last), on);
+    std::vector<RuntimeSession::Old> before;
+    for (const auto* one : old)
+      before.push_back({one->last(to), /*written_first=*/one->place < fresh[to]->place});
+    fresh[to]->release(std::move(before), on);
   }
   Sessions gone;
   const std::lock_guard view{view_};

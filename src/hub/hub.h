@@ -83,6 +83,9 @@ class Hub {
   Result<> serve(Attached& process, ListenerId id, const Listening& listening);
   void stop_serving(Attached& process, ListenerId id);
   Need need_of(const Attached& process, const RuntimeSession::Tie& tie) const;
+  // Where the runtime puts the next session: it takes the first free place, and writes an event to
+  // its sessions in their order. Right as long as other tools neither come nor go meanwhile.
+  static std::size_t free_place(const Attached& process, const Sessions& fresh = {});
   static Sessions take_out(Attached& process, const std::function<bool(RuntimeSession&)>& which);
   void reroute(const Attached& process, RuntimeSession& session) const;
   Result<> consolidate(Attached& process);

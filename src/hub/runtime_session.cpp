@@ -107,9 +107,9 @@ void RuntimeSession::hand_on(const nettrace::Reader& reader, std::shared_ptr<Blo
     if (!rows_[i].empty()) known_routes_->routes[i].listener->offer({block, rows_[i]});
 }
 
-void RuntimeSession::release(std::vector<LastEvents> last, TraceTime on) {
+void RuntimeSession::release(std::vector<Old> old, TraceTime on) {
   const std::lock_guard lock{hold_mutex_};
-  last_of_old_ = std::move(last);
+  old_ = std::move(old);
   on_ = on;
   filters_copies_ = true;
   for (auto& [routes, block, rows] : held_) {
@@ -124,7 +124,9 @@ void RuntimeSession::release(std::vector<LastEvents> last, TraceTime on) {
 }
 
 void RuntimeSession::leave_out_copies(const Routes& routes, const Block& block, RowsByRoute& rows) {
-  for (const auto& one : std::exchange(last_of_old_, {})) filters_.emplace_back(one, opened_, on_);
+  for (const auto& old : std::exchange(old_, {}))
+    filters_.emplace_back(
+        old.last, SwitchFacts{.opened = opened_, .on = on_, .old_first = old.written_first});
   enum : std::uint8_t { kNotIts, kIts, kCopy };
   std::vector<std::uint8_t> marks(block.events().size());
   for (std::size_t from = 0; from < filters_.size(); ++from) {

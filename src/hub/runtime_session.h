@@ -60,13 +60,21 @@ class RuntimeSession {
   // In a switch. What the session that is replaced handed on last, for those who go to `to`; only
   // after it was closed.
   LastEvents last(std::size_t to) const { return to < last_.size() ? last_[to] : LastEvents{}; }
+  struct Old {
+    LastEvents last;
+    bool written_first = true;  // probably
+  };
   // Hands on what was held and whatever comes, without what the old ones had; by `from`. `on`:
-  // since then the session has been there for certain.
-  void release(std::vector<LastEvents> last, TraceTime on);
+  // since then the session has been there for certain, and until then the old ones were.
+  void release(std::vector<Old> old, TraceTime on);
   // Whether copies may still come.
   bool filters() const { return filters_copies_; }
 
-  std::vector<Tie> ties{};  // the hub's, under its lock
+  // The hub's, under its lock:
+  std::vector<Tie> ties{};
+  std::size_t place = kNoPlace;  // among the sessions of the process
+  static constexpr std::size_t kNoPlace = ~std::size_t{0};
+
   std::uint64_t events() const { return events_; }
   std::uint64_t unwanted() const { return unwanted_; }
   std::string ended() const {
@@ -110,7 +118,7 @@ class RuntimeSession {
   std::size_t held_bytes_ = 0;
   TraceTime opened_{};  // by the program's clock; known with the first event
   TraceTime on_{};
-  std::vector<LastEvents> last_of_old_;
+  std::vector<Old> old_;
   std::vector<CopyFilter> filters_;      // by where the wishes come from
   std::vector<std::uint64_t> contents_;  // by type
   std::atomic<bool> filters_copies_{false};

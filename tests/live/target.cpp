@@ -97,14 +97,16 @@ Target::Target(const std::string& framework, std::vector<std::string> arguments,
   CHECK(::pipe2(ends, O_CLOEXEC) == 0);
   output_.reset(ends[0]);
   const UniqueFd write_end{ends[1]};
+  CHECK(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd read_end{ends[0]};
+  input_.reset(ends[1]);
   const UniqueFd errors{
       ::open((scratch / "stderr").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
-  const UniqueFd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   pid_ = ::fork();
   CHECK(pid_ >= 0);
   if (pid_ > 0) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::dup2(nothing.get(), STDIN_FILENO);
+  ::dup2(read_end.get(), STDIN_FILENO);
   ::dup2(write_end.get(), STDOUT_FILENO);
   ::dup2(errors.get(), STDERR_FILENO);
   ::execve(program.c_str(), words.data(), environment.data());
@@ -137,6 +139,8 @@ std::string Target::next_line() {
     pending_.append(piece, static_cast<std::size_t>(got));
   }
 }
+
+void Target::go() { EXPECT_EQ(::write(input_.get(), "\n", 1), 1); }
 
 bool Target::ready() {
   for (;;) {

@@ -58,6 +58,8 @@ class Target {
   bool runs() const;
   // The next line of its stdout; empty when there is none in time.
   std::string next_line();
+  // A line to its stdin: what starts it with --wait-line.
+  void go();
   // Waits for the line that says the symptom is established; false when it does not come.
   bool ready();
   // Its default socket. Only after ready(), or while it waits at start.
@@ -68,7 +70,7 @@ class Target {
 
  private:
   pid_t pid_ = -1;
-  UniqueFd output_;
+  UniqueFd input_, output_;
   std::string pending_;
 };
 

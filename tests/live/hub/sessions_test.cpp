@@ -116,8 +116,8 @@ void expect_all(const Ear& ear, const std::vector<std::int64_t>& written) {
 class HubTest : public LiveTest {};
 
 TEST_P(HubTest, ReplacesSessionsWithoutLosingOrDoublingAnEvent) {
-  const auto target = start_ready({"flood", "--kinds", "--threads", "2", "--rate", "4000",
-                                   "--wait-enabled", "--seconds", "300"});
+  const auto target = start_ready(
+      {"flood", "--kinds", "--threads", "2", "--rate", "4000", "--wait-line", "--seconds", "300"});
   ASSERT_FALSE(HasFailure());
   hub::Hub hub{std::chrono::hours{1}};  // when it happens is for us to say
   ASSERT_TRUE(hub.attach(source_of(*target, major_version())));
@@ -125,6 +125,8 @@ TEST_P(HubTest, ReplacesSessionsWithoutLosingOrDoublingAnEvent) {
                                 listen(hub, flood(0x4))};
   const auto status = [&] { return hub.processes().front(); };
   EXPECT_EQ(status().sessions, 3U);
+  target->go();  // all three from its first event on
+  ASSERT_TRUE(eventually([&] { return steady.back().count() > 0; }));
   ASSERT_TRUE(hub.consolidate());
   EXPECT_EQ(status().sessions, 1U);
   // A hundred come and go, at most three at a time: what is needed is another thing each time.
@@ -168,6 +170,36 @@ TEST_P(HubTest, ReplacesSessionsWithoutLosingOrDoublingAnEvent) {
     EXPECT_EQ(summary.lost + summary.dropped, 0U);
     expect_all(ear, written);
   }
+}
+
+// Nothing in them tells them apart: only in which place a session is, and the time.
+TEST_P(HubTest, ReplacesSessionsWhoseEventsAreAllAlike) {
+  const auto target = start_ready(
+      {"flood", "--kinds", "--threads", "2", "--rate", "4000", "--wait-line", "--seconds", "300"});
+  ASSERT_FALSE(HasFailure());
+  hub::Hub another{std::chrono::hours{1}};  // takes places in the runtime, unknown to the other
+  ASSERT_TRUE(another.attach(source_of(*target, major_version())));
+  auto stranger = listen(another, flood(0x1));
+  hub::Hub hub{std::chrono::hours{1}};
+  ASSERT_TRUE(hub.attach(source_of(*target, major_version())));
+  const auto steady = listen(hub, flood(0x4));
+  target->go();
+  for (std::size_t i = 0; i < 30; ++i) {
+    const auto guest = listen(hub, flood(0x4, 5));
+    if (i % 10 == 5) another.remove(stranger.id);
+    if (i % 10 == 9) stranger = listen(another, flood(0x1));
+    ASSERT_TRUE(hub.consolidate());
+    ASSERT_TRUE(eventually([&] { return guest.count() > 10; }));
+    hub.remove(guest.id);
+    ASSERT_TRUE(hub.consolidate());
+  }
+  EXPECT_EQ(hub.processes().front().switches, 60U);
+  ::kill(target->pid(), SIGTERM);
+  const auto written = written_by_thread(target->next_line());
+  ASSERT_EQ(written.size(), 2U);
+  ASSERT_TRUE(eventually([&] { return !hub.processes().front().ended.empty(); }));
+  EXPECT_EQ(hub.remove(steady.id).lost, 0U);
+  expect_all(steady, written);
 }
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, HubTest, every_framework(), framework_name);
