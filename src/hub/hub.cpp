@@ -141,12 +141,22 @@ Hub::Sessions Hub::take_out(Attached& process, const std::function<bool(RuntimeS
 void Hub::stop_serving(Attached& process, ListenerId id) {
   const auto is_its = [&](const auto& tie) { return tie.listener == id; };
   // A session of its own ends with its routes in place: what the runtime still held is handed over.
+  const auto is_idle = [&](const auto& session) {
+    return std::all_of(session.ties.begin(), session.ties.end(), is_its);
+  };
+  // The end of a session makes the provider forget what others configured: it stays with them.
+  const auto others_need_it = [&](const RuntimeSession& one) {
+    return one.configured() != nullptr &&
+           std::any_of(process.sessions.begin(), process.sessions.end(), [&](const auto& other) {
+             return other && !is_idle(*other) && other->configured() != nullptr &&
+                    other->configured()->name == one.configured()->name;
+           });
+  };
   Sessions gone;
   {
     const std::lock_guard view{view_};
-    gone = take_out(process, [&](RuntimeSession& one) {
-      return std::all_of(one.ties.begin(), one.ties.end(), is_its);
-    });
+    gone = take_out(process,
+                    [&](RuntimeSession& one) { return is_idle(one) && !others_need_it(one); });
   }
   gone.clear();
   for (auto& session : process.sessions)
@@ -166,6 +176,7 @@ Result<> Hub::consolidate(Attached& process) {
   std::vector<std::pair<RuntimeSession*, RuntimeSession::Tie>> ties;
   for (auto& session : process.sessions) {
     if (!session->ended().empty()) return {};  // the process goes
+    if (session->configured() != nullptr) continue;
     for (auto& tie : session->ties) {
       if (!session->filters()) tie.from = Routes::kNoPeer;
       needs.push_back(need_of(process, tie));
@@ -175,7 +186,8 @@ Result<> Hub::consolidate(Attached& process) {
   }
   auto plan = plan_sessions(needs);
   std::vector<RuntimeSession*> old;
-  for (const auto& session : process.sessions) old.push_back(session.get());
+  for (const auto& session : process.sessions)
+    if (session->configured() == nullptr) old.push_back(session.get());
   // What is as it should be stays.
   std::erase_if(plan, [&](const PlannedSession& planned) {
     const auto as_planned = [&](const RuntimeSession* one) {

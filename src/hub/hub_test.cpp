@@ -247,6 +247,36 @@ TEST(Hub, LooksOverItsSessionsWhenThingsHaveSettled) {
   while (source->sessions() != 1) std::this_thread::yield();
 }
 
+TEST(Hub, EndsNoSessionOfAConfiguredProviderThatOthersHave) {
+  Hub hub{std::chrono::hours{1}};
+  const auto source = std::make_shared<TestSource>(1);
+  ASSERT_TRUE(hub.attach(source));
+  const auto logs = [](std::uint8_t level) {
+    return SessionWish{
+        .providers = {{.name = "Runtime", .keywords = 0x1, .level = level, .arguments = "f=a"}}};
+  };
+  const auto loud = listen(hub, logs(5));
+  const auto gc = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
+  const auto quiet = listen(hub, logs(4));  // covered
+  auto odd = logs(4);
+  odd.providers.front().arguments = "f=b";
+  const auto other = listen(hub, odd);
+  EXPECT_EQ(source->opened, 3U);
+  ASSERT_TRUE(hub.consolidate());
+  hub.remove(loud.id);
+  hub.remove(quiet.id);
+  ASSERT_TRUE(hub.consolidate());
+  EXPECT_EQ(source->opened, 3U);
+  EXPECT_EQ(source->sessions(), 3U);
+  source->emit(kGc, 7);
+  hub.remove(other.id);
+  EXPECT_EQ(source->sessions(), 1U);
+  hub.remove(gc.id);
+  EXPECT_EQ(source->sessions(), 0U);
+  EXPECT_THAT(other.numbers(), ElementsAre(7));
+  EXPECT_THAT(quiet.numbers(), IsEmpty());
+}
+
 TEST(Hub, StaysAsItIsWhenAReplacementIsRefused) {
   Hub hub{std::chrono::hours{1}};
   const auto source = std::make_shared<TestSource>(1);

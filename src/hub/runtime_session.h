@@ -55,6 +55,10 @@ class RuntimeSession {
 
   const SourceWish& wish() const { return wish_; }
   std::uint64_t alone() const { return alone_; }
+  // The provider that has been configured by it; null: none. It has no other then.
+  const ProviderWish* configured() const {
+    return is_configured(wish_.providers.front()) ? &wish_.providers.front() : nullptr;
+  }
   void set_routes(std::shared_ptr<const Routes> routes);
 
   // In a switch. What the session that is replaced handed on last, for those who go to `to`; only

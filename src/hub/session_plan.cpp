@@ -36,6 +36,7 @@ bool take(PlannedSession& session, const Need& need) {
   if (session.alone != need.alone) return false;
   if (session.serves(need)) return true;
   if (session.wish.stacks != need.stacks) return false;
+  if (is_configured(need.wish) || is_configured(session.wish.providers.front())) return false;
   for (auto& has : session.wish.providers) {
     if (has.name != need.wish.name) continue;
     auto both = joined(has, need.wish);

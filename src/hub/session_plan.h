@@ -6,6 +6,8 @@
 // - keywords add up where the level is the same; where not, the sum would be wider than the parts;
 // - stacks are taken for all events of a session or for none, so those who want them are apart;
 // - meters add up too: their names are an argument of the one provider that tells them;
+// - a provider that is configured has a session without others, which need not be replaced for
+// them;
 // - a listener that holds up its session has it alone.
 #pragma once
 

@@ -65,10 +65,11 @@ TEST(SessionPlan, KeepsOtherArgumentsAndThoseWhoWaitApart) {
   other.wish.arguments = "what=else";
   auto waits = need("Shop", 1);
   waits.alone = 7;
-  const auto plan = plan_sessions(std::vector{need("Shop", 1), counters, other, waits});
+  const auto plan =
+      plan_sessions(std::vector{need("Shop", 1), counters, other, waits, need("Runtime", 1)});
   ASSERT_EQ(plan.size(), 3U);
-  EXPECT_THAT(plan[0].needs, ElementsAre(0, 1));  // counters only add to a provider's events
-  EXPECT_EQ(plan[0].wish.providers[0].arguments, "EventCounterIntervalSec=1");
+  EXPECT_THAT(plan[0].needs, ElementsAre(0, 1, 4));  // counters only add to a provider's events
+  EXPECT_EQ(plan[0].wish.providers[1].arguments, "EventCounterIntervalSec=1");
   EXPECT_THAT(plan[1].needs, ElementsAre(2));
   EXPECT_THAT(plan[2].needs, ElementsAre(3));
 }

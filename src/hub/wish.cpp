@@ -86,6 +86,10 @@ std::string MetersArguments::text() const {
   return out;
 }
 
+bool is_configured(const ProviderWish& wish) {
+  return !wish.arguments.empty() && !only_counters(wish.arguments) && !MetersArguments::parse(wish);
+}
+
 bool covers(const ProviderWish& has, const ProviderWish& wants) {
   if (has.name != wants.name) return false;
   if (has.arguments != wants.arguments &&

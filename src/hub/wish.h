@@ -47,6 +47,10 @@ struct MetersArguments {
   std::string text() const;
 };
 
+// Arguments that are neither: the provider keeps them for the whole program, whichever session they
+// came with last, and forgets them when any session that has it is stopped (docs/sessions.md).
+bool is_configured(const ProviderWish& wish);
+
 // Whether a session with `has` brings every event that `wants` asks for. Arguments change what a
 // provider sends, so they must be the same, but for those that only add counters.
 bool covers(const ProviderWish& has, const ProviderWish& wants);

@@ -67,9 +67,6 @@ FeedWish runtime_feed(Topic topic) {
 FeedWish logs_feed(const LogWish& wish) {
   FeedWish feed{.topic = Topic::kLogs, .key = "logs"};
   feed.session.providers = log_providers(wish);
-  // The logging source has one filter for all sessions, and forgets it when a session is replaced
-  // by another: its session is its own and stays.
-  feed.session.waits = true;
   for (const auto& one : feed.session.providers) append(feed.key, one);
   return feed;
 }
