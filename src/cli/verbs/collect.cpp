@@ -314,11 +314,12 @@ const Options kOptions[] = {kTargetOptions, kProviderOptions, Options{kCollect},
 
 extern const Verb collect_verb{
     .name = "collect",
-    .summary = "Records a trace of a process into a .nettrace file",
-    .usage = "(-p PID | -n NAME | --diagnostic-port PATH | -- COMMAND ARGS…) [options]",
+    .summary = "Records a trace of a process or of the machine into a .nettrace file",
+    .usage = "(-p PID | -n NAME | -a | --diagnostic-port PATH | -- COMMAND ARGS…) [options]",
     .options = kOptions,
     .examples =
         "  clrscope collect -p 4312 --duration 30s\n"
+        "  clrscope collect -a --profile thread-time --duration 10s -o machine.nettrace\n"
         "  clrscope collect --profile gc-collect -o start.nettrace -- dotnet Shop.dll",
     .run = run,
     .takes_command = true,

@@ -89,13 +89,16 @@ extern const Verb report_verb{
     .name = "report",
     .summary = "Tells what a trace says: time by method, collections, exceptions, locks",
     .usage =
-        "FILE… "
-        "[events|topn|cpu|waits|threads|gc|jit|exceptions|contention|threadpool|allocations|"
-        "processes] "
-        "[-n N] [--json]",
+        "FILE… [REPORT] [-n N] [--json]\n\n"
+        "Reports:"
+#define REPORT(name) " " #name
+#include "analyze/reports.inc"
+#undef REPORT
+    ,
     .options = kOptions,
     .examples =
         "  clrscope report shop.nettrace topn -n 30 --inclusive\n"
+        "  clrscope report machine.nettrace waits\n"
         "  clrscope report shop.nettrace gc --json | jq .totalPauseMs",
     .run = run,
     .positionals = 10000,
