@@ -2,9 +2,13 @@
 // unwind tables.
 //
 // The corpus are small files made by hand, see tests/data/fuzz/elf/.
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "symbols/elf.h"
+#include "symbols/elf_frames.h"
 #include "symbols/native_names.h"
 #include "symbols/pe.h"
 #include "unwind/cfi_table.h"
@@ -29,6 +33,24 @@ std::vector<std::uint64_t> addresses_of(const unwind::UnwindTable& table) {
   return all;
 }
 
+// Record by record, as it is done with files too large to be read whole.
+void read_records_by_index(const ElfFile& file) {
+  constexpr std::size_t kMost = 1000;
+  const auto header = file.eh_frame_hdr();
+  const auto frames = file.eh_frame();
+  const auto index = header && frames ? FrameIndex::of(*header) : std::nullopt;
+  if (!index) return;
+  std::vector<std::uint64_t> records;
+  for (std::size_t i = 0; i < std::min(index->size(), kMost); ++i)
+    records.push_back(index->at(i).record);
+  const auto within = [&](Bytes piece) {
+    CHECK(piece.empty() ||
+          (piece.data() >= frames->bytes.data() &&
+           piece.data() + piece.size() <= frames->bytes.data() + frames->bytes.size()));
+  };
+  look_everywhere(unwind::make_cfi_table(read_frame_records_at(*frames, records, within)));
+}
+
 void read_elf(const ElfFile& file) {
   (void)file.build_id();
   (void)file.debug_link();
@@ -39,6 +61,7 @@ void read_elf(const ElfFile& file) {
   const auto table = unwind::make_cfi_table(file);
   look_everywhere(table);
   look_everywhere(unwind::make_cfi_table(file, addresses_of(table)));
+  read_records_by_index(file);
 }
 
 void read_pe(const PeFile& image) {

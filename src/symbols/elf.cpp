@@ -146,24 +146,27 @@ std::optional<ElfDebugLink> ElfFile::debug_link() const {
 
 std::vector<ElfSymbol> ElfFile::symbols_of(std::uint32_t section_type) const {
   std::vector<ElfSymbol> symbols;
+  for_each_symbol_of(section_type, [&](const ElfSymbol& symbol) { symbols.push_back(symbol); });
+  return symbols;
+}
+
+void ElfFile::for_each_symbol_of(std::uint32_t section_type, const OnSymbol& use) const {
   for (const auto& s : sections_) {
     if (s.type != section_type || s.link >= sections_.size()) continue;
     const auto strings = sections_[s.link].bytes;
-    symbols.reserve(symbols.size() + s.bytes.size() / sizeof(Elf64_Sym));
     ByteReader in{s.bytes};
     while (in.remaining() >= sizeof(Elf64_Sym)) {
       const auto sym = in.read<Elf64_Sym>();
       const auto name = text_at(strings, sym.st_name);
       if (sym.st_shndx == SHN_UNDEF || name.empty()) continue;
-      symbols.push_back({.name = name,
-                         .value = sym.st_value,
-                         .size = sym.st_size,
-                         .type = static_cast<std::uint8_t>(ELF64_ST_TYPE(sym.st_info)),
-                         .binding = static_cast<std::uint8_t>(ELF64_ST_BIND(sym.st_info)),
-                         .section = sym.st_shndx});
+      use({.name = name,
+           .value = sym.st_value,
+           .size = sym.st_size,
+           .type = static_cast<std::uint8_t>(ELF64_ST_TYPE(sym.st_info)),
+           .binding = static_cast<std::uint8_t>(ELF64_ST_BIND(sym.st_info)),
+           .section = sym.st_shndx});
     }
   }
-  return symbols;
 }
 
 std::optional<ElfPiece> ElfFile::eh_frame_hdr() const {

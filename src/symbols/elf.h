@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,8 +72,11 @@ class ElfFile {
 
   // .symtab and .dynsym; empty when absent. Undefined symbols and those without a name are left
   // out.
-  std::vector<ElfSymbol> symbols() const { return symbols_of(2); }
-  std::vector<ElfSymbol> dynamic_symbols() const { return symbols_of(11); }
+  std::vector<ElfSymbol> symbols() const { return symbols_of(kSymtab); }
+  std::vector<ElfSymbol> dynamic_symbols() const { return symbols_of(kDynsym); }
+  using OnSymbol = std::function<void(const ElfSymbol&)>;
+  void for_each_symbol(const OnSymbol& use) const { for_each_symbol_of(kSymtab, use); }
+  void for_each_dynamic_symbol(const OnSymbol& use) const { for_each_symbol_of(kDynsym, use); }
 
   // Found by section, or by the PT_GNU_EH_FRAME segment when the sections were stripped.
   std::optional<ElfPiece> eh_frame_hdr() const;
@@ -88,7 +92,9 @@ class ElfFile {
   void read_segments(std::uint64_t offset, std::size_t entry_size, std::size_t count);
   void read_sections(std::uint64_t offset, std::size_t entry_size, std::size_t count,
                      std::size_t names);
+  static constexpr std::uint32_t kSymtab = 2, kDynsym = 11;  // types of sections
   std::vector<ElfSymbol> symbols_of(std::uint32_t section_type) const;
+  void for_each_symbol_of(std::uint32_t section_type, const OnSymbol& use) const;
   Bytes build_id_note() const;
 
   Bytes bytes_;

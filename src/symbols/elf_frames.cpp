@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint8_t kOmit = 0xff;
 constexpr std::size_t kMaxRecords = 4'000'000;
+constexpr std::uint64_t kLongestNeeded = 1 << 20;  // of records that are read one by one
 
 Bytes take_text(ByteReader& in) {
   const auto rest = in.remaining();
@@ -60,33 +61,64 @@ std::optional<FrameCie> read_cie(Bytes body, std::uint64_t vaddr) {
   return cie;
 }
 
+constexpr auto kByAddress = [](const auto& a, const auto& b) {
+  return a.start != b.start ? a.start < b.start : a.end < b.end;
+};
+
 class RecordReader {
  public:
-  explicit RecordReader(const ElfPiece& section) : section_(section) {}
+  explicit RecordReader(const ElfPiece& section, const NeedBytes* need = nullptr)
+      : section_(section), need_(need) {}
 
   FrameRecords run() && {
-    ByteReader in{section_.bytes};
-    while (in.remaining() >= 4 && out_.fdes.size() + out_.cies.size() < kMaxRecords)
-      if (!read_record(in)) break;
+    for_each([this](const FrameFde& fde) { out_.fdes.push_back(fde); });
     return std::move(*this).sorted();
+  }
+  std::vector<FrameRange> run_for_ranges() && {
+    std::vector<FrameRange> ranges;
+    for_each([&](const FrameFde& fde) { ranges.push_back({fde.start, fde.end}); });
+    std::sort(ranges.begin(), ranges.end(), kByAddress);
+    return ranges;
   }
   // The record at an address alone.
   void read_at(std::uint64_t vaddr) {
     if (vaddr < section_.vaddr || vaddr - section_.vaddr >= section_.bytes.size()) return;
     ByteReader in{section_.bytes};
     in.skip(vaddr - section_.vaddr);
-    (void)read_record(in);
+    if (need_ && !need_record(in.offset())) return;
+    (void)read_record(in, [this](const FrameFde& fde) { out_.fdes.push_back(fde); });
   }
   FrameRecords sorted() && {
-    std::sort(out_.fdes.begin(), out_.fdes.end(), [](const FrameFde& a, const FrameFde& b) {
-      return a.start != b.start ? a.start < b.start : a.end < b.end;
-    });
+    std::sort(out_.fdes.begin(), out_.fdes.end(), kByAddress);
     return std::move(out_);
   }
 
  private:
+  template <class Take>
+  void for_each(const Take& take) {
+    ByteReader in{section_.bytes};
+    for (std::size_t count = 0; in.remaining() >= 4 && count < kMaxRecords; ++count)
+      if (!read_record(in, take)) break;
+  }
+
+  // Has the bytes of a record be read. False when it is longer than any.
+  bool need_record(std::size_t offset) {
+    const auto rest = section_.bytes.subspan(std::min(offset, section_.bytes.size()));
+    (*need_)(rest.first(std::min<std::size_t>(rest.size(), 12)));
+    ByteReader in{rest};
+    std::uint64_t length = in.read<std::uint32_t>();
+    if (length == 0xffffffff) length = in.read<std::uint64_t>();
+    if (!in.ok() || length > kLongestNeeded || length > in.remaining()) {
+      ++out_.damaged;
+      return false;
+    }
+    (*need_)(rest.first(in.offset() + length));
+    return true;
+  }
+
   // False at the end.
-  bool read_record(ByteReader& in) {
+  template <class Take>
+  bool read_record(ByteReader& in, const Take& take) {
     std::uint64_t length = in.read<std::uint32_t>();
     if (length == 0)
       return in.remaining() >= 4;  // the end, but linkers may leave one between parts
@@ -95,22 +127,25 @@ class RecordReader {
     const auto id_at = in.offset();
     const auto record = in.take(length);
     if (in.ok()) {
-      on_record(record, id_at, wide);
+      on_record(record, id_at, wide, take);
       return true;
     }
     ++out_.damaged;
     return false;
   }
 
-  void on_record(Bytes record, std::size_t id_at, bool wide) {
+  template <class Take>
+  void on_record(Bytes record, std::size_t id_at, bool wide, const Take& take) {
     ByteReader in{record};
     const std::uint64_t id = wide ? in.read<std::uint64_t>() : in.read<std::uint32_t>();
     if (in.ok() && id == 0) return;  // a CIE: read when an FDE names it
     const auto cie = in.ok() && id <= id_at ? cie_at(id_at - id) : std::nullopt;
-    if (!cie || !on_fde(record, in.offset(), id_at, *cie)) ++out_.damaged;
+    if (!cie || !on_fde(record, in.offset(), id_at, *cie, take)) ++out_.damaged;
   }
 
-  bool on_fde(Bytes record, std::size_t after_id, std::size_t id_at, std::uint32_t cie_index) {
+  template <class Take>
+  bool on_fde(Bytes record, std::size_t after_id, std::size_t id_at, std::uint32_t cie_index,
+              const Take& take) {
     const auto& cie = out_.cies[cie_index];
     ByteReader in{record};
     in.skip(after_id);
@@ -121,7 +156,7 @@ class RecordReader {
     if (cie.augmented) in.skip(in.read_varuint());
     fde.program = in.rest();
     if (!in.ok() || fde.end < fde.start) return false;
-    if (fde.end != fde.start && fde.start != 0) out_.fdes.push_back(fde);  // 0: discarded function
+    if (fde.end != fde.start && fde.start != 0) take(fde);  // 0: discarded function
     return true;
   }
 
@@ -136,8 +171,9 @@ class RecordReader {
     return index;
   }
 
-  std::optional<FrameCie> parse_cie(std::size_t offset) const {
+  std::optional<FrameCie> parse_cie(std::size_t offset) {
     if (offset >= section_.bytes.size()) return std::nullopt;
+    if (need_ && !need_record(offset)) return std::nullopt;
     ByteReader in{section_.bytes.subspan(offset)};
     std::uint64_t length = in.read<std::uint32_t>();
     const bool wide = length == 0xffffffff;
@@ -151,53 +187,9 @@ class RecordReader {
   }
 
   ElfPiece section_;
+  const NeedBytes* need_;  // null: all of it is there
   FrameRecords out_;
   std::unordered_map<std::size_t, std::optional<std::uint32_t>> known_;  // CIE by offset
-};
-
-// The sorted table of .eh_frame_hdr: pairs {function, record}, both as distances from its start.
-class FrameIndex {
- public:
-  static std::optional<FrameIndex> of(const ElfPiece& header) {
-    constexpr std::uint8_t kPcRelative32 = 0x1b, kUnsigned32 = 0x03, kHeaderRelative32 = 0x3b;
-    ByteReader in{header.bytes};
-    if (in.read<std::uint8_t>() != 1 || in.read<std::uint8_t>() != kPcRelative32 ||
-        in.read<std::uint8_t>() != kUnsigned32 || in.read<std::uint8_t>() != kHeaderRelative32)
-      return std::nullopt;
-    in.skip(4);
-    const std::size_t count = in.read<std::uint32_t>();
-    if (!in.ok() || in.remaining() / sizeof(Entry) < count) return std::nullopt;
-    return FrameIndex{header.vaddr, in.take(count * sizeof(Entry))};
-  }
-
-  // The address of the record whose function begins at or before `vaddr`.
-  std::optional<std::uint64_t> find(std::uint64_t vaddr) const {
-    std::size_t low = 0;
-    std::size_t high = entries_.size() / sizeof(Entry);
-    while (low < high) {
-      const auto middle = low + (high - low) / 2;
-      if (address_of(entry(middle).function) <= vaddr)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low == 0 ? std::nullopt : std::optional{address_of(entry(low - 1).record)};
-  }
-
- private:
-  struct Entry {
-    std::int32_t function, record;
-  };
-  FrameIndex(std::uint64_t vaddr, Bytes entries) : vaddr_(vaddr), entries_(entries) {}
-  Entry entry(std::size_t number) const {
-    return ByteReader{entries_.subspan(number * sizeof(Entry))}.read<Entry>();
-  }
-  std::uint64_t address_of(std::int32_t distance) const {
-    return vaddr_ + static_cast<std::uint64_t>(std::int64_t{distance});
-  }
-
-  std::uint64_t vaddr_;
-  Bytes entries_;
 };
 
 }  // namespace
@@ -265,6 +257,41 @@ std::uint64_t read_encoded_pointer(ByteReader& in, std::uint8_t encoding, std::u
 
 FrameRecords read_frame_records(const ElfPiece& eh_frame) { return RecordReader{eh_frame}.run(); }
 
+std::vector<FrameRange> read_frame_ranges(const ElfPiece& eh_frame) {
+  return RecordReader{eh_frame}.run_for_ranges();
+}
+
+std::optional<FrameIndex> FrameIndex::of(const ElfPiece& header) {
+  constexpr std::uint8_t kPcRelative32 = 0x1b, kUnsigned32 = 0x03, kHeaderRelative32 = 0x3b;
+  ByteReader in{header.bytes};
+  if (in.read<std::uint8_t>() != 1 || in.read<std::uint8_t>() != kPcRelative32 ||
+      in.read<std::uint8_t>() != kUnsigned32 || in.read<std::uint8_t>() != kHeaderRelative32)
+    return std::nullopt;
+  in.skip(4);
+  const std::size_t count = in.read<std::uint32_t>();
+  if (!in.ok() || in.remaining() / sizeof(Entry) < count) return std::nullopt;
+  return FrameIndex{header.vaddr, in.take(count * sizeof(Entry))};
+}
+
+FrameIndex::Place FrameIndex::at(std::size_t number) const {
+  const auto entry = ByteReader{entries(number, 1)}.read<Entry>();
+  const auto address_of = [this](std::int32_t distance) {
+    return vaddr_ + static_cast<std::uint64_t>(std::int64_t{distance});
+  };
+  return {address_of(entry.function), address_of(entry.record)};
+}
+
+Bytes FrameIndex::entries(std::size_t first, std::size_t count) const {
+  return entries_.subspan(first * sizeof(Entry), count * sizeof(Entry));
+}
+
+FrameRecords read_frame_records_at(const ElfPiece& eh_frame, std::span<const std::uint64_t> records,
+                                   const NeedBytes& need) {
+  RecordReader reader{eh_frame, &need};
+  for (const auto record : records) reader.read_at(record);
+  return std::move(reader).sorted();
+}
+
 std::optional<FrameRecords> find_frame_records(const ElfFile& file,
                                                std::span<const std::uint64_t> vaddrs) {
   const auto header = file.eh_frame_hdr();
@@ -273,9 +300,19 @@ std::optional<FrameRecords> find_frame_records(const ElfFile& file,
   if (!index) return std::nullopt;
   RecordReader reader{*eh_frame};
   std::uint64_t last = 0;
-  for (const auto vaddr : vaddrs)
-    if (const auto record = index->find(vaddr); record && *record != last)
-      reader.read_at(last = *record);
+  for (const auto vaddr : vaddrs) {
+    std::size_t low = 0;  // so many begin at or before it
+    for (auto high = index->size(); low < high;) {
+      const auto middle = low + (high - low) / 2;
+      if (index->at(middle).function <= vaddr)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (low == 0) continue;
+    if (const auto record = index->at(low - 1).record; record != last)
+      reader.read_at(last = record);
+  }
   return std::move(reader).sorted();
 }
 

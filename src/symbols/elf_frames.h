@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -40,8 +41,46 @@ struct FrameRecords {
 };
 
 FrameRecords read_frame_records(const ElfPiece& eh_frame);
-// Only those that hold one of these addresses (sorted), found by the file's own index of them
-// (.eh_frame_hdr): for a look at a few functions of a large file. Nothing when there is no index.
+// The same where the programs do not matter.
+struct FrameRange {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+};
+std::vector<FrameRange> read_frame_ranges(const ElfPiece& eh_frame);  // by start, then by end
+
+// The file's own index of its records (.eh_frame_hdr): where functions begin, in that order, and
+// where their records lie.
+class FrameIndex {
+ public:
+  // Nothing when it is none that can be searched.
+  static std::optional<FrameIndex> of(const ElfPiece& header);
+
+  struct Place {
+    std::uint64_t function = 0;  // vaddrs, both
+    std::uint64_t record = 0;
+  };
+  std::size_t size() const { return entries_.size() / sizeof(Entry); }
+  Place at(std::size_t number) const;
+  // The bytes of some entries.
+  Bytes entries(std::size_t first, std::size_t count) const;
+
+ private:
+  struct Entry {
+    std::int32_t function, record;  // as distances from the header's start
+  };
+  FrameIndex(std::uint64_t vaddr, Bytes entries) : vaddr_(vaddr), entries_(entries) {}
+
+  std::uint64_t vaddr_;
+  Bytes entries_;
+};
+
+// Only the records at these addresses. `need` is told of each piece of the section before it is
+// looked at.
+using NeedBytes = std::function<void(Bytes)>;
+FrameRecords read_frame_records_at(const ElfPiece& eh_frame, std::span<const std::uint64_t> records,
+                                   const NeedBytes& need);
+// Only those that hold one of these addresses (sorted), found by the index: for a look at a few
+// functions of a large file. Nothing when there is no index.
 std::optional<FrameRecords> find_frame_records(const ElfFile& file,
                                                std::span<const std::uint64_t> vaddrs);
 

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <span>
 
 #include "base/fd.h"
 #include "symbols/elf.h"
+#include "symbols/pe.h"
 
 namespace clrscope {
 namespace {
@@ -20,17 +20,12 @@ namespace {
 constexpr std::size_t kLargestCopied = 32 << 20;
 constexpr std::size_t kSmall = 128 << 10;  // not worth choosing parts
 constexpr std::size_t kLargestSparse = std::size_t{16} << 30;
-constexpr std::size_t kHead = 64 << 10;
 
-// Reads a part of the file into the same place of `whole`; what is beyond its end stays as it is.
-Result<std::size_t> read_part(int fd, std::span<std::uint8_t> whole, std::uint64_t offset,
-                              std::uint64_t size) {
-  if (offset >= whole.size()) return 0;
-  auto part = whole.subspan(offset, std::min<std::uint64_t>(size, whole.size() - offset));
+// How much of the file there was.
+Result<std::size_t> read_whole(int fd, std::span<std::uint8_t> to) {
   std::size_t have = 0;
-  while (have < part.size()) {
-    const auto got =
-        ::pread(fd, part.data() + have, part.size() - have, static_cast<off_t>(offset + have));
+  while (have < to.size()) {
+    const auto got = ::pread(fd, to.data() + have, to.size() - have, static_cast<off_t>(have));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(errc_of(errno), "cannot read: {}", errno_text());
     if (got == 0) break;  // it became shorter meanwhile
@@ -57,12 +52,42 @@ Result<OpenFile> open_regular(const std::string& path) {
   return file;
 }
 
-bool is_string_table(const ElfSection& section) { return section.type == SHT_STRTAB; }
+bool is_wanted(const ElfSection& section, NativeFile::Tables tables) {
+  if (section.type == SHT_NOTE || section.name == ".gnu_debuglink") return true;
+  const bool symbols = section.type == SHT_SYMTAB || section.type == SHT_DYNSYM;
+  const bool frames = section.name == ".eh_frame" || section.name == ".eh_frame_hdr";
+  return (symbols && tables == NativeFile::Tables::kNames) ||
+         (frames && tables == NativeFile::Tables::kFrames);
+}
 
-bool is_table(const ElfSection& section) {
-  return section.type == SHT_SYMTAB || section.type == SHT_DYNSYM || section.type == SHT_NOTE ||
-         section.name == ".eh_frame" || section.name == ".eh_frame_hdr" ||
-         section.name == ".gnu_debuglink";
+void need_elf_tables(FilePieces& file, NativeFile::Tables tables) {
+  const auto elf = ElfFile::parse(file.bytes());
+  if (!elf) return;
+  const auto& sections = elf->sections();
+  for (const auto& section : sections) {
+    if (!is_wanted(section, tables)) continue;
+    file.need(section.bytes);
+    const bool names = section.type != SHT_NOTE && section.link < sections.size();
+    if (names && sections[section.link].type == SHT_STRTAB) file.need(sections[section.link].bytes);
+  }
+}
+
+// The headers, which are here, say where the codes are. False when it is no image.
+bool need_image_tables(FilePieces& file) {
+  constexpr std::size_t kLongestInfo = 4 + 255 * 2 + 2 + 12;  // head, codes, what it is chained to
+  const auto image = PeFile::parse(file.bytes());
+  if (!image) return false;
+  const auto directory = image->exceptions();
+  auto functions = image->bytes_at(directory.rva);
+  functions = functions.first(std::min<std::size_t>(functions.size(), directory.size));
+  file.need(functions);
+  ByteReader in{functions};
+  while (in.remaining() >= 12) {
+    in.skip(8);  // where it begins and ends
+    const auto info = image->bytes_at(in.read<std::uint32_t>());
+    file.need(info.first(std::min(info.size(), kLongestInfo)));
+  }
+  return true;
 }
 
 }  // namespace
@@ -83,45 +108,21 @@ Result<NativeFile> NativeFile::open(const std::string& path, Manner small_ones) 
     file.mapped_ = {static_cast<const std::uint8_t*>(start), size};
   } else {
     file.copy_.resize(size);
-    file.copy_.resize(TRY(read_part(fd.get(), file.copy_, 0, size)));
+    file.copy_.resize(TRY(read_whole(fd.get(), file.copy_)));
   }
   return file;
 }
 
-// Memory as large as the file, of which only the pages of the tables are ever touched. False when
-// the file does not say where its tables are.
-Result<bool> NativeFile::read_tables(int fd, std::size_t size) {
-  void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) return fail(errc_of(errno), "no memory: {}", errno_text());
-  const std::span whole{static_cast<std::uint8_t*>(start), size};
-  mapped_ = whole;
-  (void)TRY(read_part(fd, whole, 0, kHead));
-  const auto header = ByteReader{mapped_}.read<Elf64_Ehdr>();
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shoff == 0 ||
-      header.e_shnum == 0)
-    return false;
-  // A section's name is a place in another section: in two steps.
-  (void)TRY(
-      read_part(fd, whole, header.e_shoff, std::uint64_t{header.e_shentsize} * header.e_shnum));
-  for (int step = 0; step < 2; ++step) {
-    const auto elf = ElfFile::parse(mapped_);
-    if (!elf || elf->sections().empty()) return false;
-    for (const auto& section : elf->sections()) {
-      if (section.bytes.empty() || (step == 0 ? !is_string_table(section) : !is_table(section)))
-        continue;
-      const auto offset = static_cast<std::uint64_t>(section.bytes.data() - mapped_.data());
-      (void)TRY(read_part(fd, whole, offset, section.bytes.size()));
-    }
-  }
-  return true;
-}
-
-Result<NativeFile> NativeFile::open_tables(const std::string& path) {
+Result<NativeFile> NativeFile::open_tables(const std::string& path, Tables tables) {
   const auto opened = TRY(open_regular(path));
   if (opened.size <= kSmall || opened.size > kLargestSparse) return open(path);
+  auto pieces = TRY(FilePieces::of(opened.fd.get(), opened.size));
+  if (need_elf_headers(pieces))
+    need_elf_tables(pieces, tables);
+  else if (!need_image_tables(pieces))
+    return open(path);
   NativeFile file;
-  if (!TRY(file.read_tables(opened.fd.get(), opened.size))) return open(path);
+  file.pieces_ = std::move(pieces);
   return file;
 }
 

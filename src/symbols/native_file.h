@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "symbols/file_pieces.h"
 
 namespace clrscope {
 
@@ -20,30 +22,41 @@ class NativeFile {
   // For a look at a few pages of it: mapped whatever its size, unless somebody else than root and
   // us owns it and could cut it short under our hands.
   static Result<NativeFile> open_few_pages(const std::string& path);
-  // Of an ELF file only what names and unwind tables are made of: headers, symbols, notes and call
-  // frame information. The rest reads as zeros. Other files whole.
-  static Result<NativeFile> open_tables(const std::string& path);
+  enum class Tables : std::uint8_t {
+    kHeaders,  // and notes
+    kNames,    // headers and symbols
+    kFrames,   // headers and how to unwind: .eh_frame, or the exception directory of an image
+  };
+  // Of an ELF file or a ReadyToRun image only what these tables are made of: the rest reads as
+  // zeros. Other files whole.
+  static Result<NativeFile> open_tables(const std::string& path, Tables tables);
 
   NativeFile(NativeFile&& other) noexcept
-      : copy_(std::move(other.copy_)), mapped_(std::exchange(other.mapped_, {})) {}
+      : copy_(std::move(other.copy_)),
+        mapped_(std::exchange(other.mapped_, {})),
+        pieces_(std::move(other.pieces_)) {}
   NativeFile& operator=(NativeFile&& other) noexcept {
     std::swap(copy_, other.copy_);
     std::swap(mapped_, other.mapped_);
+    std::swap(pieces_, other.pieces_);
     return *this;
   }
   NativeFile(const NativeFile&) = delete;
   NativeFile& operator=(const NativeFile&) = delete;
   ~NativeFile();
 
-  Bytes bytes() const { return mapped_.empty() ? Bytes{copy_} : mapped_; }
+  Bytes bytes() const {
+    if (pieces_) return pieces_->bytes();
+    return mapped_.empty() ? Bytes{copy_} : mapped_;
+  }
 
  private:
   NativeFile() = default;
   enum class Manner : std::uint8_t { kCopy, kMap };
   static Result<NativeFile> open(const std::string& path, Manner small_ones);
-  Result<bool> read_tables(int fd, std::size_t size);
   std::vector<std::uint8_t> copy_;
   Bytes mapped_{};
+  std::optional<FilePieces> pieces_{};
 };
 
 }  // namespace clrscope

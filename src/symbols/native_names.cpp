@@ -46,24 +46,48 @@ bool better(const Candidate& a, const Candidate& b) {
   return key(a) < key(b);
 }
 
-void collect(std::vector<Candidate>& out, const ElfFile& file,
-             const std::vector<ElfSymbol>& symbols, std::uint8_t source) {
-  for (const auto& symbol : symbols) {
-    if (!names_code(file, symbol) || symbol.name.size() > kLongestName) continue;
+class Candidates {
+ public:
+  void take(const ElfFile& file, const ElfSymbol& symbol, std::uint8_t source) {
+    if (!names_code(file, symbol) || symbol.name.size() > kLongestName) return;
     const std::uint8_t binding = symbol.binding == STB_GLOBAL ? 0
                                  : symbol.binding == STB_WEAK ? 1
                                                               : 2;
     // Labels rank below functions of the same source.
     const auto rank = static_cast<std::uint8_t>(source + (symbol.type == STT_NOTYPE ? 1 : 0));
-    out.push_back({symbol.value, symbol.size, symbol.name, rank, binding});
+    all_.push_back({symbol.value, symbol.size, symbol.name, rank, binding});
   }
-}
+  void take_all(const ElfFile& file, const ElfFile* debug) {
+    file.for_each_symbol([&](const ElfSymbol& symbol) { take(file, symbol, 0); });
+    if (debug) debug->for_each_symbol([&](const ElfSymbol& symbol) { take(file, symbol, 2); });
+    file.for_each_dynamic_symbol([&](const ElfSymbol& symbol) { take(file, symbol, 4); });
+    // Jumps to other files' functions.
+    for (const auto name : {".plt", ".plt.sec", ".plt.got"})
+      if (const auto* jumps = file.section(name))
+        all_.push_back({jumps->vaddr, jumps->size, "[plt]", 5, 0});
+  }
+
+  // By start, the best of each first.
+  std::vector<Candidate> sorted() && {
+    std::sort(all_.begin(), all_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.start != b.start ? a.start < b.start : better(a, b);
+    });
+    return std::move(all_);
+  }
+
+ private:
+  std::vector<Candidate> all_;
+};
 
 }  // namespace
 
 class NativeNames::Builder {
  public:
-  explicit Builder(std::uint64_t base) { names_.base_ = base, names_.text_.push_back('\0'); }
+  Builder(std::uint64_t base, std::size_t most) {
+    names_.base_ = base;
+    names_.text_.push_back('\0');
+    names_.starts_.reserve(most), names_.sizes_.reserve(most), names_.names_.reserve(most);
+  }
 
   void add(std::uint64_t start, std::uint64_t end, std::string_view name) {
     constexpr std::uint64_t kMost = ~std::uint32_t{0};
@@ -91,42 +115,52 @@ class NativeNames::Builder {
 };
 
 NativeNames NativeNames::of(const ElfFile& file, const ElfFile* debug) {
-  std::vector<Candidate> all;
-  collect(all, file, file.symbols(), 0);
-  const auto debug_symbols = debug ? debug->symbols() : std::vector<ElfSymbol>{};
-  if (debug) collect(all, file, debug_symbols, 2);
-  collect(all, file, file.dynamic_symbols(), 4);
-  if (const auto eh_frame = file.eh_frame())
-    for (const auto& fde : read_frame_records(*eh_frame).fdes)
-      all.push_back({fde.start, fde.end - fde.start, {}, 6, 0});
-  // Jumps to other files' functions.
-  for (const auto name : {".plt", ".plt.sec", ".plt.got"})
-    if (const auto* jumps = file.section(name))
-      all.push_back({jumps->vaddr, jumps->size, "[plt]", 5, 0});
-  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.start != b.start ? a.start < b.start : better(a, b);
-  });
+  const auto eh_frame = file.eh_frame();
+  return of(file, debug, eh_frame ? read_frame_ranges(*eh_frame) : std::vector<FrameRange>{});
+}
+
+NativeNames NativeNames::of(const ElfFile& file, const ElfFile* debug,
+                            std::span<const FrameRange> frames) {
+  Candidates candidates;
+  candidates.take_all(file, debug);
+  const auto named = std::move(candidates).sorted();
+
+  // Both in order of their starts; a frame record comes after the names of its start.
+  constexpr std::uint8_t kFrame = 6;
+  auto name = named.begin();
+  auto frame = frames.begin();
+  const auto next = [&]() -> std::optional<Candidate> {
+    if (name != named.end() && (frame == frames.end() || name->start <= frame->start))
+      return *name++;
+    if (frame == frames.end()) return std::nullopt;
+    const auto range = *frame++;
+    return Candidate{range.start, range.end - range.start, {}, kFrame, 0};
+  };
 
   // The best of each start. A name without a size ends where the next one begins.
-  std::vector<Candidate> best;
+  std::optional<Builder> builder;
+  std::optional<Candidate> open;
+  const auto close = [&](std::uint64_t begin_of_next) {
+    if (!open) return;
+    if (!builder) builder.emplace(open->start, named.size() + frames.size());
+    builder->add(open->start, open->size == 0 ? begin_of_next : open->start + open->size,
+                 open->name);
+  };
   std::uint64_t named_up_to = 0;
-  for (const auto& candidate : all) {
-    if (!candidate.name.empty())
-      named_up_to = std::max(named_up_to, candidate.start + candidate.size);
-    else if (candidate.start < named_up_to)
+  while (const auto candidate = next()) {
+    if (!candidate->name.empty())
+      named_up_to = std::max(named_up_to, candidate->start + candidate->size);
+    else if (candidate->start < named_up_to)
       continue;  // a function of hand-written code may have several frame records
-    if (best.empty() || best.back().start != candidate.start)
-      best.push_back(candidate);
-    else if (best.back().size == 0)
-      best.back().size = candidate.size;  // which only .eh_frame may know
+    if (!open || open->start != candidate->start) {
+      close(candidate->start);
+      open = candidate;
+    } else if (open->size == 0) {
+      open->size = candidate->size;  // which only .eh_frame may know
+    }
   }
-  Builder builder{best.empty() ? 0 : best.front().start};
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    const auto& c = best[i];
-    const auto next = i + 1 < best.size() ? best[i + 1].start : c.start + 1;
-    builder.add(c.start, c.size == 0 ? next : c.start + c.size, c.name);
-  }
-  return std::move(builder).take();
+  if (open) close(open->start + 1);
+  return builder ? std::move(*builder).take() : NativeNames{};
 }
 
 std::optional<NativeFunction> NativeNames::find(std::uint64_t vaddr) const {
@@ -208,7 +242,7 @@ std::optional<std::string> find_debug_file(const ElfFile& file, const std::strin
   }
   for (const auto& place : places) {
     if (place == path) continue;
-    const auto candidate = NativeFile::open_tables(place);
+    const auto candidate = NativeFile::open_tables(place, NativeFile::Tables::kHeaders);
     if (!candidate) continue;
     const auto debug = ElfFile::parse(candidate->bytes());
     // The same build: a name alone proves nothing.
@@ -217,17 +251,30 @@ std::optional<std::string> find_debug_file(const ElfFile& file, const std::strin
   return std::nullopt;
 }
 
-Result<NativeNames> load_native_names(const std::string& path, const DebugFolders& folders) {
-  const auto place = folders.known_as.empty() ? path : folders.root + folders.known_as;
-  const auto opened = TRY(NativeFile::open_tables(path));
+namespace {
+
+Result<std::vector<FrameRange>> frames_of(const std::string& path) {
+  const auto opened = TRY(NativeFile::open_tables(path, NativeFile::Tables::kFrames));
   const auto file = TRY(ElfFile::parse(opened.bytes()));
-  if (file.section(".symtab")) return NativeNames::of(file);
+  const auto eh_frame = file.eh_frame();
+  return eh_frame ? read_frame_ranges(*eh_frame) : std::vector<FrameRange>{};
+}
+
+}  // namespace
+
+Result<NativeNames> load_native_names(const std::string& path, const DebugFolders& folders) {
+  using Tables = NativeFile::Tables;
+  const auto frames = TRY(frames_of(path));  // the section is gone again before symbols are read
+  const auto place = folders.known_as.empty() ? path : folders.root + folders.known_as;
+  const auto opened = TRY(NativeFile::open_tables(path, Tables::kNames));
+  const auto file = TRY(ElfFile::parse(opened.bytes()));
+  if (file.section(".symtab")) return NativeNames::of(file, nullptr, frames);
   const auto debug_path = find_debug_file(file, place, folders);
-  if (!debug_path) return NativeNames::of(file);
-  const auto debug_opened = NativeFile::open_tables(*debug_path);
-  if (!debug_opened) return NativeNames::of(file);
+  if (!debug_path) return NativeNames::of(file, nullptr, frames);
+  const auto debug_opened = NativeFile::open_tables(*debug_path, Tables::kNames);
+  if (!debug_opened) return NativeNames::of(file, nullptr, frames);
   const auto debug = ElfFile::parse(debug_opened->bytes());
-  return NativeNames::of(file, debug ? &*debug : nullptr);
+  return NativeNames::of(file, debug ? &*debug : nullptr, frames);
 }
 
 }  // namespace clrscope

@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "symbols/elf.h"
+#include "symbols/elf_frames.h"
 
 namespace clrscope {
 
@@ -26,7 +28,10 @@ struct NativeFunction {
 class NativeNames {
  public:
   NativeNames() = default;
-  // `debug` may be the separate debug file of the same build, or null.
+  // `debug` may be the separate debug file of the same build, or null. `frames` are the ranges that
+  // .eh_frame tells, by start: given apart, because that section may be as large as all else.
+  static NativeNames of(const ElfFile& file, const ElfFile* debug,
+                        std::span<const FrameRange> frames);
   static NativeNames of(const ElfFile& file, const ElfFile* debug = nullptr);
 
   // Code that no table tells of, between two functions, is one without a name: the runtime's

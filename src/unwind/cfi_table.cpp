@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "symbols/elf_frames.h"
-
 namespace clrscope::unwind {
 namespace {
 
@@ -215,7 +213,9 @@ class Program {
   bool emit_ = false;
 };
 
-UnwindTable table_of(const FrameRecords& records) {
+}  // namespace
+
+UnwindTable make_cfi_table(const FrameRecords& records) {
   UnwindTableBuilder table{records.fdes.empty() ? 0 : records.fdes.front().start};
   table.count_damaged(records.damaged);
 
@@ -238,15 +238,13 @@ UnwindTable table_of(const FrameRecords& records) {
   return std::move(table).take();
 }
 
-}  // namespace
-
 UnwindTable make_cfi_table(const ElfPiece& eh_frame) {
-  return table_of(read_frame_records(eh_frame));
+  return make_cfi_table(read_frame_records(eh_frame));
 }
 
 UnwindTable make_cfi_table(const ElfFile& file, std::span<const std::uint64_t> vaddrs) {
   const auto records = find_frame_records(file, vaddrs);
-  return records ? table_of(*records) : make_cfi_table(file);
+  return records ? make_cfi_table(*records) : make_cfi_table(file);
 }
 
 UnwindTable make_cfi_table(const ElfFile& file) {

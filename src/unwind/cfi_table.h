@@ -5,6 +5,7 @@
 #pragma once
 
 #include "symbols/elf.h"
+#include "symbols/elf_frames.h"
 #include "unwind/unwind_table.h"
 
 namespace clrscope::unwind {
@@ -12,6 +13,7 @@ namespace clrscope::unwind {
 // Empty when the file has no .eh_frame.
 UnwindTable make_cfi_table(const ElfFile& file);
 UnwindTable make_cfi_table(const ElfPiece& eh_frame);
+UnwindTable make_cfi_table(const FrameRecords& records);
 // Only the functions that hold one of these addresses (sorted), where the file has an index of
 // them: a hundred addresses cost a hundredth of the whole.
 UnwindTable make_cfi_table(const ElfFile& file, std::span<const std::uint64_t> vaddrs);

@@ -16,6 +16,7 @@
 #include "symbols/elf.h"
 #include "symbols/native_file.h"
 #include "symbols/pe.h"
+#include "unwind/cfi_parts.h"
 #include "unwind/cfi_table.h"
 #include "unwind/r2r_table.h"
 
@@ -56,8 +57,8 @@ struct CodeMap::File {
     return code_vaddr_of_offset(segments, file_offset);
   }
 
-  // By its first bytes. `make` gives the table of the whole file.
-  void read_headers(Bytes head, std::function<UnwindTable()> make) {
+  // By its first bytes.
+  void read_headers(Bytes head, LazyTable::MakeWhole make, LazyTable::FindParts parts = {}) {
     if (const auto elf = ElfFile::parse(head)) {
       kind = CodeKind::kElf;
       segments = elf->segments();
@@ -68,7 +69,7 @@ struct CodeMap::File {
     } else {
       return;
     }
-    table = LazyTable{std::move(make)};
+    table = LazyTable{std::move(make), std::move(parts)};
   }
 };
 
@@ -91,7 +92,8 @@ UnwindTable table_of(Bytes bytes) {
 }
 
 UnwindTable table_of_open(int fd) {
-  const auto file = NativeFile::open_tables(fmt::format("/proc/self/fd/{}", fd));
+  const auto file =
+      NativeFile::open_tables(fmt::format("/proc/self/fd/{}", fd), NativeFile::Tables::kFrames);
   return file ? table_of(file->bytes()) : UnwindTable{};
 }
 
@@ -112,8 +114,10 @@ const CodeMap::File* CodeMap::file_at(const std::string& path, const std::string
     const auto got = ::pread(fd.get(), head.data(), head.size(), 0);
     const auto size = got < 0 ? 0 : static_cast<std::size_t>(got);
     slot->fd = std::move(fd);
-    slot->read_headers(Bytes{head}.first(size),
-                       [fd = slot->fd.get()] { return table_of_open(fd); });
+    const int lent = slot->fd.get();
+    slot->read_headers(
+        Bytes{head}.first(size), [lent] { return table_of_open(lent); },
+        [lent] { return cfi_parts(lent); });
   }
   if (!build_id.empty() && !slot->build_id.empty() && slot->build_id != build_id) return nullptr;
   return slot.get();
@@ -198,8 +202,10 @@ Result<AddressSpace> address_space_of(pid_t pid, CodeMap& map) {
 
 const ProcessCode::Page& ProcessCode::page_at(std::uint64_t address) {
   if (pages_.empty()) pages_.resize(kPages);
-  auto& page = pages_[address / kPage % kPages];
-  if (page.address == address) return page;
+  auto& slot = pages_[address / kPage % kPages];
+  if (slot && slot->address == address) return *slot;
+  if (!slot) slot = std::make_unique_for_overwrite<Page>();
+  auto& page = *slot;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
   const iovec remote{reinterpret_cast<void*>(address), kPage};
   const iovec local{page.bytes.data(), kPage};

@@ -83,14 +83,14 @@ class ProcessCode final : public CodeBytes {
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kPages = 64;  // 256 KB a process at most
   struct Page {
-    std::uint64_t address = ~std::uint64_t{0};
-    std::size_t size = 0;
+    std::uint64_t address;
+    std::size_t size;
     std::array<std::uint8_t, kPage> bytes;
   };
   const Page& page_at(std::uint64_t address);
 
   pid_t pid_;
-  std::vector<Page> pages_;  // by address; made at the first read
+  std::vector<std::unique_ptr<Page>> pages_;  // by address; made when first read
 };
 
 }  // namespace clrscope::unwind

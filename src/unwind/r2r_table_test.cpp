@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "symbols/native_file.h"
@@ -97,6 +98,26 @@ TEST(R2rTable, MadeForAFewAddressesSaysThereWhatTheWholeOneSays) {
     ASSERT_EQ(found != nullptr, expected != nullptr) << std::hex << rva;
     if (!found) continue;
     ASSERT_EQ(*found, *expected) << std::hex << rva;
+  }
+}
+
+TEST(R2rTable, MadeOfTheTablesOfAFileSaysWhatThatOfTheWholeFileSays) {
+  const auto path = corelib_path();
+  if (path.empty()) GTEST_SKIP() << "no .NET runtime is installed";
+  const auto all = NativeFile::open(path);
+  const auto tables = NativeFile::open_tables(path, NativeFile::Tables::kFrames);
+  ASSERT_TRUE(all && tables);
+  ASSERT_FALSE(std::ranges::equal(all->bytes(), tables->bytes())) << "code was left out";
+  const auto whole = make_r2r_table(*PeFile::parse(all->bytes()));
+  const auto made = make_r2r_table(*PeFile::parse(tables->bytes()));
+  EXPECT_EQ(made.damaged(), 0U);
+  ASSERT_EQ(made.rows().size(), whole.rows().size());
+  for (const auto& row : whole.rows()) {
+    const auto* expected = whole.find(row.address);
+    const auto* found = made.find(row.address);
+    ASSERT_EQ(found != nullptr, expected != nullptr) << std::hex << row.address;
+    if (!found) continue;
+    ASSERT_EQ(*found, *expected) << std::hex << row.address;
   }
 }
 

@@ -68,7 +68,7 @@ void UnwindTableBuilder::put(std::uint64_t address, std::uint32_t rule) {
   if (rows.size() < kMaxRows) rows.push_back({relative, rule});
 }
 
-std::size_t UnwindTableBuilder::RuleHash::operator()(const UnwindRule& rule) const {
+std::size_t RuleHash::operator()(const UnwindRule& rule) const {
   static_assert(std::has_unique_object_representations_v<UnwindRule> && sizeof rule == 40);
   std::array<std::uint64_t, 5> words;
   __builtin_memcpy(words.data(), &rule, sizeof rule);

@@ -7,13 +7,11 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -118,31 +116,8 @@ class UnwindTable {
   std::size_t damaged_ = 0;
 };
 
-// A table that is made when it is asked for. Belongs to one thread.
-class LazyTable {
- public:
-  LazyTable() = default;  // an empty one
-  explicit LazyTable(UnwindTable table) : table_(std::move(table)) {}
-  explicit LazyTable(std::function<UnwindTable()> make) : make_(std::move(make)), made_(false) {}
-
-  const UnwindTable& get() const {
-    used_ = true;
-    if (!made_) table_ = make_(), made_ = true;
-    return table_;
-  }
-  bool made() const { return made_; }
-  std::size_t memory_bytes() const { return made_ ? table_.memory_bytes() : 0; }
-  bool take_used() { return std::exchange(used_, false); }  // since the last call
-  // It will be made again if need be; what get() gave is gone.
-  void forget() {
-    if (make_) table_ = {}, made_ = false;
-  }
-
- private:
-  mutable UnwindTable table_;
-  std::function<UnwindTable()> make_;
-  mutable bool made_ = true;
-  mutable bool used_ = false;
+struct RuleHash {
+  std::size_t operator()(const UnwindRule& rule) const;
 };
 
 // Takes functions in the order of their addresses; what overlaps an earlier one is cut off.
@@ -170,9 +145,6 @@ class UnwindTableBuilder {
   std::uint64_t end_ = 0;
   UnwindRule last_rule_;
   std::uint32_t last_number_ = UnwindTable::kNoRule;
-  struct RuleHash {
-    std::size_t operator()(const UnwindRule& rule) const;
-  };
   std::unordered_map<UnwindRule, std::uint32_t, RuleHash> rule_numbers_;
   std::unordered_map<std::string, std::int32_t> expression_numbers_;
 };

@@ -140,8 +140,7 @@ bool Unwinder::step(Walk& walk) const {
     registers.set(kRsp, walk.registers[kRsp] + 8);
     return walk.leave_for(registers, nullptr, FoundBy::kLeaf, false);
   }
-  const auto* table = range->table ? &range->table->get() : nullptr;
-  if (table)
+  if (const auto* table = range->table)
     if (const auto* rule = table->find(lookup - range->bias)) {
       if (range->kind == CodeKind::kR2r && walk.interrupted && by_instructions(walk, *range))
         return true;
@@ -160,7 +159,7 @@ bool Unwinder::step(Walk& walk) const {
   return by_rbp(walk);
 }
 
-bool Unwinder::by_table(Walk& walk, const UnwindRule& rule, const UnwindTable* table) const {
+bool Unwinder::by_table(Walk& walk, const UnwindRule& rule, const LazyTable* table) const {
   const auto& now = walk.registers;
   const auto evaluated = [&](std::int32_t number, std::optional<std::uint64_t> cfa) -> ExprValue {
     if (!table) return {0, ExprFault::kNoRule};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "unwind/lazy_table.h"
 #include "unwind/unwind_table.h"
 
 namespace clrscope::unwind {
@@ -136,7 +137,7 @@ class Unwinder {
  private:
   struct Walk;
   bool step(Walk& walk) const;
-  bool by_table(Walk& walk, const UnwindRule& rule, const UnwindTable* table) const;
+  bool by_table(Walk& walk, const UnwindRule& rule, const LazyTable* table) const;
   bool by_rbp(Walk& walk) const;
   bool by_instructions(Walk& walk, const CodeRange& range) const;
 
