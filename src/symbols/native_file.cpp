@@ -126,6 +126,11 @@ Result<NativeFile> NativeFile::open_tables(const std::string& path, Tables table
   return file;
 }
 
+void NativeFile::rest() const {
+  if (!mapped_.empty())
+    (void)::madvise(const_cast<std::uint8_t*>(mapped_.data()), mapped_.size(), MADV_DONTNEED);
+}
+
 NativeFile::~NativeFile() {
   if (!mapped_.empty()) ::munmap(const_cast<std::uint8_t*>(mapped_.data()), mapped_.size());
 }

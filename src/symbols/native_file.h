@@ -45,6 +45,12 @@ class NativeFile {
   NativeFile& operator=(const NativeFile&) = delete;
   ~NativeFile();
 
+  // Memory of ours that it takes as long as it lives.
+  std::size_t copied_bytes() const { return copy_.capacity(); }
+  // It is not looked into for a while: pages of a mapped file go back to the system, and come again
+  // when they are.
+  void rest() const;
+
   Bytes bytes() const {
     if (pieces_) return pieces_->bytes();
     return mapped_.empty() ? Bytes{copy_} : mapped_;

@@ -90,6 +90,8 @@ class ReadyToRunImage {
 
   const ReadyToRunTables& tables() const { return tables_; }
   const PeFile& file() const { return pe_; }
+  std::size_t copied_bytes() const { return file_.copied_bytes(); }
+  void rest() const { file_.rest(); }
   std::optional<std::uint32_t> rva_of_offset(std::uint64_t file_offset) const {
     return pe_.rva_of_offset(file_offset);
   }

@@ -35,7 +35,11 @@ class ReadyToRunNames {
   static Result<ReadyToRunNames> open(const std::string& path);
 
   std::optional<Function> find(std::uint64_t address, Which which);
-  std::size_t memory_bytes() const { return starts_.capacity() * sizeof(starts_[0]); }
+  std::size_t memory_bytes() const {
+    return starts_.capacity() * sizeof(starts_[0]) + image_.copied_bytes();
+  }
+  // Nothing is asked for a while: see NativeFile.
+  void rest() const { image_.rest(); }
 
  private:
   ReadyToRunNames(ReadyToRunImage image, Metadata metadata)

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kMostEnded = 10'000;
 constexpr std::size_t kMostUnnamed = 500;  // processes that have ended and wait for their names
 constexpr std::chrono::milliseconds kLookPause{50};
-constexpr std::size_t kMostNameBytes = 16 << 20;
-constexpr std::size_t kMostTableBytes = 24 << 20;
+constexpr std::size_t kMostNameBytes = 8 << 20;
+constexpr std::size_t kMostTableBytes = 10 << 20;
 constexpr std::chrono::seconds kTrimPause{10};
 constexpr std::string_view kKernelPath = "[kernel.kallsyms]";
 
@@ -46,7 +46,7 @@ KernelEvents::KernelEvents(nettrace::Writer& writer, Settings settings)
     : writer_(writer),
       universal_(writer),
       settings_(std::move(settings)),
-      names_(settings_.symbol_folder) {}
+      names_(settings_.symbol_folder, kMostNameBytes) {}
 
 void KernelEvents::describe(std::span<const perf::ResolvedEvent> events) {
   opened_ = events;
@@ -175,7 +175,9 @@ void KernelEvents::retire(ProcessId process, TraceTime time) {
   auto gone = processes_.take(process);
   auto kernel = take_kernel_seen(process);
   if (!gone && !kernel.empty()) gone = std::make_unique<TracedProcess>(process);
-  if (gone) to_name_.push_back({std::move(gone), std::move(kernel), time});
+  if (!gone) return;
+  gone->forget_code();
+  to_name_.push_back({std::move(gone), std::move(kernel), time});
 }
 
 std::unordered_set<std::uint64_t> KernelEvents::take_kernel_seen(ProcessId process) {
@@ -195,9 +197,11 @@ Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
     process.look_at_stubs();
     return {};
   }));
-  if (const auto now = TraceClock::now(); now >= next_trim_) {
+  if (const auto now = TraceClock::now();
+      now >= next_trim_ || code_.memory_bytes() > 2 * kMostTableBytes) {
     next_trim_ = now + kTrimPause;
     code_.trim(kMostTableBytes);
+    names_.rest();
   }
   return {};
 }
@@ -285,7 +289,6 @@ Result<> KernelEvents::write_symbols(TracedProcess& process, TracedProcess::Imag
                                      const std::unordered_set<std::uint64_t>& kernel,
                                      TraceTime time) {
   TRY(process.write_symbols(time, which, names_, universal_));
-  names_.trim(kMostNameBytes);
   return write_kernel_symbols(process.id(), kernel, time);
 }
 

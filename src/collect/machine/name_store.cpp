@@ -29,41 +29,67 @@ const NativeNames& NameStore::of(pid_t process, const std::string& path, int fd)
   struct stat status {};
   if (!vdso && ::fstat(fd, &status) != 0) return none_;
   const auto [slot, added] = files_.try_emplace(vdso ? path : key_of(status));
-  if (!added) return slot->second;
-  const auto root = proc_root(process);
-  const bool visible = ::access((root + "/").c_str(), F_OK) == 0;
-  auto names =
-      vdso ? names_of_vdso()
-           : load_native_names(
-                 fmt::format("/proc/self/fd/{}", fd),
-                 {.root = visible ? root : "", .known_as = path, .symbol_folder = symbol_folder_});
-  if (names)
-    slot->second = std::move(*names);
+  auto& file = slot->second;
+  file.asked = ++asked_;
+  if (!added) return file.names;
+  ++made_;
+  if (auto names = load(process, path, fd))
+    file.names = std::move(*names);
   else
     log(LogLevel::kDebug, "{}", names.error().what);
-  return slot->second;
+  make_room(file);
+  return file.names;
+}
+
+Result<NativeNames> NameStore::load(pid_t process, const std::string& path, int fd) const {
+  if (path == kVdso) return names_of_vdso();
+  const auto root = proc_root(process);
+  const bool visible = ::access((root + "/").c_str(), F_OK) == 0;
+  return load_native_names(
+      fmt::format("/proc/self/fd/{}", fd),
+      {.root = visible ? root : "", .known_as = path, .symbol_folder = symbol_folder_});
 }
 
 ReadyToRunNames* NameStore::of_image(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return nullptr;
-  const auto [slot, added] = images_.try_emplace(key_of(status));
+  const auto [slot, added] = files_.try_emplace(key_of(status));
+  auto& file = slot->second;
+  file.asked = ++asked_;
   if (added) {
+    ++made_;
     if (auto names = ReadyToRunNames::open(fmt::format("/proc/self/fd/{}", fd)))
-      slot->second.emplace(std::move(*names));
+      file.image.emplace(std::move(*names));
     else
       log(LogLevel::kDebug, "{}", names.error().what);
+    make_room(file);
   }
-  return slot->second ? &*slot->second : nullptr;
+  return file.image ? &*file.image : nullptr;
 }
 
-void NameStore::trim(std::size_t most) {
+// Those that were not asked for the longest go first.
+void NameStore::make_room(const File& kept) {
+  for (auto bytes = memory_bytes(); bytes > most_bytes_;) {
+    auto oldest = files_.end();
+    for (auto it = files_.begin(); it != files_.end(); ++it) {
+      if (&it->second == &kept || it->second.memory_bytes() == 0) continue;
+      if (oldest == files_.end() || it->second.asked < oldest->second.asked) oldest = it;
+    }
+    if (oldest == files_.end()) return;
+    bytes -= oldest->second.memory_bytes();
+    files_.erase(oldest);
+  }
+}
+
+void NameStore::rest() const {
+  for (const auto& [key, file] : files_)
+    if (file.image) file.image->rest();
+}
+
+std::size_t NameStore::memory_bytes() const {
   std::size_t bytes = 0;
-  for (const auto& [file, names] : files_) bytes += names.memory_bytes();
-  for (const auto& [file, names] : images_) bytes += names ? names->memory_bytes() : 0;
-  if (bytes <= most) return;
-  files_.clear();
-  images_.clear();
+  for (const auto& [key, file] : files_) bytes += file.memory_bytes();
+  return bytes;
 }
 
 }  // namespace clrscope::collect

@@ -91,7 +91,13 @@ std::size_t TracedProcess::index_of(std::uint64_t address) const {
 Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStore& store,
                                       UniversalWriter& out) {
   std::unordered_set<std::uint64_t> written;  // function starts
-  for (const auto address : seen_) {
+  // In order: mapping after mapping, so that the names of one file at a time are enough.
+  std::vector<std::uint64_t> seen{seen_.begin(), seen_.end()};
+  std::ranges::sort(seen);
+  const Range* last = nullptr;
+  const NativeNames* names = nullptr;  // of its file, or
+  ReadyToRunNames* image = nullptr;
+  for (const auto address : seen) {
     const auto index = index_of(address);
     if (index == ranges_.size()) continue;
     const auto& range = ranges_[index];
@@ -101,12 +107,15 @@ Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStor
       return out.symbol(time, id_, range.mapping, start + range.bias,
                         std::max(end, start + 1) + range.bias - 1, name());
     };
-    if (range.kind == unwind::CodeKind::kElf) {
-      const auto& names = store.of(static_cast<pid_t>(id_), range.name, range.fd);
-      if (const auto function = names.find(inside))
-        TRY(write(function->start, function->end, [&] { return names.name_at(inside); }));
-    } else if (auto* image =
-                   range.kind == unwind::CodeKind::kR2r ? store.of_image(range.fd) : nullptr) {
+    if (std::exchange(last, &range) != &range) {
+      const bool native = range.kind == unwind::CodeKind::kElf;
+      names = native ? &store.of(static_cast<pid_t>(id_), range.name, range.fd) : nullptr;
+      image = range.kind == unwind::CodeKind::kR2r ? store.of_image(range.fd) : nullptr;
+    }
+    if (names) {
+      if (const auto function = names->find(inside))
+        TRY(write(function->start, function->end, [&] { return names->name_at(inside); }));
+    } else if (image) {
       if (const auto function = image->find(inside, which))
         TRY(write(function->start, function->end, [&] { return function->name; }));
     }

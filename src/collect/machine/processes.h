@@ -51,6 +51,8 @@ class TracedProcess {
   // compiled ahead of time what the runtime leaves out: all of it, where it told nothing.
   using ImageNames = ReadyToRunNames::Which;
   Result<> write_symbols(TraceTime time, ImageNames which, NameStore& names, UniversalWriter& out);
+  // It runs no more: gives back the instructions that were read of it.
+  void forget_code() { code_.forget(); }
   // The same of what was not seen at the last call, for who reads the trace while it grows.
   Result<> write_new_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
 
