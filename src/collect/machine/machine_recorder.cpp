@@ -118,7 +118,8 @@ class MachineRecorder {
     kernel_.start(started_);
     if (wish_.stopping_event) kernel_.stop_at(*wish_.stopping_event);
     if (events_) kernel_.describe(events_->events());
-    if (events_) TRY(events_->enable());
+    // On a busy machine a look at all processes takes longer than rings hold samples.
+    if (events_) TRY(events_->enable_bookkeeping());
     const perf::SnapshotSink sink{
         .on_process = [&](const perf::ProcessFacts& facts) { kernel_.process_exists(facts); },
         .on_record = [&](const perf::Record& record) { kernel_.take(record); }};
@@ -127,6 +128,9 @@ class MachineRecorder {
       outcome_.notes.push_back(
           fmt::format("mappings of {} processes may not be read: their native frames have no names",
                       totals.denied));
+    drain();
+    if (events_) TRY(events_->enable());
+    started_ = TraceClock::now();
     finder_.emplace(RuntimeFinder::Wish{
         .processes = wish_.processes, .all = wish_.later_runtimes, .session = wish_.runtime});
     if (!wish_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended

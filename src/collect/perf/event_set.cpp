@@ -25,10 +25,15 @@ Result<> enable_one(const UniqueFd& fd) {
 
 }  // namespace
 
-Result<> EventSet::enable() {
-  for (const auto& cpu : cpus_) TRY(enable_one(cpu.owner));  // mappings first, then samples
-  for (const auto& opened : opened_) TRY(enable_one(opened.fd));
+Result<> EventSet::enable_bookkeeping() {
+  for (const auto& cpu : cpus_) TRY(enable_one(cpu.owner));
   running_ = true;
+  return {};
+}
+
+Result<> EventSet::enable() {
+  TRY(enable_bookkeeping());  // mappings first, then samples
+  for (const auto& opened : opened_) TRY(enable_one(opened.fd));
   return {};
 }
 

@@ -49,8 +49,11 @@ class EventSet {
   EventSet(EventSet&&) noexcept = default;
   EventSet& operator=(EventSet&&) = delete;
 
-  Result<> enable();
-  void disable();  // what is in the rings stays there to be drained
+  // Mappings, tasks and names alone: so that what is there already can be looked at, without haste,
+  // before there are samples of it.
+  Result<> enable_bookkeeping();
+  Result<> enable();  // all of it
+  void disable();     // what is in the rings stays there to be drained
 
   // True when a ring is a quarter full or wake_fd is readable, false after the time.
   Result<bool> wait(std::chrono::milliseconds at_most, int wake_fd = -1);

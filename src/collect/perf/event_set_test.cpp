@@ -65,6 +65,28 @@ TEST(PerfEventSet, SamplesOurselvesWithTheRightThreadAndTimes) {
   EXPECT_EQ(set.stats().lost, 0U);
 }
 
+TEST(PerfEventSet, TellsOfThreadsBeforeThereAreSamples) {
+  OPEN_OR_SKIP(set, wish_for(Scope::kMachine, {clock_samples(0)}));
+  std::size_t samples = 0;
+  std::size_t tasks = 0;
+  const auto count = [&](const Record& record) {
+    if (origin_of(record).process != ProcessId{::getpid()}) return;
+    samples += std::holds_alternative<Sample>(record);
+    tasks += std::holds_alternative<Task>(record);
+  };
+  ASSERT_TRUE(set.enable_bookkeeping().has_value());
+  std::jthread{[] { burn(20ms); }}.join();
+  burn(20ms);
+  set.drain(count);
+  EXPECT_EQ(samples, 0U);
+  EXPECT_GE(tasks, 1U);
+  ASSERT_TRUE(set.enable().has_value());
+  burn(100ms);
+  set.disable();
+  set.drain(count);
+  EXPECT_GT(samples, 50U);
+}
+
 TEST(PerfEventSet, MachineWideSeesUsAmongOthers) {
   OPEN_OR_SKIP(set, wish_for(Scope::kMachine, {clock_samples(0)}));
   ASSERT_TRUE(set.enable().has_value());

@@ -1,8 +1,8 @@
 // What was there before the events were switched on: processes, threads and executable mappings,
 // from /proc, in the shape of the records that the kernel would have written.
 //
-// Take it after EventSet::enable(), so that nothing falls between. Build-ids are not read here.
-// Needs the rights that /proc/PID/maps asks for; what may not be read is counted.
+// Take it after EventSet::enable_bookkeeping(), so that nothing falls between. Build-ids are not
+// read here. Needs the rights that /proc/PID/maps asks for; what may not be read is counted.
 #pragma once
 
 #include <sys/types.h>
