@@ -3,16 +3,20 @@
 namespace clrscope::analyze {
 namespace {
 
-std::vector<IlMap::Entry> read_entries(ByteReader& in) {
-  const std::size_t count = in.read<std::uint16_t>();
-  ByteReader ils{in.take(count * 4)};
-  ByteReader natives{in.take(count * 4)};
+// `ils` and `natives` have as many.
+std::vector<IlMap::Entry> entries_of(ByteReader ils, ByteReader natives, std::size_t count) {
   std::vector<IlMap::Entry> entries;
-  if (!in.ok()) return entries;
   entries.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
     entries.push_back({.native = natives.read<std::uint32_t>(), .il = ils.read<std::uint32_t>()});
   return entries;
+}
+
+std::vector<IlMap::Entry> read_entries(ByteReader& in) {
+  const std::size_t count = in.read<std::uint16_t>();
+  const ByteReader ils{in.take(count * 4)};
+  const ByteReader natives{in.take(count * 4)};
+  return in.ok() ? entries_of(ils, natives, count) : std::vector<IlMap::Entry>{};
 }
 
 }  // namespace
@@ -43,6 +47,17 @@ void ManagedLines::on_map(const Event& event, Order order) {
     maps_.insert_or_assign(code->second, std::move(map));
 }
 
+void ManagedLines::on_image_map(const Event& event) {
+  ByteReader in{event.payload};
+  const auto start = in.read_varuint();
+  const std::size_t count = in.read<std::uint16_t>();
+  const ByteReader ils{in.take(count * 4)};
+  const std::size_t again = in.read<std::uint16_t>();
+  const ByteReader natives{in.take(again * 4)};
+  if (in.ok() && again == count)
+    image_maps_.insert_or_assign(start, IlMap{entries_of(ils, natives, count)});
+}
+
 void ManagedLines::on_module(std::uint64_t module_id, const std::string& path, PdbReference pdb) {
   pdbs_by_path_[path] = pdb;
   pdbs_[module_id] = std::move(pdb);
@@ -56,6 +71,8 @@ std::optional<PdbReference> ManagedLines::pdb_of_path(std::string_view path) con
 // By where the code lies in a mapped file: instances of generic methods lie in the image of whoever
 // wanted them. Where the trace has no mappings, by the method's place in its own module.
 IlMap ManagedLines::compiled_ahead(SourceLines& lines, const Code& code) const {
+  if (const auto told = image_maps_.find(code.method.start); told != image_maps_.end())
+    return told->second;
   const bool mapped = !code.image_path.empty();
   const auto path = mapped ? code.image_path : code.module_path;
   const auto* image = lines.ready_to_run(std::string{path}, pdb_of_path(path));

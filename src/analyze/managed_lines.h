@@ -1,6 +1,7 @@
 // What a trace says of source lines in one process's managed code: for each body of a method which
 // IL its machine code came from, and for each module which PDB was made with it. Code that was
-// compiled ahead of time has no such events: its own image is asked.
+// compiled ahead of time has no such events of the runtime: a recording made for lines has some of
+// ours, else its own image is asked.
 //
 // The runtime's events that map IL to machine code name the method, not its code: they stand next
 // to the event that does, on the same thread, after a load and before a rundown's end. Give it all
@@ -24,6 +25,7 @@ class ManagedLines {
 
   void on_code(const Event& event, const MethodCode& code, Order order);
   void on_map(const Event& event, Order order);
+  void on_image_map(const Event& event);
   void on_module(std::uint64_t module_id, const std::string& path, PdbReference pdb);
 
   struct Code {
@@ -56,6 +58,7 @@ class ManagedLines {
   std::optional<PdbReference> pdb_of_path(std::string_view path) const;
 
   std::unordered_map<Body, IlMap, BodyHash> maps_;        // empty: known to be nowhere
+  std::unordered_map<std::uint64_t, IlMap> image_maps_;   // by where the method begins
   std::unordered_map<std::uint64_t, PdbReference> pdbs_;  // by module
   std::unordered_map<std::string, PdbReference> pdbs_by_path_;
   std::unordered_map<ThreadId, Body> last_code_;   // that a map may follow

@@ -28,8 +28,9 @@ class ManagedLinesTest : public testing::Test {
         }
   }
 
+  static constexpr std::uint32_t kJitted = 8;
   void code(std::string_view provider, std::uint32_t id, TestTrace::At at, std::uint64_t start,
-            std::uint64_t method_id = kMethodId) {
+            std::uint64_t method_id = kMethodId, std::uint32_t flags = kJitted) {
     trace_.event(provider, id, 1, at,
                  Payload{}
                      .add(method_id)
@@ -37,7 +38,7 @@ class ManagedLinesTest : public testing::Test {
                      .add(start)
                      .add(0x100U)
                      .add(token_)
-                     .add(8U)
+                     .add(flags)
                      .text("Shop.Cart")
                      .text("Total")
                      .text("int32  (int32)")
@@ -128,6 +129,35 @@ TEST_F(ManagedLinesTest, FindsTheLineOfACallByTheByteBeforeItsReturn) {
   module({.time = 13});
   trace_.universal("cpu", {.time = 14}, 1, {0x9000, 0x1040});
   EXPECT_EQ(places(), (Places{"", "Shop.cs:12"}));
+}
+
+// A sample at 0x45 of a method whose map the recording itself tells.
+class RecordedMapTest : public ManagedLinesTest {
+ protected:
+  void record(std::uint32_t flags, std::uint16_t natives) {
+    trace_.universal("cpu", {.time = 1}, 1, {0x1045});
+    code(kRundownName, 144, {.time = 10}, 0x1000, kMethodId, flags);
+    module({.time = 12});
+    Payload payload;
+    payload.varuint(0x1000).add(std::uint16_t{2}).add(0U).add(body_il_);
+    trace_.event(kSymbolsProvider, 1, 0, {.time = 13}, payload.add(natives).add(0U).add(0x40U));
+  }
+};
+
+TEST_F(RecordedMapTest, TellsTheLinesOfPrecompiledCode) {
+  record(0, 2);
+  EXPECT_EQ(places(), Places{"Shop.cs:15"});
+  EXPECT_TRUE(lines_.missing().empty());  // nobody asked for the image
+}
+
+TEST_F(RecordedMapTest, IsNotBelievedOfJittedCode) {
+  record(kJitted, 2);
+  EXPECT_EQ(places(), Places{""});
+}
+
+TEST_F(RecordedMapTest, IsNotBelievedWhenItIsCutShort) {
+  record(0, 3);
+  EXPECT_EQ(places(), Places{""});
 }
 
 TEST_F(ManagedLinesTest, DoesNotBelieveAModuleThatWasBuiltAnew) {

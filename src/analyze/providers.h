@@ -16,6 +16,7 @@ enum class Provider : std::uint8_t {
   kSampler,          // Microsoft-DotNETCore-SampleProfiler
   kUniversalSystem,  // Universal.System
   kUniversalEvents,  // Universal.Events
+  kSymbols,          // Clrscope.Symbols
 };
 
 Provider provider_of(const EventType& type);

@@ -90,6 +90,9 @@ void Symbolizer::on_event(const Event& event, Provider provider) {
       if (id == kProcessMapping || id == kProcessSymbol) on_universal(event);
       if (id == kMappingMetadata && frames_.lines()) on_mapping_metadata(event);
       break;
+    case Provider::kSymbols:
+      if (frames_.lines()) spaces_[event.process].lines.on_image_map(event);
+      break;
     default:
       break;
   }

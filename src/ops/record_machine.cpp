@@ -151,6 +151,7 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
       .waits = waits_wish(plan.rung.waits),
       .perf_events = plan.perf_events,
       .ring_bytes = wish.ring_bytes,
+      .image_lines = wish.providers.lines,
       .symbol_folder = wish.symbol_folder,
       .runtime = runtime_config(wish, plan),
       .limits = {.duration = wish.duration, .max_size = wish.max_size},

@@ -76,26 +76,31 @@ std::optional<std::uint32_t> ReadyToRunTables::function_at(std::uint64_t address
 
 std::optional<ReadyToRunTables::Function> ReadyToRunTables::function_around(
     std::uint64_t address) const {
-  if (address < base_) return {};
-  const auto rva = address - base_;
-  const auto place = [&](std::uint32_t number) {
-    return base_ + functions_.rva + std::uint64_t{number} * kFunctionSize;
-  };
   std::uint32_t low = 0;
   std::uint32_t high = functions_.size / kFunctionSize;
   while (low < high) {  // the first that begins behind it
     const auto middle = low + (high - low) / 2;
-    const auto begin = get<std::uint32_t>(place(middle));
-    if (!begin) return {};
-    if (*begin <= rva)
+    const auto there = function(middle);
+    if (!there) return {};
+    if (there->start <= address)
       low = middle + 1;
     else
       high = middle;
   }
-  if (low == 0) return {};
-  const auto ends = get<std::array<std::uint32_t, 2>>(place(low - 1));
-  if (!ends || rva >= (*ends)[1]) return {};
-  return Function{low - 1, base_ + (*ends)[0], base_ + (*ends)[1]};
+  const auto last = low == 0 ? std::nullopt : function(low - 1);
+  return last && address < last->end ? last : std::nullopt;
+}
+
+std::optional<ReadyToRunTables::Function> ReadyToRunTables::function_before(
+    const Function& function) const {
+  return function.number == 0 ? std::nullopt : this->function(function.number - 1);
+}
+
+std::optional<ReadyToRunTables::Function> ReadyToRunTables::function(std::uint32_t number) const {
+  const auto ends = get<std::array<std::uint32_t, 2>>(base_ + functions_.rva +
+                                                      std::uint64_t{number} * kFunctionSize);
+  if (!ends) return {};
+  return Function{number, base_ + (*ends)[0], base_ + (*ends)[1]};
 }
 
 bool ReadyToRunTables::has_il_map(std::uint32_t function) const {

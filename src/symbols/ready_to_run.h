@@ -42,6 +42,7 @@ class ReadyToRunTables {
   };
   // The function that the address lies in: a method's first, or one of its handlers.
   std::optional<Function> function_around(std::uint64_t address) const;
+  std::optional<Function> function_before(const Function& function) const;
   // Whether the image tells which IL it came from: so it does of methods, not of their handlers.
   bool has_il_map(std::uint32_t function) const;
   // Tokens of methods go up to this row.
@@ -73,6 +74,7 @@ class ReadyToRunTables {
     return value;
   }
   std::optional<Number> number(std::uint64_t address) const;
+  std::optional<Function> function(std::uint32_t number) const;
   std::uint64_t element(std::uint64_t array, std::uint32_t index) const;
 
   Read read_;

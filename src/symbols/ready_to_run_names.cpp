@@ -32,6 +32,20 @@ std::optional<ReadyToRunNames::Function> ReadyToRunNames::find(std::uint64_t add
   return Function{function->start, function->end, name_of(token)};
 }
 
+std::optional<ReadyToRunNames::Lines> ReadyToRunNames::lines(std::uint64_t address) const {
+  const auto& tables = image_.tables();
+  auto function = tables.function_around(address);
+  for (std::uint32_t back = 0; function && back <= kMostHandlers; ++back) {
+    if (tables.has_il_map(function->number)) {
+      auto map = tables.il_map(function->number);
+      if (map.empty()) break;
+      return Lines{function->start, std::move(map)};
+    }
+    function = tables.function_before(*function);
+  }
+  return std::nullopt;
+}
+
 std::uint32_t ReadyToRunNames::token_of(std::uint32_t function) {
   if (!made_) {
     made_ = true;

@@ -3,6 +3,8 @@
 // pieces through which calls go whose target is not known yet, and all methods of a process that
 // ended before it told them.
 //
+// Also which IL that code came from, so that a recording can do without the image.
+//
 // Instances of generic methods have no names here: the image tells them by what they are made of.
 // Reads files that may be hostile. One belongs to one thread.
 #pragma once
@@ -35,6 +37,13 @@ class ReadyToRunNames {
   static Result<ReadyToRunNames> open(const std::string& path);
 
   std::optional<Function> find(std::uint64_t address, Which which);
+
+  struct Lines {
+    std::uint64_t start = 0;  // of the method, relative to the image's beginning
+    IlMap map;
+  };
+  // Of the method that the address lies in, also of instances of generic ones.
+  std::optional<Lines> lines(std::uint64_t address) const;
   std::size_t memory_bytes() const {
     return starts_.capacity() * sizeof(starts_[0]) + image_.copied_bytes();
   }

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "nettrace/convert.h"
+#include "symbols/il_map.h"
 
 namespace clrscope::collect {
 namespace {
@@ -47,7 +48,7 @@ bool names_something(const Event& event) {
   const auto& type = *event.type;
   if (type.provider == "Universal.System" ||
       type.provider == "Microsoft-Windows-DotNETRuntimeRundown" ||
-      type.provider == "Microsoft-DotNETCore-EventPipe")
+      type.provider == "Microsoft-DotNETCore-EventPipe" || type.provider == kSymbolsProvider)
     return true;
   if (type.provider != "Microsoft-Windows-DotNETRuntime") return false;
   // Methods and modules come and go; where their lines lie; which runtime it is.

@@ -289,6 +289,7 @@ Result<> KernelEvents::write_symbols(TracedProcess& process, TracedProcess::Imag
                                      const std::unordered_set<std::uint64_t>& kernel,
                                      TraceTime time) {
   TRY(process.write_symbols(time, which, names_, universal_));
+  if (settings_.image_lines) TRY(process.write_image_lines(time, names_, universal_));
   return write_kernel_symbols(process.id(), kernel, time);
 }
 

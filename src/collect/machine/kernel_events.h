@@ -41,6 +41,7 @@ class KernelEvents {
     std::string symbol_folder{};
     std::vector<Role> roles{};
     WaitsWish waits = WaitsWish::kNone;
+    bool image_lines = false;                     // what the lines of precompiled code are found by
     std::function<void(ProcessId)> on_runtime{};  // one begins to load; may be empty
   };
   KernelEvents(nettrace::Writer& writer, Settings settings);

@@ -88,6 +88,7 @@ class MachineRecorder {
         kernel_(writer_, {.symbol_folder = wish.symbol_folder,
                           .roles = std::move(roles),
                           .waits = wish.waits,
+                          .image_lines = wish.image_lines,
                           .on_runtime = [this](ProcessId process) {
                             if (finder_) finder_->expect(static_cast<pid_t>(process));
                           }}) {}

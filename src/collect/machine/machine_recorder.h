@@ -38,6 +38,7 @@ struct MachineWish {
   WaitsWish waits = WaitsWish::kNone;
   std::vector<perf::EventWish> perf_events{};  // others, each time they happen
   std::size_t ring_bytes = 0;                  // of the kernel's, per CPU; 0: as it needs
+  bool image_lines = false;                    // of precompiled code what its lines are found by
   std::string symbol_folder{};                 // where else names of native code are looked for
   ipc::SessionConfig runtime{};                // for each .NET process
   bool live = false;  // somebody reads the trace while it grows: names come as they are needed

@@ -88,16 +88,19 @@ std::size_t TracedProcess::index_of(std::uint64_t address) const {
   return static_cast<std::size_t>(std::prev(after) - ranges_.begin());
 }
 
+std::vector<std::uint64_t> TracedProcess::seen_in_order() const {
+  std::vector<std::uint64_t> seen{seen_.begin(), seen_.end()};
+  std::ranges::sort(seen);
+  return seen;
+}
+
 Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStore& store,
                                       UniversalWriter& out) {
   std::unordered_set<std::uint64_t> written;  // function starts
-  // In order: mapping after mapping, so that the names of one file at a time are enough.
-  std::vector<std::uint64_t> seen{seen_.begin(), seen_.end()};
-  std::ranges::sort(seen);
   const Range* last = nullptr;
   const NativeNames* names = nullptr;  // of its file, or
   ReadyToRunNames* image = nullptr;
-  for (const auto address : seen) {
+  for (const auto address : seen_in_order()) {
     const auto index = index_of(address);
     if (index == ranges_.size()) continue;
     const auto& range = ranges_[index];
@@ -123,6 +126,21 @@ Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStor
   look_at_stubs();
   for (const auto& [start, stub] : std::exchange(stubs_, {}))
     TRY(out.symbol(time, id_, stub.mapping, start, stub.last, stub.name));
+  return {};
+}
+
+Result<> TracedProcess::write_image_lines(TraceTime time, NameStore& store,
+                                          UniversalWriter& out) const {
+  std::unordered_set<std::uint64_t> written;  // starts of methods
+  for (const auto address : seen_in_order()) {
+    const auto index = index_of(address);
+    if (index == ranges_.size() || ranges_[index].kind != unwind::CodeKind::kR2r) continue;
+    const auto& range = ranges_[index];
+    const auto* image = store.of_image(range.fd);
+    const auto lines = image ? image->lines(address - range.bias) : std::nullopt;
+    if (lines && written.insert(lines->start + range.bias).second)
+      TRY(out.il_map(time, id_, lines->start + range.bias, lines->map));
+  }
   return {};
 }
 

@@ -51,6 +51,8 @@ class TracedProcess {
   // compiled ahead of time what the runtime leaves out: all of it, where it told nothing.
   using ImageNames = ReadyToRunNames::Which;
   Result<> write_symbols(TraceTime time, ImageNames which, NameStore& names, UniversalWriter& out);
+  // Of that code what its lines are found by.
+  Result<> write_image_lines(TraceTime time, NameStore& names, UniversalWriter& out) const;
   // It runs no more: gives back the instructions that were read of it.
   void forget_code() { code_.forget(); }
   // The same of what was not seen at the last call, for who reads the trace while it grows.
@@ -69,6 +71,8 @@ class TracedProcess {
     MappingId mapping;  // kNone: inherited, not told yet
   };
   std::size_t index_of(std::uint64_t address) const;  // into ranges_; their number: none
+  // Mapping after mapping, so that the names of one file at a time are enough.
+  std::vector<std::uint64_t> seen_in_order() const;
   struct Stub {
     std::uint64_t last;
     std::string_view name;

@@ -10,6 +10,7 @@ namespace {
 constexpr std::string_view kSystem = "Universal.System";
 constexpr std::string_view kEvents = "Universal.Events";
 constexpr std::string_view kSwitch = "cswitch";
+constexpr std::uint32_t kIlMap = 1;  // of kSymbolsProvider
 constexpr std::uint32_t kNoProcessor = 0xffffffff;
 
 enum SystemEvent : std::uint32_t {
@@ -20,6 +21,12 @@ enum SystemEvent : std::uint32_t {
   kProcessSymbol = 4,
   kMappingMetadata = 5,
 };
+
+Field offsets(std::string name) {
+  return {.name = std::move(name),
+          .type = TypeCode::kArray,
+          .children = {{.name = "", .type = TypeCode::kUInt32}}};
+}
 
 Field number(std::string name) { return {.name = std::move(name), .type = TypeCode::kVarUInt}; }
 
@@ -151,6 +158,27 @@ Result<> UniversalWriter::symbol(TraceTime time, ProcessId process, MappingId ma
   payload.write_varuint(last);
   put_text(payload, name);
   return write(*types_[kProcessSymbol], time, process_only(process), payload.bytes(), {});
+}
+
+Result<> UniversalWriter::il_map(TraceTime time, ProcessId process, std::uint64_t start,
+                                 const IlMap& map) {
+  constexpr std::size_t kMost = 0xffff;
+  const auto& entries = map.entries();
+  if (entries.size() > kMost) return {};  // then the image itself is asked
+  if (!il_map_type_)
+    il_map_type_ = &add_type(
+        {.provider = std::string{kSymbolsProvider},
+         .name = "IlMap",
+         .id = kIlMap,
+         .level = 4,
+         .fields = {number("StartAddress"), offsets("IlOffsets"), offsets("NativeOffsets")}});
+  ByteWriter payload;
+  payload.write_varuint(start);
+  payload.write(static_cast<std::uint16_t>(entries.size()));
+  for (const auto& entry : entries) payload.write(entry.il);
+  payload.write(static_cast<std::uint16_t>(entries.size()));
+  for (const auto& entry : entries) payload.write(entry.native);
+  return write(*il_map_type_, time, process_only(process), payload.bytes(), {});
 }
 
 const EventType& UniversalWriter::sample_type(std::string_view name) {

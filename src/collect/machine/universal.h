@@ -20,6 +20,7 @@
 #include "collect/eventpipe/stopping_event.h"
 #include "model/event.h"
 #include "nettrace/writer.h"
+#include "symbols/il_map.h"
 
 namespace clrscope::collect {
 
@@ -54,6 +55,10 @@ class UniversalWriter {
   Result<> symbol(TraceTime time, ProcessId process, MappingId mapping, std::uint64_t first,
                   std::uint64_t last, std::string_view name);
 
+  // From which IL the code of a method came that begins there: one that was compiled ahead of time,
+  // whose image need not be there when the trace is read.
+  Result<> il_map(TraceTime time, ProcessId process, std::uint64_t start, const IlMap& map);
+
   // Any event of Universal.Events that is one number: "cpu" with a weight, …
   Result<> sample(std::string_view name, TraceTime time, const Who& who, std::uint64_t value,
                   std::span<const std::uint64_t> stack);
@@ -81,6 +86,7 @@ class UniversalWriter {
   nettrace::SourceId source_;
   std::vector<std::unique_ptr<EventType>> types_;
   std::map<std::string, const EventType*, std::less<>> sample_types_;
+  const EventType* il_map_type_ = nullptr;  // made when the first is written
   std::optional<StoppingEvent> stopping_;
   bool stop_found_ = false;
   TraceTime newest_system_{};  // events of one capture thread must not go back in time
