@@ -129,6 +129,8 @@ class MachineRecorder {
       outcome_.notes.push_back(
           fmt::format("mappings of {} processes may not be read: their native frames have no names",
                       totals.denied));
+    // Of a whole machine some process ends at once, and is named then.
+    if (events_ && wish_.processes.empty()) kernel_.read_kernel_names();
     drain();
     if (events_) TRY(events_->enable());
     started_ = TraceClock::now();
