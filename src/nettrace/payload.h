@@ -226,7 +226,7 @@ inline bool PayloadCursor::load_int(const PayloadField& field, Value& out) {
     out.u = value;
   }
   if (field.kept_in >= 0) [[unlikely]]
-    kept_[static_cast<std::size_t>(field.kept_in)] = static_cast<std::make_unsigned_t<T>>(value);
+    kept_[static_cast<std::uint8_t>(field.kept_in)] = static_cast<std::make_unsigned_t<T>>(value);
   out.u &= field.mask;
   return true;
 }

@@ -22,7 +22,7 @@ class NibbleReader {
   std::uint32_t read() {
     std::uint32_t value = 0;
     for (int groups = 0; groups < 11 && at_ / 2 < bytes_.size(); ++groups) {
-      const auto nibble = bytes_[at_ / 2] >> (at_ % 2 * 4) & 15;
+      const auto nibble = std::uint32_t{bytes_[at_ / 2]} >> (at_ % 2 * 4) & 15;
       ++at_;
       value = value << 3 | (nibble & 7U);
       if ((nibble & 8) == 0) return value;

@@ -74,13 +74,13 @@ std::string server_key(const std::array<std::uint8_t, 16>& guid) {
 
 Result<PdbFile> PdbFile::open(const std::string& path) {
   auto file = TRY(NativeFile::open(path));
-  auto pdb = TRY(PortablePdb::parse(file.bytes()));
-  return PdbFile{std::move(file), std::move(pdb), path};
+  const auto pdb = TRY(PortablePdb::parse(file.bytes()));
+  return PdbFile{std::move(file), pdb, path};
 }
 
 Result<PdbFile> PdbFile::of(std::vector<std::uint8_t> bytes, std::string where) {
-  auto pdb = TRY(PortablePdb::parse(bytes));
-  return PdbFile{std::move(bytes), std::move(pdb), std::move(where)};
+  const auto pdb = TRY(PortablePdb::parse(bytes));
+  return PdbFile{std::move(bytes), pdb, std::move(where)};
 }
 
 bool PdbReference::fits(const PdbId& id) const {

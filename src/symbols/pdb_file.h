@@ -37,7 +37,7 @@ class PdbFile {
  private:
   PdbFile(std::variant<NativeFile, std::vector<std::uint8_t>> bytes, PortablePdb pdb,
           std::string where)
-      : bytes_(std::move(bytes)), pdb_(std::move(pdb)), where_(std::move(where)) {}
+      : bytes_(std::move(bytes)), pdb_(pdb), where_(std::move(where)) {}
 
   std::variant<NativeFile, std::vector<std::uint8_t>> bytes_;  // what pdb_ looks into
   PortablePdb pdb_;

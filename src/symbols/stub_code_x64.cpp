@@ -97,33 +97,35 @@ std::size_t fitting(const std::vector<Pattern>& choices, Bytes code) {
 }
 
 std::size_t delegate_size(Bytes code) {
-  static const Pattern kHead{kDelegateHead};
-  static const auto kMoves = patterns(kDelegateMoves);
-  static const auto kEnds = patterns(kDelegateEnds);
-  if (!kHead.fits(code)) return 0;
-  auto size = kHead.size();
-  while (const auto move = fitting(kMoves, code.subspan(size))) size += move;
-  const auto end = fitting(kEnds, code.subspan(size));
+  static const Pattern head_form{kDelegateHead};
+  static const auto moves = patterns(kDelegateMoves);
+  static const auto ends = patterns(kDelegateEnds);
+  if (!head_form.fits(code)) return 0;
+  auto size = head_form.size();
+  while (const auto move = fitting(moves, code.subspan(size))) size += move;
+  const auto end = fitting(ends, code.subspan(size));
   return end == 0 ? 0 : size + end;
 }
 
 std::size_t virtual_call_size(Bytes code) {
-  static const auto kAll = patterns(kVirtualCalls);
-  return fitting(kAll, code);
+  static const auto all = patterns(kVirtualCalls);
+  return fitting(all, code);
 }
 
 std::optional<StubCode> form_at(Bytes code, std::uint64_t start, std::uint64_t address) {
-  static const Pattern kEnd{kDictionaryEnd};
-  static const auto kAll = [] {
-    std::vector<Pattern> all;
-    for (const auto& form : kForms) all.emplace_back(form.bytes);
-    return all;
+  static const Pattern dictionary_end{kDictionaryEnd};
+  static const auto all = [] {
+    std::vector<Pattern> made;
+    made.reserve(kForms.size());
+    for (const auto& form : kForms) made.emplace_back(form.bytes);
+    return made;
   }();
   for (std::size_t i = 0; i < kForms.size(); ++i) {
     const auto& form = kForms[i];
-    if (address - start >= form.size || !kAll[i].fits(code)) continue;
+    if (address - start >= form.size || !all[i].fits(code)) continue;
     const bool dictionary = i + 1 == kForms.size();
-    if (dictionary && !kEnd.inside(code.first(std::min(code.size(), form.size)))) continue;
+    if (dictionary && !dictionary_end.inside(code.first(std::min(code.size(), form.size))))
+      continue;
     return StubCode{start, start + form.size, form.name};
   }
   if (const auto size = delegate_size(code); address - start < size)
@@ -147,8 +149,8 @@ std::optional<StubCode> stub_at(Bytes code, std::uint64_t code_start, std::uint6
   if (page < code_start || address - page >= kBarriers) return std::nullopt;
   const auto head = code.subspan(page - code_start);
   const auto barriers = head.first(std::min(head.size(), kBarriers));
-  static const auto kAll = patterns(kBarrierForms);
-  if (std::ranges::any_of(kAll, [&](const Pattern& one) { return one.inside(barriers); }))
+  static const auto all = patterns(kBarrierForms);
+  if (std::ranges::any_of(all, [&](const Pattern& one) { return one.inside(barriers); }))
     return StubCode{page, page + kBarriers, "[stub: write barrier]"};
   return std::nullopt;
 }

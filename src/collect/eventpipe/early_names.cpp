@@ -35,7 +35,7 @@ class NamesFile {
   void close() { session_.stream.reset(); }
 
   void read_some() {
-    std::array<std::uint8_t, 64 * 1024> chunk;
+    std::array<std::uint8_t, 64 << 10> chunk;
     const auto got = ::read(stream(), chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) return;
     if (got <= 0 || !write_all(file_.get(), Bytes{chunk}.first(static_cast<std::size_t>(got))))

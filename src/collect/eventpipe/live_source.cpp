@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kStopPatience{3};
 constexpr std::uint32_t kBufferMb = 16;
-constexpr std::size_t kReadBytes = 256 * 1024;
+constexpr std::size_t kReadBytes = 256 << 10;
 
 ipc::SessionConfig config_of(const hub::SourceWish& wish) {
   ipc::SessionConfig config{

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kChunk = 256 * 1024;
+constexpr std::size_t kChunk = 256 << 10;
 constexpr std::chrono::milliseconds kStatusEvery{200};
 class StreamRecorder {
  public:

@@ -15,7 +15,7 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::chrono::seconds kPatience{1};  // the kernel's rings fill meanwhile
-constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kChunk = 64 << 10;
 constexpr int kMostChunks = 32;  // in one go
 
 }  // namespace

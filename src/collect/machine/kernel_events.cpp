@@ -278,7 +278,7 @@ Result<> KernelEvents::write_names(TraceTime now, const std::set<ProcessId>& sil
   for (const auto& [process, seen] : kernel_seen_)
     (void)processes_.of(process);  // kernel threads have nothing else
   return processes_.for_each([&](TracedProcess& process) {
-    using enum TracedProcess::ImageNames;
+    using enum ReadyToRunNames::Which;
     return write_symbols(process, silent.contains(process.id()) ? kAll : kUntold,
                          take_kernel_seen(process.id()), now);
   });

@@ -66,8 +66,10 @@ void KernelNames::sort() {
   std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
     return std::tie(a.start, a.name) < std::tie(b.start, b.name);
   });
-  const auto doubles = std::ranges::unique(entries_, {}, &Entry::start);
-  entries_.erase(doubles.begin(), doubles.end());
+  const auto doubles =
+      std::unique(entries_.begin(), entries_.end(),
+                  [](const Entry& a, const Entry& b) { return a.start == b.start; });
+  entries_.erase(doubles, entries_.end());
 }
 
 std::optional<KernelNames::Function> KernelNames::find(std::uint64_t address) const {

@@ -117,7 +117,7 @@ std::size_t EventSet::drain(const OnRecord& on_record) {
   std::vector<Pending> oldest;
   for (auto& cpu : cpus_) {
     Pending pending{.cpu = &cpu, .head = cpu.ring.reader().begin()};
-    if (read_next(pending)) oldest.push_back(std::move(pending));
+    if (read_next(pending)) oldest.push_back(pending);
   }
   std::make_heap(oldest.begin(), oldest.end());
   while (!oldest.empty()) {

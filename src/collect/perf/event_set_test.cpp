@@ -366,6 +366,7 @@ TEST(PerfEventSet, TellsTheRecordsOfAllCpusInTheOrderOfTheirTimes) {
   };
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i)
       threads.emplace_back([] {
         for (int round = 0; round < 50; ++round) {
