@@ -53,6 +53,10 @@ TEST(StubCode, KnowsTheKindsByTheirInstructions) {
   EXPECT_EQ(name_at(virtual_calls, 26), "[stub: virtual call]");
   const auto constant = bytes_of("48 b8 28 4d 56 8e 08 7f 00 00 c3 cc cc cc cc cc");
   EXPECT_EQ(name_at(constant, 10), "[stub: lookup]");
+  const auto of_two = bytes_of(
+      "48 bf 28 4d b4 7e 1e 7f 00 00 48 be ca 02 00 00 00 00 00 00 e9 47 e9 51 7e cc cc cc");
+  EXPECT_EQ(name_at(of_two, 10), "[stub: lookup]");
+  EXPECT_EQ(name_at(of_two, 25), "");
   const auto dictionary = bytes_of(
       "48 8b 47 30 48 8b 40 00 48 8b 40 18 48 85 c0 74 01 c3 48 be 80 cb 40 9c e2 7f 00 00 e9 1f "
       "b8 52 7e cc cc cc");
