@@ -35,7 +35,8 @@ FilePieces::FilePieces(int fd, std::span<std::uint8_t> whole)
     : fd_(fd), whole_(whole), here_((whole.size() + kPage - 1) / kPage) {}
 
 Result<FilePieces> FilePieces::of(int fd, std::size_t size) {
-  if (size == 0) return fail(Errc::kCorrupt, "an empty file");
+  if (size == 0 || size > kLargestFile)
+    return fail(Errc::kUnsupported, "a file of {} bytes is not read by pieces", size);
   void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return fail(errc_of(errno), "no memory: {}", errno_text());
@@ -67,7 +68,7 @@ bool need_elf_headers(FilePieces& file) {
   file.need(0, kHead);
   const auto header = ByteReader{file.bytes()}.read<Elf64_Ehdr>();
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shoff == 0 ||
-      header.e_shnum == 0)
+      header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr))
     return false;
   file.need(header.e_shoff, std::uint64_t{header.e_shentsize} * header.e_shnum);
   const auto elf = ElfFile::parse(file.bytes());

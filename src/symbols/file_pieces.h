@@ -15,6 +15,7 @@ namespace clrscope {
 
 class FilePieces {
  public:
+  static constexpr std::size_t kLargestFile = std::size_t{16} << 30;
   // `fd` is lent, and `size` what the file had when it was opened.
   static Result<FilePieces> of(int fd, std::size_t size);
 

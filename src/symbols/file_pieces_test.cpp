@@ -68,6 +68,7 @@ TEST(FilePieces, LieWithinTheFileWhateverIsNeeded) {
   file->need(4999, ~std::uint64_t{0});
   EXPECT_EQ(file->bytes()[4999], 'x');
   EXPECT_FALSE(FilePieces::of(fd.get(), 0));
+  EXPECT_FALSE(FilePieces::of(fd.get(), FilePieces::kLargestFile + 1));
 }
 
 }  // namespace

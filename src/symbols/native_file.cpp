@@ -18,8 +18,8 @@ namespace clrscope {
 namespace {
 
 constexpr std::size_t kLargestCopied = 32 << 20;
-constexpr std::size_t kSmall = 128 << 10;  // not worth choosing parts
-constexpr std::size_t kLargestSparse = std::size_t{16} << 30;
+constexpr std::size_t kSmall = 128 << 10;         // not worth choosing parts
+constexpr std::size_t kLargestTable = 256 << 20;  // what claims to be larger is left out
 
 // How much of the file there was.
 Result<std::size_t> read_whole(int fd, std::span<std::uint8_t> to) {
@@ -65,10 +65,11 @@ void need_elf_tables(FilePieces& file, NativeFile::Tables tables) {
   if (!elf) return;
   const auto& sections = elf->sections();
   for (const auto& section : sections) {
-    if (!is_wanted(section, tables)) continue;
+    if (!is_wanted(section, tables) || section.size > kLargestTable) continue;
     file.need(section.bytes);
-    const bool names = section.type != SHT_NOTE && section.link < sections.size();
-    if (names && sections[section.link].type == SHT_STRTAB) file.need(sections[section.link].bytes);
+    if (section.type == SHT_NOTE || section.link >= sections.size()) continue;
+    const auto& strings = sections[section.link];
+    if (strings.type == SHT_STRTAB && strings.size <= kLargestTable) file.need(strings.bytes);
   }
 }
 
@@ -115,7 +116,7 @@ Result<NativeFile> NativeFile::open(const std::string& path, Manner small_ones) 
 
 Result<NativeFile> NativeFile::open_tables(const std::string& path, Tables tables) {
   const auto opened = TRY(open_regular(path));
-  if (opened.size <= kSmall || opened.size > kLargestSparse) return open(path);
+  if (opened.size <= kSmall || opened.size > FilePieces::kLargestFile) return open(path);
   auto pieces = TRY(FilePieces::of(opened.fd.get(), opened.size));
   if (need_elf_headers(pieces))
     need_elf_tables(pieces, tables);

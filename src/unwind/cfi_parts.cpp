@@ -35,7 +35,8 @@ struct Sections {
   Place frames{};  // .eh_frame
 };
 
-constexpr std::uint64_t kIndexHead = 12;  // of .eh_frame_hdr, before its entries
+constexpr std::size_t kLargestIndex = 64 << 20;  // eight million functions
+constexpr std::uint64_t kIndexHead = 12;         // of .eh_frame_hdr, before its entries
 
 UnwindTable make_part(const Sections& sections, std::size_t part) {
   auto file = FilePieces::of(sections.fd, sections.file_size);
@@ -64,7 +65,7 @@ std::optional<TableParts> cfi_parts(int fd) {
   (void)need_elf_headers(*file);  // without sections, segments say it too
   const auto elf = ElfFile::parse(file->bytes());
   const auto header = elf ? elf->eh_frame_hdr() : std::nullopt;
-  if (!header) return std::nullopt;
+  if (!header || header->bytes.size() > kLargestIndex) return std::nullopt;
   file->need(header->bytes);
   const auto frames = elf->eh_frame();
   const auto index = FrameIndex::of(*header);
