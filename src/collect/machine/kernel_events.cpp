@@ -187,12 +187,14 @@ std::unordered_set<std::uint64_t> KernelEvents::take_kernel_seen(ProcessId proce
 
 Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
   const auto end = TraceClock::now() + at_most;
+  const bool named = !to_name_.empty();
   while (!to_name_.empty() && (to_name_.size() > kMostUnnamed || TraceClock::now() < end)) {
     const auto& ended = to_name_.front();
     // Whether its runtime told its names before it ended is not known yet.
     TRY(write_symbols(*ended.process, TracedProcess::ImageNames::kAll, ended.kernel, ended.time));
     to_name_.pop_front();
   }
+  if (named) names_.rest();
   TRY(processes_.for_each([](TracedProcess& process) -> Result<> {
     process.look_at_stubs();
     return {};
@@ -201,7 +203,6 @@ Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
       now >= next_trim_ || code_.memory_bytes() > 2 * kMostTableBytes) {
     next_trim_ = now + kTrimPause;
     code_.trim(kMostTableBytes);
-    names_.rest();
   }
   return {};
 }
