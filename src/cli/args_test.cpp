@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ops/report.h"
+
 namespace clrscope::cli {
 namespace {
 
@@ -78,6 +80,11 @@ TEST(Verbs, EachHasASummaryTwoExamplesAndAnOptionForMachines) {
     EXPECT_EQ(std::ranges::count(verb->examples, '\n'), 1) << verb->name;
     EXPECT_TRUE(Args::parse(*verb, std::vector<std::string_view>{"--json"})) << verb->name;
   }
+}
+
+TEST(Verbs, HelpNamesEveryReport) {
+  for (const auto* kind : analyze::report_kinds())
+    EXPECT_NE(find_verb("report")->usage.find(kind->name), std::string_view::npos) << kind->name;
 }
 
 }  // namespace

@@ -318,7 +318,6 @@ extern const Verb collect_verb{
     .usage = "(-p PID | -n NAME | -a | --diagnostic-port PATH | -- COMMAND ARGS…) [options]",
     .options = kOptions,
     .examples =
-        "  clrscope collect -p 4312 --duration 30s\n"
         "  clrscope collect -a --profile thread-time --duration 10s -o machine.nettrace\n"
         "  clrscope collect --profile gc-collect -o start.nettrace -- dotnet Shop.dll",
     .run = run,

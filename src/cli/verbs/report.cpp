@@ -90,15 +90,11 @@ extern const Verb report_verb{
     .summary = "Tells what a trace says: time by method, collections, exceptions, locks",
     .usage =
         "FILE… [REPORT] [-n N] [--json]\n\n"
-        "Reports:"
-#define REPORT(name) " " #name
-#include "analyze/reports.inc"
-#undef REPORT
-    ,
+        "Reports: overview events topn cpu waits threads syscalls gc jit exceptions contention\n"
+        "         threadpool allocations processes",
     .options = kOptions,
     .examples =
         "  clrscope report shop.nettrace topn -n 30 --inclusive\n"
-        "  clrscope report machine.nettrace waits\n"
         "  clrscope report shop.nettrace gc --json | jq .totalPauseMs",
     .run = run,
     .positionals = 10000,
