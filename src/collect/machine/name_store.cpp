@@ -11,6 +11,8 @@
 namespace clrscope::collect {
 namespace {
 
+constexpr std::size_t kMostFiles = 4096;  // those without names count too
+
 constexpr const char* kVdso = "[vdso]";
 
 Result<NativeNames> names_of_vdso() {
@@ -69,10 +71,11 @@ ReadyToRunNames* NameStore::of_image(int fd) {
 
 // Those that were not asked for the longest go first.
 void NameStore::make_room(const File& kept) {
-  for (auto bytes = memory_bytes(); bytes > most_bytes_;) {
+  for (auto bytes = memory_bytes(); bytes > most_bytes_ || files_.size() > kMostFiles;) {
+    const bool any = files_.size() > kMostFiles;
     auto oldest = files_.end();
     for (auto it = files_.begin(); it != files_.end(); ++it) {
-      if (&it->second == &kept || it->second.memory_bytes() == 0) continue;
+      if (&it->second == &kept || (!any && it->second.memory_bytes() == 0)) continue;
       if (oldest == files_.end() || it->second.asked < oldest->second.asked) oldest = it;
     }
     if (oldest == files_.end()) return;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,6 +66,20 @@ TEST(NameStore, KeepsTheFilesAskedForLastWithinItsLimit) {
   (void)ask(store, program);
   EXPECT_EQ(store.made(), 3U) << "the other one is made again";
   EXPECT_LE(store.memory_bytes(), most);
+}
+
+TEST(NameStore, ForgetsFilesWithoutNamesWhenThereAreMany) {
+  const auto empty = [] { return UniqueFd{::memfd_create("empty", MFD_CLOEXEC)}; };
+  const auto first = empty();
+  ASSERT_TRUE(first);
+  NameStore store{"", kPlenty};
+  (void)store.of(::getpid(), "/first", first.get());
+  (void)store.of(::getpid(), "/first", first.get());
+  EXPECT_EQ(store.made(), 1U);
+  constexpr std::size_t kMany = 5000;
+  for (std::size_t i = 0; i < kMany; ++i) (void)store.of(::getpid(), "/other", empty().get());
+  (void)store.of(::getpid(), "/first", first.get());
+  EXPECT_EQ(store.made(), kMany + 2) << "it had been forgotten";
 }
 
 TEST(NameStore, KnowsNothingOfWhatIsNotOpen) {
