@@ -72,7 +72,7 @@ now_ms() { date +%s%3N; }
 
 log_of() { printf '%s/%s.log' "$logs" "${1//[ \/]/-}"; }
 
-times=()
+times=() failures=()
 # step NAME COMMAND…: silent unless it fails, then the end of its log is shown. Times are kept for print_times.
 step() {
   local name=$1 log began code=0
@@ -86,6 +86,7 @@ step() {
   if [ $code -ne 0 ]; then
     say "FAILED after $(last_time), exit code $code; $log ends with:"
     tail -n 60 "$log" | sed 's/^/  | /' >&2
+    note_failure "$name"
   else
     say "$(last_time)"
   fi
@@ -102,7 +103,16 @@ step_shown() {
   say "$name"
   "$@" 2>&1 </dev/null | tee "$log" || code=$?
   note_time "$name" "$began"
+  [ $code = 0 ] || note_failure "$name"
   return $code
+}
+
+# The step, and what its log says has failed: the last of hundreds of lines should tell it.
+note_failure() { # NAME
+  failures+=("$1" "$(grep -E '^failed: |\[  FAILED  \] [^ ]+\.[^ ]+( |$)|^(FAIL|ERROR): |\*\*\*(Failed|Timeout|Exception)' "$(log_of "$1")" | sort -u | head -n 20 | sed 's/^/  /')")
+}
+print_failures() {
+  [ ${#failures[@]} = 0 ] || { echo "What failed:" && printf '%s\n' "${failures[@]}" | sed '/^$/d'; }
 }
 
 note_time() { times+=("$(printf '%-28s %7.1f s' "$1" "$(($(now_ms) - $2))e-3")"); }

@@ -7,7 +7,7 @@ from values import CaseError
 
 COMMANDS = {"RUN", "SHELL", "ORACLE", "PEER", "WAIT"}  # what EXIT and EXPECT look at
 STEPS = COMMANDS | {"APP", "USER", "ENV", "EXPECT", "SAVE", "BACKGROUND", "SIGNAL", "SEND", "UNTIL", "SKIP"}
-HEADERS = {"NAME", "ON", "LIMIT", "LONG", "QUICK"}
+HEADERS = {"NAME", "ON", "LIMIT", "LONG", "QUICK", "ALONE"}
 TARGETS = ("net8.0", "net9.0", "net10.0")
 
 
@@ -27,6 +27,7 @@ class Case:
     limit: float = 60
     long: bool = False
     quick: bool = False
+    alone: bool = False  # what else runs on the machine would change its answer
     steps: list = dataclasses.field(default_factory=list)
 
 

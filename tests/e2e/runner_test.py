@@ -118,6 +118,21 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.run_case("LONG", "RUN clrscope json"), "0 passed, 0 failed, 1 skipped")
         self.assertEqual(self.run_case("LONG", "RUN clrscope json", options=["--long"]), "1 passed, 0 failed, 0 skipped")
 
+    def test_alone_runs_after_the_others_one_at_a_time(self):
+        log = self.folder / "log"
+        self.write("other.case", f"NAME other\nSHELL echo other >>{log}\n")
+        self.assertEqual(self.run_case("ALONE", f"SHELL echo begin >>{log}; read -t 0.3 <> <(:) || true; echo end >>{log}",
+                                       options=["--repeat", "2", str(self.folder / "other.case")]), "4 passed, 0 failed, 0 skipped")
+        self.assertEqual(log.read_text().split(), ["other"] * 2 + ["begin", "end"] * 2)
+
+    def test_what_failed_is_told_again_at_the_end_unless_it_passed_the_second_time(self):
+        self.assertEqual(self.run_case(f"SHELL test -e {self.folder}/second || {{ touch {self.folder}/second; false; }}", options=["--again"]),
+                         "1 passed, 0 failed, 0 skipped")
+        self.assertIn("1 of them passed only when run a second time, alone", self.output)
+        self.assertNotIn("failed: ", self.output)
+        self.assertEqual(self.run_case("SHELL false", options=["--again"]), "0 passed, 1 failed, 0 skipped")
+        self.assertIn("failed: one [net10.0]: one.case:3: SHELL false: exit code 1, expected 0", self.output)
+
     def test_bad_cases_are_refused(self):
         self.run_case("RUM clrscope")
         self.assertEqual(self.exit, 3)

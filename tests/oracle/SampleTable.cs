@@ -14,22 +14,26 @@ internal readonly record struct FrameCount(long Total, long Named)
     public FrameCount With(bool named) => new(Total + 1, Named + (named ? 1 : 0));
 }
 
+internal readonly record struct ProcessCount(long Samples, FrameCount ManagedFrames);
+
 internal sealed class SampleTable
 {
     private const string SampleProfiler = "Microsoft-DotNETCore-SampleProfiler";
     private const string UniversalEvents = "Universal.Events";
 
-    private readonly Dictionary<int, long> byProcess_ = [];
+    private readonly Dictionary<int, ProcessCount> byProcess_ = [];
     private readonly HashSet<MethodKey> seen_ = [];  // of the sample at hand: recursion counts once
 
     public long Count { get; private set; }
     public long WithoutStack { get; private set; }
     public FrameCount Frames { get; private set; }
-    public FrameCount ManagedFrames { get; private set; }
     public Dictionary<string, FrameCount> Modules { get; } = new(StringComparer.Ordinal);
     public Dictionary<MethodKey, Cost> Methods { get; } = [];
 
-    public long OfProcess(int pid) => byProcess_.GetValueOrDefault(pid);
+    public FrameCount ManagedFrames => new(
+        byProcess_.Values.Sum(p => p.ManagedFrames.Total), byProcess_.Values.Sum(p => p.ManagedFrames.Named));
+
+    public ProcessCount OfProcess(int pid) => byProcess_.GetValueOrDefault(pid);
 
     public static bool IsSample(TraceEvent data) =>
         (data.ProviderName == SampleProfiler && data.ID == 0) ||
@@ -38,7 +42,8 @@ internal sealed class SampleTable
     public void Add(TraceEvent sample)
     {
         ++Count;
-        byProcess_[sample.ProcessID] = OfProcess(sample.ProcessID) + 1;
+        ProcessCount process = OfProcess(sample.ProcessID);
+        byProcess_[sample.ProcessID] = process with { Samples = process.Samples + 1 };
         TraceCallStack? stack = sample.CallStack();
         if (stack is null)
         {
@@ -50,18 +55,19 @@ internal sealed class SampleTable
         seen_.Clear();
         for (bool leaf = true; stack is not null; stack = stack.Caller, leaf = false)
         {
-            AddFrame(stack.CodeAddress, leaf, onlyManaged);
+            AddFrame(sample.ProcessID, stack.CodeAddress, leaf, onlyManaged);
         }
     }
 
-    private void AddFrame(TraceCodeAddress address, bool leaf, bool onlyManaged)
+    private void AddFrame(int pid, TraceCodeAddress address, bool leaf, bool onlyManaged)
     {
         string path = address.ModuleFilePath ?? "";
         bool named = address.Method is not null;
         Frames = Frames.With(named);
         if (onlyManaged || IsManaged(path))
         {
-            ManagedFrames = ManagedFrames.With(named);
+            ProcessCount process = OfProcess(pid);
+            byProcess_[pid] = process with { ManagedFrames = process.ManagedFrames.With(named) };
         }
 
         Modules[path] = Modules.GetValueOrDefault(path).With(named);

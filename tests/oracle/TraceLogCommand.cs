@@ -66,7 +66,10 @@ internal static class TraceLogCommand
             w.WriteStartObject();
             w.WriteNumber("pid", process.ProcessID);
             w.WriteString("name", process.Name);
-            w.WriteNumber("cpuSamples", samples.OfProcess(process.ProcessID));
+            ProcessCount count = samples.OfProcess(process.ProcessID);
+            w.WriteNumber("cpuSamples", count.Samples);
+            w.WriteNumber("managedTotal", count.ManagedFrames.Total);
+            w.WriteNumber("managedNamed", count.ManagedFrames.Named);
             w.WriteEndObject();
         }
 

@@ -87,6 +87,7 @@ class OracleTest(unittest.TestCase):
         [log] = self.run_oracle(sampled().finish(), "tracelog")
         self.assertEqual(log["samples"], 3)
         self.assertEqual({p["pid"]: p["cpuSamples"] for p in log["processes"] if p["cpuSamples"]}, {100: 2, 200: 1})
+        self.assertEqual(sum(p["managedTotal"] for p in log["processes"]), log["frames"]["managedTotal"])
         self.assertEqual(log["frames"]["total"], 5)
         self.assertEqual(log["frames"]["named"], 4)
         methods = {m["method"]: (m["module"], m["selfSamples"], m["totalSamples"]) for m in log["methods"]}

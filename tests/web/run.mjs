@@ -30,7 +30,7 @@ try {
         ++passed;
         console.log(`ok      ${one.name}  ${((Date.now() - began) / 1000).toFixed(1)} s`);
       } catch (error) {
-        failed.push(one.name);
+        failed.push(`${one.name}: ${error.message ?? error}`.split('\n')[0]);
         console.log(`FAILED  ${one.name}\n${String(error.stack ?? error).replace(/^/gm, '        ')}`);
       }
     }
@@ -39,5 +39,6 @@ try {
 } finally {
   await kit.endAll();
 }
+for (const line of failed) console.log(`failed: ${line}`);
 console.log(`${passed} passed, ${failed.length} failed, 0 skipped`);
 process.exit(failed.length ? 1 : 0);
