@@ -22,6 +22,7 @@
 #include "http/workers.h"
 #include "net/http_server.h"
 #include "ops/live/metrics.h"
+#include "ops/processes.h"
 #include "ops/runtimes.h"
 
 namespace clrscope::http {
@@ -317,6 +318,7 @@ Result<std::unique_ptr<Controller>> Controller::start(ServeSetting setting) {
   std::shared_ptr<ops::Runtimes> runtimes;
   if (!setting.diagnostic_port.empty())
     runtimes = TRY(ops::Runtimes::listen(setting.diagnostic_port));
+  if (setting.owner) setting.owner_name = ops::application_of(*setting.owner).value_or("");
   auto impl = std::make_unique<Impl>(std::move(setting), std::move(runtimes));
   if (const auto made = make_state_folder(impl->folder); !made)
     impl->warnings.push_back("nothing can be kept: " + made.error().what);

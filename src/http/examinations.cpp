@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/json_reader.h"
 #include "base/log.h"
+#include "http/processes.h"
 #include "http/state_folder.h"
 #include "ops/doctor_text.h"
 
@@ -48,6 +49,8 @@ Visit visit_of(const JsonValue& json) {
   visit.severity = string_of(json, "severity");
   visit.error = string_of(json, "error");
   visit.by = string_of(json, "by");
+  const auto* foreign = json.find("foreign");
+  visit.process.foreign = foreign && foreign->boolean().value_or(false);
   return visit;
 }
 
@@ -55,8 +58,13 @@ std::string json_of(const Visit& visit) {
   JsonWriter json;
   json.begin_object();
   write_visit(json, visit);
+  if (visit.process.foreign) json.member("foreign", true);
   json.end_object();
   return std::move(json).take() + "\n";
+}
+
+bool is_shown(const ServeSetting& setting, const Visit& visit) {
+  return !visit.earlier || shown_of_earlier(setting, visit.process);
 }
 
 }  // namespace
@@ -82,7 +90,9 @@ void write_visit(JsonWriter& json, const Visit& visit) {
 }
 
 Examinations::Examinations(const ServeSetting& setting, Operations& operations)
-    : folder_(state_folder_path(setting.folder) + "/reports"), operations_(operations) {
+    : setting_(setting),
+      folder_(state_folder_path(setting.folder) + "/reports"),
+      operations_(operations) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator{folder_, none}) {
     const auto name = entry.path().filename().string();
@@ -94,6 +104,7 @@ Examinations::Examinations(const ServeSetting& setting, Operations& operations)
     auto visit = visit_of(*json);
     if (visit.id + ".json" != name) continue;
     if (visit.state == "running") visit.state = "lost";
+    visit.earlier = true;
     visits_.with([&](auto& visits) { visits.emplace(visit.id, visit); });
   }
 }
@@ -204,9 +215,9 @@ void Examinations::keep(Visit visit) {
   if (const auto wrote = replace_file(path(visit.id, ".json"), json_of(visit)); !wrote)
     log_error(wrote.error());
   visits_.with([&](auto& visits) { visits[visit.id] = std::move(visit); });
-  auto all = list();
+  auto all = every();
   while (all.size() > kKept && all.back().state != "running") {
-    (void)remove(all.back().id);
+    erase(all.back().id);
     all.pop_back();
   }
 }
@@ -220,7 +231,7 @@ Result<Visit> Examinations::wait(const std::string& id, const std::function<bool
   }
 }
 
-std::vector<Visit> Examinations::list() const {
+std::vector<Visit> Examinations::every() const {
   auto out = visits_.with([](const auto& visits) {
     std::vector<Visit> copy;
     for (const auto& [id, visit] : visits) copy.push_back(visit);
@@ -230,13 +241,19 @@ std::vector<Visit> Examinations::list() const {
   return out;
 }
 
+std::vector<Visit> Examinations::list() const {
+  auto out = every();
+  std::erase_if(out, [&](const Visit& visit) { return !is_shown(setting_, visit); });
+  return out;
+}
+
 Result<Visit> Examinations::find(const std::string& id) const {
   auto found = visits_.with([&](const auto& visits) -> std::optional<Visit> {
     const auto at = visits.find(id);
     if (at == visits.end()) return std::nullopt;
     return at->second;
   });
-  if (!found)
+  if (!found || !is_shown(setting_, *found))
     return fail(Errc::kNotFound, "there is no report {}", id)
         .hint("GET /doctor/reports lists those there are");
   return *std::move(found);
@@ -255,9 +272,13 @@ Result<std::string> Examinations::text(const std::string& id) const {
 Result<> Examinations::remove(const std::string& id) {
   const auto visit = TRY(find(id));
   if (visit.state == "running") return fail(Errc::kUsage, "it is not finished yet");
+  erase(id);
+  return {};
+}
+
+void Examinations::erase(const std::string& id) {
   visits_.with([&](auto& visits) { visits.erase(id); });
   for (const auto* ending : {".json", ".report.json", ".txt"}) ::unlink(path(id, ending).c_str());
-  return {};
 }
 
 }  // namespace clrscope::http

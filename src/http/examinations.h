@@ -1,7 +1,8 @@
 // The doctor's visits: run on threads of their own, and their reports kept in the state folder.
 //
 // A report is three files: ID.json tells of the visit, ID.report.json is what the doctor said,
-// ID.txt the same for people. The last two hundred are kept. Any thread.
+// ID.txt the same for people. The last two hundred are kept. Those of a process that may not be
+// seen here are neither listed nor found. Any thread.
 #pragma once
 
 #include <functional>
@@ -35,6 +36,7 @@ struct Visit {
   std::string severity{};  // its harm
   std::string error{};     // of one that failed
   std::string by{};
+  bool earlier = false;  // an earlier serve kept it: its process may be one that is not shown here
 };
 
 void write_visit(JsonWriter& json, const Visit& visit);  // the members of an object
@@ -65,9 +67,12 @@ class Examinations {
   };
   void run(const std::string& id, ops::ExamineWish wish, int stop);
   void keep(Visit visit);
+  std::vector<Visit> every() const;  // also what is not shown
+  void erase(const std::string& id);
   void forget_ended();
   std::string path(const std::string& id, std::string_view ending) const;
 
+  const ServeSetting& setting_;
   std::string folder_;
   Operations& operations_;
   Guarded<std::map<std::string, Visit>> visits_;

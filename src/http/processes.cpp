@@ -28,17 +28,27 @@ Result<Selector> selector_of(const Call& call) {
   return selector;
 }
 
-bool Processes::allowed(const Process& process) const {
-  if (setting_.owner) return !process.foreign && process.pid == *setting_.owner;
-  if (setting_.allow.empty()) return true;
-  return std::ranges::any_of(setting_.allow, [&](const std::string& word) {
+bool restricted(const ServeSetting& setting) { return setting.owner || !setting.allow.empty(); }
+
+bool shown(const ServeSetting& setting, const Process& process) {
+  if (setting.owner) return !process.foreign && process.pid == *setting.owner;
+  if (setting.allow.empty()) return true;
+  return std::ranges::any_of(setting.allow, [&](const std::string& word) {
     return glob_match(word, process.name) || (!process.uid.empty() && word == process.uid) ||
            (!process.foreign && word == std::to_string(process.pid));
   });
 }
 
+bool shown_of_earlier(const ServeSetting& setting, const Process& process) {
+  if (!restricted(setting)) return true;
+  if (process.pid <= 0) return false;
+  const bool same_application = setting.owner && !process.foreign && !setting.owner_name.empty() &&
+                                process.name == setting.owner_name;
+  return same_application || shown(setting, process);
+}
+
 Result<> Processes::machine_allowed() const {
-  if (!setting_.owner && setting_.allow.empty()) return {};
+  if (!restricted(setting_)) return {};
   return fail(Errc::kDenied, "all: only some processes may be seen here")
       .hint("say ?pid=, ?uid= or ?name=; GET /processes lists them");
 }

@@ -1,6 +1,6 @@
 // The processes that may be seen here, and the one that a request is about.
 //
-// The only way to a process: the allow-list is kept here.
+// The only way to a process, and to what was kept of one: --allow and --owner are judged here.
 #pragma once
 
 #include <memory>
@@ -29,6 +29,14 @@ struct Selector {
 // ?pid=, ?uid=, ?name=
 Result<Selector> selector_of(const Call& call);
 
+// Whether anything is hidden at all.
+bool restricted(const ServeSetting& setting);
+// A process that is there, or that this serve looked at.
+bool shown(const ServeSetting& setting, const Process& process);
+// What an earlier serve kept of a process. The owner's earlier lives are known by its name. What
+// is of no single process, the machine or an upload, is shown only where everything is.
+bool shown_of_earlier(const ServeSetting& setting, const Process& process);
+
 class Processes {
  public:
   // `runtimes`: those that connect to us, or none.
@@ -40,7 +48,7 @@ class Processes {
   // By ?pid=, ?uid= or ?name=; without any: the only one there is.
   Result<Process> chosen(const Call& call) const;
   Result<Process> chosen(const Call& call, const Selector& selector) const;
-  bool allowed(const Process& process) const;
+  bool allowed(const Process& process) const { return shown(setting_, process); }
   // Whether the whole machine may be recorded: not where only some processes may be seen.
   Result<> machine_allowed() const;
   // How an operation reaches it: by its pid, or through the port that it connected to.

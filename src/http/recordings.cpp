@@ -15,6 +15,7 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "http/operations.h"
+#include "http/processes.h"
 #include "http/record_thread.h"
 #include "http/state_folder.h"
 
@@ -66,6 +67,8 @@ Recording recording_of(const JsonValue& json) {
     out.process.name = string_of(*process, "name");
     out.process.runtime = string_of(*process, "runtime");
   }
+  const auto* foreign = json.find("foreign");
+  out.process.foreign = foreign && foreign->boolean().value_or(false);
   out.profile = string_of(json, "profile");
   out.providers = strings_of(json, "providers");
   out.sampling = string_of(json, "sampling");
@@ -87,6 +90,10 @@ bool recorder_lives(const JsonValue& json) {
   if (pid <= 0 || pid == ::getpid()) return false;
   const auto status = proc_status(pid);
   return status && status->start_ticks == count_of(json, "recorderStart");
+}
+
+bool is_shown(const ServeSetting& setting, const Recording& recording) {
+  return !recording.earlier || shown_of_earlier(setting, recording.process);
 }
 
 void write_strings(JsonWriter& json, std::string_view name, const std::vector<std::string>& all) {
@@ -155,6 +162,7 @@ void Recordings::load() {
     auto one = recording_of(*json);
     if (one.id != path.stem().string() || recorder_lives(*json)) continue;
     one.path = fmt::format("{}/{}.nettrace", folder_, one.id);
+    one.earlier = true;
     if (one.state == "recording") {
       one.state = "lost";
       one.ending = "clrscope ended while it recorded";
@@ -169,6 +177,7 @@ Result<> Recordings::save(const Recording& recording) const {
   JsonWriter json;
   json.begin_object();
   write_recording(json, recording);
+  if (recording.process.foreign) json.member("foreign", true);
   if (recording.state == "recording") {
     const auto us = proc_status(::getpid());
     json.member("recorderPid", ::getpid()).member("recorderStart", us ? us->start_ticks : 0);
@@ -177,7 +186,7 @@ Result<> Recordings::save(const Recording& recording) const {
   return replace_file(fmt::format("{}/{}.json", folder_, recording.id), json.text());
 }
 
-std::vector<Recording> Recordings::list() const {
+std::vector<Recording> Recordings::every() const {
   auto out = all_.with([](const auto& all) {
     std::vector<Recording> copy;
     for (const auto& [id, one] : all) copy.push_back(one);
@@ -187,13 +196,19 @@ std::vector<Recording> Recordings::list() const {
   return out;
 }
 
+std::vector<Recording> Recordings::list() const {
+  auto out = every();
+  std::erase_if(out, [&](const Recording& one) { return !is_shown(setting_, one); });
+  return out;
+}
+
 Result<Recording> Recordings::find(const std::string& id) const {
   auto found = all_.with([&](const auto& all) -> std::optional<Recording> {
     const auto at = all.find(id);
     if (at == all.end()) return std::nullopt;
     return at->second;
   });
-  if (!found)
+  if (!found || !is_shown(setting_, *found))
     return fail(Errc::kNotFound, "there is no recording {}", id)
         .hint("GET /recordings lists those there are");
   return *std::move(found);
@@ -201,7 +216,7 @@ Result<Recording> Recordings::find(const std::string& id) const {
 
 std::uint64_t Recordings::room() const {
   std::uint64_t running = 0;
-  for (const auto& one : list())
+  for (const auto& one : every())
     if (one.state == "recording") running += file_size(one.path);
   const auto free = free_bytes(folder_);
   const auto limit = setting_.disk_limit > running ? setting_.disk_limit - running : 0;
@@ -213,7 +228,7 @@ Result<> Recordings::make_room(std::uint64_t least) {
   for (;;) {
     std::uint64_t used = 0;
     std::optional<Recording> oldest;
-    for (const auto& one : list()) {
+    for (const auto& one : every()) {
       used += one.state == "recording" ? file_size(one.path) : one.bytes;
       if (one.state != "recording") oldest = one;  // the list begins with the newest
     }
@@ -248,9 +263,9 @@ Result<> Recordings::finish(Recording recording) {
 }
 
 Result<> Recordings::discard(const std::string& id) {
-  const auto found = TRY(find(id));
-  all_.with([&](auto& all) { all.erase(id); });
-  ::unlink(found.path.c_str());
+  const auto taken = all_.with([&](auto& all) { return all.extract(id); });
+  if (!taken) return fail(Errc::kNotFound, "there is no recording {}", id);
+  ::unlink(taken.mapped().path.c_str());
   ::unlink(fmt::format("{}/{}.json", folder_, id).c_str());
   return {};
 }

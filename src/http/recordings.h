@@ -2,7 +2,8 @@
 //
 // Each is two files in the state folder: ID.nettrace, and ID.json that tells of it. When the limit
 // is reached, the oldest that have ended go first. What was being recorded when clrscope ended is
-// found again and listed as lost; its trace can be read up to that moment. Any thread.
+// found again and listed as lost; its trace can be read up to that moment. What is of a process
+// that may not be seen here is neither listed nor found. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ struct Recording {
   std::uint64_t bytes = 0, events = 0, samples = 0, lost = 0;
   std::string ending{};
   std::vector<std::string> notes{};
-  std::string by{};  // who asked for it
+  std::string by{};      // who asked for it
+  bool earlier = false;  // an earlier serve kept it: its process may be one that is not shown here
 };
 
 struct RecordState;
@@ -58,7 +60,7 @@ class Recordings {
   // finish() or discard().
   Result<Recording> begin(Recording recording);
   Result<> finish(Recording recording);
-  Result<> discard(const std::string& id);  // one that is being recorded is not
+  Result<> discard(const std::string& id);  // also of one that is not shown: ask find() first
 
   // A file for a body that comes; gone when the last holder lets go of it.
   struct Upload {
@@ -77,6 +79,7 @@ class Recordings {
   std::uint64_t room() const;  // bytes that one more may have
 
  private:
+  std::vector<Recording> every() const;  // also what is not shown
   Result<> save(const Recording& recording) const;
   void load();
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace clrscope::http {
 namespace {
@@ -51,6 +52,70 @@ TEST_F(RecordingsTest, AreFoundAgainAfterARestart) {
   EXPECT_EQ(again.find(running)->state, "lost");
   EXPECT_EQ(again.list().size(), 2U);
   EXPECT_FALSE(again.find("../../etc/passwd"));
+}
+
+// What an earlier serve, which showed everything, kept: of a process, of the machine, an upload.
+TEST_F(RecordingsTest, OfOtherProcessesAreNeitherListedNorFound) {
+  std::string shop, other, machine, upload, foreign;
+  {
+    Recordings all{setting_};
+    const auto kept = [&](std::string kind, Process process) {
+      auto one = all.begin({.kind = std::move(kind), .process = std::move(process)});
+      EXPECT_TRUE(one && all.finish(*one));
+      EXPECT_TRUE(all.find(one->id));
+      return one->id;
+    };
+    shop = kept("session", {.pid = 10, .name = "shop", .user = {}, .uid = "u-shop"});
+    other = kept("trace", {.pid = 11, .name = "other", .user = {}, .uid = "u-other"});
+    machine = kept("trace", {.pid = 0, .name = "machine", .user = {}});
+    upload = kept("upload", {});
+    foreign = kept("trace", {.pid = 10, .name = "shop", .user = {}, .foreign = true});
+  }
+  const auto seen = [&](std::vector<std::string> allow, std::optional<pid_t> owner,
+                        std::string owner_name = {}) {
+    setting_.allow = std::move(allow);
+    setting_.owner = owner;
+    setting_.owner_name = std::move(owner_name);
+    const Recordings again{setting_};
+    std::set<std::string> out;
+    for (const auto& one : again.list()) out.insert(one.id);
+    for (const auto& id : {shop, other, machine, upload, foreign})
+      EXPECT_EQ(again.find(id).has_value(), out.contains(id));
+    return out;
+  };
+  using Ids = std::set<std::string>;
+  EXPECT_EQ(seen({}, {}), (Ids{shop, other, machine, upload, foreign}));
+  EXPECT_EQ(seen({"sh*"}, {}), (Ids{shop, foreign}));
+  EXPECT_EQ(seen({"*"}, {}), (Ids{shop, other, foreign}));
+  EXPECT_EQ(seen({"10"}, {}), Ids{shop});
+  EXPECT_EQ(seen({"u-other"}, {}), Ids{other});
+  EXPECT_EQ(seen({"nothing"}, {}), Ids{});
+  EXPECT_EQ(seen({}, 10), Ids{shop});
+  EXPECT_EQ(seen({}, 99), Ids{});
+  EXPECT_EQ(seen({}, 99, "shop"), Ids{shop});  // an earlier life of the owner
+  EXPECT_EQ(seen({"other"}, 99), Ids{});
+}
+
+TEST_F(RecordingsTest, WhatThisServeKeptIsShown) {
+  setting_.allow = {"shop"};
+  Recordings all{setting_};
+  const auto upload = recorded(all, 10, "upload").id;
+  EXPECT_TRUE(all.find(upload));
+  EXPECT_EQ(all.list().size(), 1U);
+}
+
+TEST_F(RecordingsTest, WhatIsNotShownGoesForRoomAllTheSame) {
+  std::string old;
+  {
+    Recordings all{setting_};
+    old = recorded(all, 1 << 20).id;
+  }
+  setting_.allow = {"shop"};
+  setting_.disk_limit = 3 << 19;
+  Recordings all{setting_};
+  EXPECT_FALSE(all.find(old));
+  EXPECT_TRUE(all.make_room());
+  EXPECT_FALSE(std::filesystem::exists(setting_.folder + "/recordings/" + old + ".nettrace"));
 }
 
 TEST_F(RecordingsTest, TheOldestGoWhenTheLimitIsReached) {

@@ -23,6 +23,7 @@ struct ServeSetting {
   std::vector<std::string> hosts{};       // names a Host field may have beside loopback ones
   std::string folder{};                   // keys, recordings, reports, audit log
   std::optional<pid_t> owner{};           // ends with this process and shows only it
+  std::string owner_name{};               // its application; empty: none, or unknown
   std::string diagnostic_port{};          // "PATH,listen": applications connect to it
   std::uint64_t disk_limit = 2ULL << 30;  // of recordings and uploads
   std::chrono::nanoseconds keep_live{std::chrono::minutes{5}};  // after the last asker

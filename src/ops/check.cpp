@@ -131,25 +131,6 @@ Result<CheckReport> check_process(const TargetWish& wish) {
   return report;
 }
 
-Result<CheckReport> check_machine() {
-  const auto processes = TRY(list_processes());
-  const auto reachable = std::ranges::count_if(processes, &Process::reachable);
-  CheckReport report;
-  CheckRow row{.id = "diagnostic-port", .source = "diagnostic ports"};
-  row.works = reachable == std::ssize(processes) ? Works::kYes
-              : reachable > 0                    ? Works::kPartly
-                                                 : Works::kNo;
-  row.detail = processes.empty() ? "no .NET process in sight"
-                                 : fmt::format("{} of {} .NET processes can be reached", reachable,
-                                               processes.size());
-  if (reachable < std::ssize(processes)) row.hint = "clrscope ps says why for each";
-  if (processes.empty()) row.works = Works::kPartly;
-  report.rows.push_back(std::move(row));
-  add_kernel_rows(report, std::nullopt);
-  report.best = "clrscope check -p PID";
-  return report;
-}
-
 }  // namespace
 
 std::string_view to_string(Works works) {
@@ -185,8 +166,27 @@ std::string to_json(const CheckReport& report) {
   return json.text() + "\n";
 }
 
+CheckReport check_machine(const std::vector<Process>& processes) {
+  const auto reachable = std::ranges::count_if(processes, &Process::reachable);
+  CheckReport report;
+  CheckRow row{.id = "diagnostic-port", .source = "diagnostic ports"};
+  row.works = reachable == std::ssize(processes) ? Works::kYes
+              : reachable > 0                    ? Works::kPartly
+                                                 : Works::kNo;
+  row.detail = processes.empty() ? "no .NET process in sight"
+                                 : fmt::format("{} of {} .NET processes can be reached", reachable,
+                                               processes.size());
+  if (reachable < std::ssize(processes)) row.hint = "clrscope ps says why for each";
+  if (processes.empty()) row.works = Works::kPartly;
+  report.rows.push_back(std::move(row));
+  add_kernel_rows(report, std::nullopt);
+  report.best = "clrscope check -p PID";
+  return report;
+}
+
 Result<CheckReport> check(const std::optional<TargetWish>& target) {
-  return target ? check_process(*target) : check_machine();
+  if (!target) return check_machine(TRY(list_processes()));
+  return check_process(*target);
 }
 
 }  // namespace clrscope::ops

@@ -33,7 +33,10 @@ struct CheckReport {
 std::string_view to_string(Works works);  // "yes", "partly", "no"
 std::string to_json(const CheckReport& report);
 
-// No target named: what holds for any process of ours.
+// What holds for any of these processes.
+CheckReport check_machine(const std::vector<Process>& processes);
+
+// No target named: for any process there is.
 Result<CheckReport> check(const std::optional<TargetWish>& target);
 
 }  // namespace clrscope::ops

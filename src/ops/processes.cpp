@@ -65,4 +65,6 @@ Result<std::vector<Process>> list_processes() {
   return processes;
 }
 
+Result<std::string> application_of(pid_t pid) { return TRY(ipc::find_process(pid)).name; }
+
 }  // namespace clrscope::ops

@@ -12,4 +12,7 @@ namespace clrscope::ops {
 // reason.
 Result<std::vector<Process>> list_processes();
 
+// The application that runs as this process; asks it nothing.
+Result<std::string> application_of(pid_t pid);
+
 }  // namespace clrscope::ops

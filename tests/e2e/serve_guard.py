@@ -189,12 +189,48 @@ def exposure():
     finish()
 
 
-def allow():
-    pid = sys.argv[2]
-    with Serve("--allow", "nothing-of-that-name") as serve:
+def keep_something(pid):
+    """A recording and a report of the process, by a server that shows all: its folder and where they are."""
+    with Serve() as serve:
         key = serve.key("admin")["key"]
         serve.keys_known()
+        made = serve.ask("/sessions", "POST", key=key, body=f'{{"pid": {pid}, "profile": "gc-collect"}}')
+        check(made.status == 201, f"a session begins: {made.status} {made.text}")
+        serve.ask(made.headers["Location"] + "/stop", "POST", key=key, timeout=60)
+        seen = serve.ask(f"/doctor?pid={pid}&durationSeconds=1&only=CS1001", key=key, timeout=60)
+        check(seen.status == 200, f"a report is made: {seen.status} {seen.text}")
+        count = int(re.search(r"of (\d+) .NET processes", serve.ask("/check", key=key).text)[1])
+        check(count >= 1, "check counts the processes")
+        return serve.folder, key, made.headers["Location"].split("/")[-1], seen.headers["Location"].split("/")[-1]
+
+
+def what_is_kept(serve, key, recording, report):
+    """Whether it is in the lists and on the pages, and the status of each of its addresses."""
+    page = {"Accept": "text/html"}
+    lists = [serve.ask(path, key=key).text for path in ("/recordings", "/sessions", "/doctor/reports")]
+    lists += [serve.ask(path, key=key, headers=page).text for path in ("/recordings", "/sessions", "/doctor", "/")]
+    listed = [name in text for text, name in zip(lists, (recording, recording, report, recording, recording, report, recording))]
+    asked = [serve.ask(path, key=key, headers=fields, timeout=60).status for path, fields in (
+        (f"/recordings/{recording}", {}), (f"/recordings/{recording}?format=ndjson", {}), (f"/recordings/{recording}/report/events", {}),
+        (f"/recordings/{recording}", {"Accept": "application/json"}), (f"/recordings/{recording}/flame.html", {}),
+        (f"/flame?recording={recording}", {}), (f"/flame?recording={recording}", page), (f"/sessions/{recording}", {}),
+        (f"/doctor/reports/{report}", {}), (f"/doctor/reports/{report}", {"Accept": "text/plain"}), (f"/doctor/reports/{report}", page))]
+    asked.append(serve.ask(f"/sessions/{recording}/stop", "POST", key=key, timeout=60).status)
+    return listed, asked
+
+
+def allow():
+    pid = sys.argv[2]
+    folder, key, recording, report = keep_something(pid)
+    with Serve("--allow", "nothing-of-that-name", folder=folder) as serve:
         check(serve.ask("/processes", key=key).json() == [], "who is not on the list is not shown")
+        check("no .NET process in sight" in serve.ask("/check", key=key).text, "nor counted")
+        listed, asked = what_is_kept(serve, key, recording, report)
+        check(not any(listed), f"nor is what was kept of it listed: {listed}")
+        check(set(asked) == {404}, f"nor found: {asked}")
+        for path in (f"/recordings/{recording}", f"/sessions/{recording}", f"/doctor/reports/{report}"):
+            gone = serve.ask(path, "DELETE", key=key)
+            check(gone.status == 404, f"nor removed: DELETE {path}: {gone.status}")
         paths = serve.ask("/openapi.json").json()["paths"]
         for path, methods in paths.items():
             names = [p["name"] for p in methods.get("get", {}).get("parameters", [])]
@@ -203,6 +239,16 @@ def allow():
                 # Without a process some tell what holds for all: an empty list is fine.
                 check(answer.status >= 400 or not answer.text.strip("[]{} \n") or pid not in answer.text,
                       f"GET {path} of a process that is not allowed: {answer.status} {answer.text[:200]}")
+    for options in (["--allow", pid], ["--allow", "sam*"], ["--owner", pid]):
+        with Serve(*options, folder=folder) as serve:
+            listed, asked = what_is_kept(serve, key, recording, report)
+            check(all(listed[:4]) and set(asked) == {200}, f"with {options} it is: {listed} {asked}")
+            counted = serve.ask("/check", key=key).text
+            check("1 of 1 .NET processes" in counted or options == ["--allow", "sam*"], f"{options}: one may be seen: {counted}")
+    with Serve("--owner", str(os.getpid()), folder=folder) as serve:
+        listed, asked = what_is_kept(serve, key, recording, report)
+        check(not any(listed) and set(asked) == {404}, f"and with another owner it is not: {listed} {asked}")
+        check("no .NET process in sight" in serve.ask("/check", key=key).text, "and is not counted")
     finish()
 
 

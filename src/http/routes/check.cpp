@@ -11,7 +11,8 @@ namespace clrscope::http {
 
 Result<ops::CheckReport> check_for(const Call& call) {
   const auto& processes = call.services().processes;
-  if (!call.text("pid") && !call.text("uid") && !call.text("name")) return ops::check(std::nullopt);
+  if (!call.text("pid") && !call.text("uid") && !call.text("name"))
+    return ops::check_machine(TRY(processes.list()));
   return ops::check(processes.target(TRY(processes.chosen(call))));
 }
 

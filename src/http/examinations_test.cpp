@@ -1,0 +1,63 @@
+#include "http/examinations.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace clrscope::http {
+namespace {
+
+class ExaminationsTest : public testing::Test {
+ protected:
+  ExaminationsTest() {
+    char name[] = "/tmp/clrscope-reports-XXXXXX";
+    setting_.folder = ::mkdtemp(name);
+    std::filesystem::create_directory(setting_.folder + "/reports");
+  }
+  ~ExaminationsTest() override { std::filesystem::remove_all(setting_.folder); }
+
+  std::string file(const std::string& name) const { return setting_.folder + "/reports/" + name; }
+  // As an earlier serve left it.
+  void kept(const std::string& id, pid_t pid, const std::string& name) const {
+    JsonWriter json;
+    json.begin_object();
+    write_visit(json,
+                {.id = id, .state = "finished", .process = {.pid = pid, .name = name, .user = {}}});
+    json.end_object();
+    std::ofstream{file(id + ".json")} << json.text();
+    std::ofstream{file(id + ".report.json")} << "{}";
+    std::ofstream{file(id + ".txt")} << "nothing found";
+  }
+
+  ServeSetting setting_;
+  Operations operations_;
+};
+
+TEST_F(ExaminationsTest, ReportsOfAnEarlierServeAreFoundAgain) {
+  kept("a", 10, "shop");
+  Examinations all{setting_, operations_};
+  ASSERT_EQ(all.list().size(), 1U);
+  EXPECT_EQ(all.find("a")->process.name, "shop");
+  EXPECT_EQ(*all.text("a"), "nothing found");
+  EXPECT_TRUE(all.remove("a"));
+  EXPECT_FALSE(std::filesystem::exists(file("a.txt")));
+}
+
+TEST_F(ExaminationsTest, ReportsOnOtherProcessesAreNeitherListedNorFoundNorRemoved) {
+  kept("a", 10, "shop");
+  kept("b", 11, "other");
+  setting_.allow = {"shop"};
+  Examinations all{setting_, operations_};
+  ASSERT_EQ(all.list().size(), 1U);
+  EXPECT_EQ(all.list().front().id, "a");
+  EXPECT_EQ(all.find("b").error().code, Errc::kNotFound);
+  EXPECT_FALSE(all.report("b"));
+  EXPECT_FALSE(all.text("b"));
+  EXPECT_FALSE(all.remove("b"));
+  EXPECT_TRUE(std::filesystem::exists(file("b.txt")));
+}
+
+}  // namespace
+}  // namespace clrscope::http
