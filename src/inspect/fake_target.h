@@ -71,7 +71,7 @@ class FakeRuntime final : public RuntimeReader {
     if (found == types.end()) return fail(Errc::kNotFound, "no type at {:#x}", table);
     return found->second;
   }
-  Result<std::vector<SyncBlock>> sync_blocks() override { return monitors; }
+  Result<SyncBlocks> sync_blocks() override { return monitors; }
   std::uint64_t thread_statics(const RuntimeThread& thread) override {
     return statics[thread.managed_id];
   }
@@ -83,7 +83,7 @@ class FakeRuntime final : public RuntimeReader {
   std::vector<RuntimeThread> runtime_threads;
   std::map<std::uint64_t, MethodInfo> methods;
   std::map<std::uint64_t, TypeInfo> types;  // by method table
-  std::vector<SyncBlock> monitors;
+  SyncBlocks monitors;
   std::map<std::uint32_t, std::uint64_t> statics;  // by managed id
 };
 

@@ -50,7 +50,7 @@ class FindWaits : public testing::Test {
     other.runtime = RuntimeThread{.os_id = 9, .managed_id = 5};
     seen.threads.push_back(other);
     Objects objects{target_, runtime_, *walker_};
-    return find_waits(seen, {stack, stack}, objects, runtime_.monitors)[0];
+    return find_waits(seen, {stack, stack}, objects, runtime_.monitors.known)[0];
   }
 
   FakeTarget target_;
@@ -177,7 +177,7 @@ TEST_F(FindWaits, SeesAMonitorThatIsEnteredInNativeCode) {
   add_frame("", FrameKind::kRuntime);
   add_frame("Shop.Cart.Add()", FrameKind::kManaged);
   set_type("Shop.Stock", {});
-  runtime_.monitors = {{.object = kObject, .held = true, .owner_os_id = 9, .waiters = 1}};
+  runtime_.monitors.known = {{.object = kObject, .held = true, .owner_os_id = 9, .waiters = 1}};
   put_on_stack(1);
   const auto wait = find();
   ASSERT_TRUE(wait);
@@ -190,7 +190,7 @@ TEST_F(FindWaits, TakesNoMonitorThatTheThreadHoldsItself) {
   add_frame("", FrameKind::kRuntime);
   add_frame("Shop.Cart.Add()", FrameKind::kManaged);
   set_type("Shop.Stock", {});
-  runtime_.monitors = {{.object = kObject, .held = true, .owner_os_id = 7, .waiters = 1}};
+  runtime_.monitors.known = {{.object = kObject, .held = true, .owner_os_id = 7, .waiters = 1}};
   put_on_stack(0);
   EXPECT_FALSE(find());
 }

@@ -110,14 +110,16 @@ class Look {
     auto monitors = reader_->sync_blocks();
     if (!monitors)
       out_.notes.push_back("the runtime's locks are unknown: " + monitors.error().what);
-    const auto known = monitors ? *std::move(monitors) : std::vector<SyncBlock>{};
+    else
+      note_missing_locks(*monitors);
+    const auto known = monitors ? std::move(monitors->known) : std::vector<SyncBlock>{};
     auto waits = find_waits(out_, images_, objects, known);
     if (target_.kind() == TargetKind::kLive) {
       // What is not the same twice was on its way: it counts for nothing.
       objects.forget();
       const auto again = reader_->sync_blocks();
       const auto second =
-          find_waits(out_, images_, objects, again ? *again : std::vector<SyncBlock>{});
+          find_waits(out_, images_, objects, again ? again->known : std::vector<SyncBlock>{});
       for (std::size_t i = 0; i < waits.size(); ++i)
         if (!same(waits[i], second[i]) || !stands_still(out_.threads[i], waits[i]))
           waits[i].reset();
@@ -140,6 +142,19 @@ class Look {
         if (thread.os_id() == lock.owner_os_id) thread.holds.push_back(lock.object);
       out_.locks.push_back(std::move(lock));
     }
+  }
+
+  // A core may have a part of the runtime's table, or of what it leads to.
+  void note_missing_locks(const SyncBlocks& monitors) {
+    out_.locks_unread = monitors.unread;
+    if (monitors.unread > 0)
+      out_.notes.push_back(fmt::format(
+          "{} of {} entries of the runtime's table of locks could not be read: who holds these "
+          "locks is unknown, and deadlocks among them are not seen",
+          monitors.unread, monitors.unread + monitors.known.size()));
+    if (monitors.cut && target_.kind() == TargetKind::kCore)
+      out_.notes.emplace_back(
+          "this core has only a part of the runtime's table of locks: there may be more of them");
   }
 
   // A small core has stacks, and not the objects that they point to.

@@ -20,7 +20,7 @@ class PairedReader final : public RuntimeReader {
   Result<TypeInfo> type_of_table(std::uint64_t method_table) override {
     return contracts_->type_of_table(method_table);
   }
-  Result<std::vector<SyncBlock>> sync_blocks() override { return contracts_->sync_blocks(); }
+  Result<SyncBlocks> sync_blocks() override { return contracts_->sync_blocks(); }
   std::uint64_t thread_statics(const RuntimeThread& thread) override {
     return contracts_->thread_statics(thread);
   }

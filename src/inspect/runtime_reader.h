@@ -73,6 +73,13 @@ struct SyncBlock {
   std::uint32_t waiters = 0;  // that want to enter
 };
 
+// The runtime's table of them, as far as the target's memory has it: a core may lack parts.
+struct SyncBlocks {
+  std::vector<SyncBlock> known{};
+  std::uint64_t unread = 0;  // in use, and not all of it could be read
+  bool cut = false;          // unreadable from some place on: how many follow is unknown
+};
+
 class RuntimeReader {
  public:
   virtual ~RuntimeReader() = default;
@@ -86,7 +93,7 @@ class RuntimeReader {
   virtual std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t pc) = 0;
   // kNotFound when it is no method table: any word may be asked about.
   virtual Result<TypeInfo> type_of_table(std::uint64_t method_table) = 0;
-  virtual Result<std::vector<SyncBlock>> sync_blocks() = 0;
+  virtual Result<SyncBlocks> sync_blocks() = 0;
   // The array of arrays that holds what a thread has in its [ThreadStatic] fields; 0: unknown.
   virtual std::uint64_t thread_statics(const RuntimeThread&) { return 0; }
   // The offset in a method's IL that an address of its code came from.

@@ -94,6 +94,7 @@ struct Snapshot {
   std::vector<ThreadView> threads{};                 // by OS id
   std::vector<RuntimeThread> without_os_thread{};    // dead or not yet started, still referenced
   std::vector<Lock> locks{};                         // held or waited for
+  std::uint64_t locks_unread = 0;                    // that the runtime has and we cannot see
   std::vector<std::vector<std::uint32_t>> cycles{};  // OS ids: each waits for the next
   std::optional<Pool> pool{};
   std::vector<std::string> notes{};  // what could not be seen, and why, a line each

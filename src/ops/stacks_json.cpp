@@ -107,7 +107,7 @@ void write_stacks(JsonWriter& json, const Snapshot& seen) {
   }
   json.end_array().key("locks").begin_array();
   for (const auto& lock : seen.locks) write_lock(json, lock);
-  json.end_array();
+  json.end_array().member("locksUnread", seen.locks_unread);
   if (seen.pool) write_pool(json, *seen.pool);
   json.key("notes").begin_array();
   for (const auto& note : seen.notes) json.value(note);

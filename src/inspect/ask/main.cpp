@@ -57,7 +57,7 @@ void write_locks(JsonWriter& out, RuntimeReader& reader) {
   const auto locks = reader.sync_blocks();
   if (!locks) return write_error(out, locks.error());
   out.begin_array();
-  for (const auto& one : *locks)
+  for (const auto& one : locks->known)
     out.begin_object()
         .member("object", one.object)
         .member("held", one.held)

@@ -1,6 +1,7 @@
 #include "inspect/contract/locks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace clrscope::inspect {
 namespace {
@@ -22,6 +23,10 @@ struct LockWords {
 };
 static_assert(sizeof(LockWords) == 24);
 
+bool is_address(std::uint64_t word) {
+  return word >= 4096 && word < std::uint64_t{1} << 47 && word % 8 == 0;
+}
+
 }  // namespace
 
 Result<Locks> Locks::open(Memory& memory, const Descriptor& descriptor) {
@@ -38,38 +43,60 @@ Result<Locks> Locks::open(Memory& memory, const Descriptor& descriptor) {
   return made;
 }
 
-Result<std::vector<SyncBlock>> Locks::list(std::span<const RuntimeThread> threads) {
+Result<SyncBlocks> Locks::list(std::span<const RuntimeThread> threads) {
   struct Entry {
     std::uint64_t block;
     std::uint64_t object;  // bit 0: free, and a link
   };
   const auto table = memory_->pointer(table_);
   if (!table || *table == 0) return fail(Errc::kCorrupt, "the runtime's sync table is unreadable");
-  std::vector<SyncBlock> locks;
+  SyncBlocks locks;
   std::uint32_t odd = 0;
+  std::uint64_t unread = 0;  // of the table only if something of the table follows
+  const auto still_inside = [&] {
+    odd = 0;
+    locks.unread += std::exchange(unread, 0);
+  };
   for (std::uint32_t index = 1; index < kMostEntries && odd < kMostOdd; ++index) {
     const auto entry = memory_->get<Entry>(*table + std::uint64_t{index} * entry_size_);
-    if (!entry || (entry->block == 0 && entry->object == 0)) break;  // never used, like all after
+    locks.cut = !entry;
+    if (!entry || (entry->block == 0 && entry->object == 0)) {  // never used, like all after
+      if (odd == 0) still_inside();
+      break;
+    }
     if ((entry->object & 1) != 0) {
-      odd = entry->object >> 1 < kMostEntries ? 0 : odd + 1;
+      if (entry->object >> 1 < kMostEntries)
+        still_inside();
+      else
+        ++odd;
       continue;
     }
     SyncBlock lock;
     lock.object = entry->object;
-    if (!names_entry(entry->object, index)) {
+    const auto named = names_entry(entry->object, index);
+    if (!named && is_address(entry->block)) {
+      ++unread;
+      continue;
+    }
+    if (!named.value_or(false)) {
       ++odd;
       continue;
     }
-    odd = 0;
-    if (entry->block != 0 && read(entry->block, threads, lock)) locks.push_back(lock);
+    still_inside();
+    if (entry->block == 0) continue;
+    if (read(entry->block, threads, lock))
+      locks.known.push_back(lock);
+    else
+      ++locks.unread;
   }
   return locks;
 }
 
-bool Locks::names_entry(std::uint64_t object, std::uint32_t index) {
-  if (object < 4096 || object % 8 != 0) return false;
+std::optional<bool> Locks::names_entry(std::uint64_t object, std::uint32_t index) {
+  if (!is_address(object)) return false;
   const auto header = memory_->get<std::uint32_t>(object - header_back_);
-  return header && (*header & (kIsIndexOrHash | kIsHash)) == kIsIndexOrHash &&
+  if (!header) return std::nullopt;
+  return (*header & (kIsIndexOrHash | kIsHash)) == kIsIndexOrHash &&
          (*header & kIndexMask) == index;
 }
 

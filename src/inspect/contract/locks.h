@@ -18,11 +18,12 @@ class Locks {
   static Result<Locks> open(Memory& memory, const Descriptor& descriptor);
 
   // `threads` are those that may own one.
-  Result<std::vector<SyncBlock>> list(std::span<const RuntimeThread> threads);
+  Result<SyncBlocks> list(std::span<const RuntimeThread> threads);
 
  private:
   explicit Locks(Memory& memory) : memory_(&memory) {}
-  bool names_entry(std::uint64_t object, std::uint32_t index);
+  // Whether the object's header says that it has this entry; nothing: it cannot be read.
+  std::optional<bool> names_entry(std::uint64_t object, std::uint32_t index);
   bool read(std::uint64_t block, std::span<const RuntimeThread> threads, SyncBlock& lock);
 
   Memory* memory_;

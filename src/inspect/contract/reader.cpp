@@ -79,7 +79,7 @@ class ContractReader final : public RuntimeReader {
   std::uint64_t thread_statics(const RuntimeThread& thread) override {
     return threads_->statics_of(thread);
   }
-  Result<std::vector<SyncBlock>> sync_blocks() override {
+  Result<SyncBlocks> sync_blocks() override {
     const auto owners = TRY(threads());
     return locks_->list(owners);
   }

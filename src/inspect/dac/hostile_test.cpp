@@ -156,7 +156,7 @@ TEST(HostileDac, WithThreadsWithoutEndIsNotBelieved) {
   ASSERT_TRUE(reader) << reader.error().what;
   EXPECT_FALSE((*reader)->threads());
   const auto blocks = (*reader)->sync_blocks();
-  EXPECT_LE(blocks ? blocks->size() : 0, kMostSyncBlocks);
+  EXPECT_LE(blocks ? blocks->known.size() : 0, kMostSyncBlocks);
 }
 
 TEST(HostileDac, WithNamesWithoutEndGivesShortOnes) {

@@ -289,25 +289,28 @@ void Library::add_fields(std::uint64_t method_table, std::uint16_t inherited, Ty
   }
 }
 
-Result<std::vector<SyncBlock>> Library::sync_blocks() {
-  std::vector<SyncBlock> blocks;
+Result<SyncBlocks> Library::sync_blocks() {
+  SyncBlocks blocks;
   std::map<std::uint64_t, ThreadData> owners;
   SyncBlockData data;
   const auto first = call(sos_.get(), Sos::kGetSyncBlockData, std::uint32_t{1}, &data);
-  if (first == kCannotRead)
+  // It counts the entries before it reads one.
+  if (first == kCannotRead && data.count == 0)
     return fail(Errc::kUnsupported, "the table of locks is not in the target's memory");
-  if (!succeeded(first)) return blocks;  // there are none
-  std::size_t unreadable = 0;
+  if (!succeeded(first) && first != kCannotRead) return blocks;  // there are none
   const auto count = std::min<std::size_t>(data.count, kMostSyncBlocks);
+  blocks.unread = data.count - count;
   for (std::uint32_t number = 1; number <= count; ++number) {
     data = {};
     if (!succeeded(call(sos_.get(), Sos::kGetSyncBlockData, number, &data)))
-      ++unreadable;
+      ++blocks.unread;
     else if (data.is_free == 0)
-      blocks.push_back(lock_of(data, owners));
+      blocks.known.push_back(lock_of(data, owners));
   }
-  if (blocks.empty() && unreadable > 0)
-    return fail(Errc::kUnsupported, "none of {} locks can be read", unreadable);
+  if (blocks.known.empty() && blocks.unread > 0)
+    return fail(Errc::kUnsupported,
+                "the table of locks is not in the target's memory: none of {} can be read",
+                blocks.unread);
   return blocks;
 }
 

@@ -28,7 +28,7 @@ class Library {
   Result<std::vector<RuntimeThread>> threads();
   RawMethod method_at(std::uint64_t pc);
   Result<TypeInfo> type_of_table(std::uint64_t method_table);
-  Result<std::vector<SyncBlock>> sync_blocks();
+  Result<SyncBlocks> sync_blocks();
   // With registers as set in the target.
   Result<std::vector<RawFrame>> frames(std::uint32_t os_id);
   // Where in its IL the instruction at this address came from.

@@ -82,7 +82,7 @@ class DacReader final : public RuntimeReader {
     return types_[method_table] = std::move(type);
   }
 
-  Result<std::vector<SyncBlock>> sync_blocks() override {
+  Result<SyncBlocks> sync_blocks() override {
     if (!seen_.insert(kLocks).second) TRY(look_again());
     const auto body = TRY(ask(Kind::kSyncBlocks, {}));
     return read_sync_blocks(body);

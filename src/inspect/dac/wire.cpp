@@ -141,13 +141,17 @@ void put(ByteWriter& out, const TypeInfo& type) {
   }
 }
 
-void put(ByteWriter& out, const SyncBlock& block) {
-  out.write(block.object);
-  out.write<std::uint8_t>(block.held);
-  out.write(block.owner_managed_id);
-  out.write(block.owner_os_id);
-  out.write(block.recursion);
-  out.write(block.waiters);
+void put(ByteWriter& out, const SyncBlocks& blocks) {
+  out.write(blocks.unread);
+  out.write_varuint(blocks.known.size());
+  for (const auto& block : blocks.known) {
+    out.write(block.object);
+    out.write<std::uint8_t>(block.held);
+    out.write(block.owner_managed_id);
+    out.write(block.owner_os_id);
+    out.write(block.recursion);
+    out.write(block.waiters);
+  }
 }
 
 void put(ByteWriter& out, const RawFrame& frame) {
@@ -200,8 +204,12 @@ Result<TypeInfo> read_type(Bytes answer) {
   return type;
 }
 
-Result<std::vector<SyncBlock>> read_sync_blocks(Bytes answer) {
-  return take_list<SyncBlock>(answer, kMostSyncBlocks, "sync blocks", [](ByteReader& in) {
+Result<SyncBlocks> read_sync_blocks(Bytes answer) {
+  ByteReader head{answer};
+  SyncBlocks blocks{.unread = head.read<std::uint64_t>()};
+  if (!head.ok()) return broken("sync blocks");
+  const auto rest = answer.subspan(sizeof blocks.unread);
+  blocks.known = TRY(take_list<SyncBlock>(rest, kMostSyncBlocks, "sync blocks", [](ByteReader& in) {
     SyncBlock block;
     block.object = in.read<std::uint64_t>();
     block.held = take_flag(in);
@@ -210,7 +218,8 @@ Result<std::vector<SyncBlock>> read_sync_blocks(Bytes answer) {
     block.recursion = in.read<std::uint32_t>();
     block.waiters = in.read<std::uint32_t>();
     return block;
-  });
+  }));
+  return blocks;
 }
 
 Result<std::vector<RawFrame>> read_frames(Bytes answer) {

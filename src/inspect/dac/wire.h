@@ -82,14 +82,14 @@ void put_text(ByteWriter& out, std::string_view text);
 void put(ByteWriter& out, const RuntimeThread& thread);
 void put(ByteWriter& out, const RawMethod& method);
 void put(ByteWriter& out, const TypeInfo& type);
-void put(ByteWriter& out, const SyncBlock& block);
+void put(ByteWriter& out, const SyncBlocks& blocks);
 void put(ByteWriter& out, const RawFrame& frame);
 
 // kCorrupt where the answer breaks a bound or its own format.
 Result<std::vector<RuntimeThread>> read_threads(Bytes answer);
 Result<std::vector<RawMethod>> read_methods(Bytes answer);
 Result<TypeInfo> read_type(Bytes answer);
-Result<std::vector<SyncBlock>> read_sync_blocks(Bytes answer);
+Result<SyncBlocks> read_sync_blocks(Bytes answer);
 Result<std::vector<RawFrame>> read_frames(Bytes answer);
 Result<std::optional<std::uint32_t>> read_il_offset(Bytes answer);
 // A text for people: printable, cut where it is long.

@@ -104,12 +104,13 @@ TEST(DacWire, CarriesTypesMethodsFramesAndLocks) {
   EXPECT_EQ(walked->at(0).method.code_size, 99U);
 
   ByteWriter locks;
-  locks.write_varuint(1);
-  put(locks, SyncBlock{.object = 3, .held = true, .owner_os_id = 4, .waiters = 2});
+  put(locks, SyncBlocks{.known = {{.object = 3, .held = true, .owner_os_id = 4, .waiters = 2}},
+                        .unread = 7});
   const auto blocks = read_sync_blocks(locks.bytes());
   ASSERT_TRUE(blocks);
-  EXPECT_TRUE(blocks->at(0).held);
-  EXPECT_EQ(blocks->at(0).waiters, 2U);
+  EXPECT_TRUE(blocks->known.at(0).held);
+  EXPECT_EQ(blocks->known.at(0).waiters, 2U);
+  EXPECT_EQ(blocks->unread, 7U);
 }
 
 TEST(DacWire, SaysWhenThePeerSendsTooMuch) {

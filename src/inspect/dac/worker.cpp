@@ -97,6 +97,12 @@ class Session {
     return std::move(out).take();
   }
 
+  static Answer answer_of(const SyncBlocks& blocks) {
+    ByteWriter out;
+    put(out, blocks);
+    return std::move(out).take();
+  }
+
   Result<Answer> answer(const Message& asked) {
     ByteReader in{asked.body};
     if (asked.kind == Kind::kOpen) {
@@ -119,7 +125,7 @@ class Session {
         return std::move(out).take();
       }
       case Kind::kSyncBlocks:
-        return list(TRY(library_->sync_blocks()));
+        return answer_of(TRY(library_->sync_blocks()));
       case Kind::kFrames:
         return list(TRY(frames(in)));
       case Kind::kIlOffset: {

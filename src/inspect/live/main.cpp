@@ -88,7 +88,7 @@ Result<std::string> look(Target& target) {
   const auto walked = ms_since(start);
   const auto locks = reader->sync_blocks();
   out.key("locks").begin_array();
-  for (const auto& block : locks ? *locks : std::vector<SyncBlock>{}) {
+  for (const auto& block : locks ? locks->known : std::vector<SyncBlock>{}) {
     if (!block.held && block.waiters == 0) continue;
     out.begin_object()
         .member("object", block.object)
@@ -101,6 +101,7 @@ Result<std::string> look(Target& target) {
     out.end_object();
   }
   out.end_array().member("noLocks", locks ? "" : locks.error().what);
+  out.member("locksUnread", locks ? locks->unread : 0);
   out.member("openMs", opened).member("threadsMs", listed).member("framesMs", walked);
   return std::move(out.end_object()).take();
 }
