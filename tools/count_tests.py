@@ -3,6 +3,7 @@
 
     tools/count_tests.py ctest JUNIT_FILE GTEST_FOLDER   one line "N passed, N failed, N skipped" for a ctest run
     tools/count_tests.py unittest LOG                    the same for a log of python's unittest
+    tools/count_tests.py second LOG                      the programs of a ctest run that passed only when they were run again
     tools/count_tests.py sum < LINES                     the sum of such lines
 
 A test program counts each of its tests. One that crashed, hung or did not start counts as one failure more.
@@ -50,6 +51,13 @@ def count_unittest(log):
     return [ran - failed - skipped, failed, skipped]
 
 
+def passed_second(log):
+    """Names of programs that a log of ctest shows failing first and passing then."""
+    tries = re.findall(r"Test +#\d+: (\S+) \.*(\*\*\*|   )", log)
+    failed = {name for name, mark in tries if mark == "***"}
+    return sorted(failed & {name for name, mark in tries if mark != "***"})
+
+
 def count_lines(text):
     return [sum(int(line[i]) for line in LINE.findall(text)) for i in range(3)]
 
@@ -60,6 +68,9 @@ def main():
         counts = count_ctest(rest[0], pathlib.Path(rest[1]))
     elif kind == "unittest" and len(rest) == 1:
         counts = count_unittest(pathlib.Path(rest[0]).read_text())
+    elif kind == "second" and len(rest) == 1:
+        print(*(f"{name}\n" for name in passed_second(pathlib.Path(rest[0]).read_text())), sep="", end="")
+        return 0
     elif kind == "sum":
         counts = count_lines(sys.stdin.read())
     else:

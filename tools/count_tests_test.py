@@ -34,6 +34,15 @@ class CountTests(unittest.TestCase):
         log = "Ran 10 tests in 0.1s\n\nFAILED (failures=1, errors=2, skipped=3)\nRan 1 test in 0s\n\nOK\n"
         self.assertEqual(count_tests.count_unittest(log), [5, 3, 3])
 
+    def test_names_programs_that_passed_only_the_second_time(self):
+        log = """1/3 Test  #1: shaky ............................***Failed    0.01 sec
+    Test  #1: shaky ............................   Passed    0.00 sec
+2/3 Test  #2: good .............................   Passed    0.00 sec
+3/3 Test #30: bad ..............................***Timeout   0.00 sec
+    Test #30: bad ..............................***Failed    0.01 sec
+"""
+        self.assertEqual(count_tests.passed_second(log), ["shaky"])
+
     def test_adds_lines(self):
         self.assertEqual(count_tests.count_lines("1 passed, 2 failed, 3 skipped\nnoise\n4 passed, 0 failed, 1 skipped\n"), [5, 2, 4])
 
