@@ -133,6 +133,11 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.run_case("SHELL false", options=["--again"]), "0 passed, 1 failed, 0 skipped")
         self.assertIn("failed: one [net10.0]: one.case:3: SHELL false: exit code 1, expected 0", self.output)
 
+    def test_a_case_given_by_a_relative_path_finds_what_is_beside_it(self):
+        self.write("one.case", "NAME one\nRUN cat {here}/one.case\nEXPECT stdout contains NAME\n")
+        done = subprocess.run([*self.command()[:-1], "one.case"], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertIn("1 passed", done.stdout)
+
     def test_bad_cases_are_refused(self):
         self.run_case("RUM clrscope")
         self.assertEqual(self.exit, 3)
