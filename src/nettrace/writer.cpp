@@ -1,6 +1,7 @@
 #include "nettrace/writer.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -17,6 +18,7 @@ constexpr std::size_t kFlushBytes = 1 << 20;
 constexpr std::size_t kMaxEventBytes = 8 << 20;  // so that a block with it stays below 16 MiB
 constexpr std::size_t kMaxHeldBytes = 8 << 20;   // where sources are waited for
 constexpr std::size_t kMaxStackBytes = 4 << 20;  // then a sequence point lets readers forget them
+constexpr std::size_t kMaxEnded = 10'000;        // threads of which events may still come
 
 // Numbered byte strings, each once; the new ones go into the next block of their kind.
 class NumberedBytes {
@@ -81,6 +83,12 @@ struct Source {
   std::unordered_map<std::uint64_t, Capture> captures{};
 };
 
+struct Thread {
+  std::optional<std::uint64_t> index{};  // in the file; nothing: not yet
+  std::string name{};
+  std::optional<std::int64_t> ended{};  // ticks
+};
+
 struct Held {
   std::int64_t ticks;
   Capture* capture;
@@ -101,7 +109,7 @@ class Writer::Impl {
   Impl(TraceInfo info, WriteBytes write) : info_(std::move(info)), write_(std::move(write)) {
     put_trace_header(out_, info_);
     // Index 0: readers want it declared, whether it is used or not.
-    threads_[{}] = declare_thread(ProcessId{}, ThreadId{});
+    threads_[{}].index = declare_thread(ProcessId{}, ThreadId{}, {});
     last_ticks_ = info_.sync_ticks;
   }
 
@@ -137,7 +145,7 @@ class Writer::Impl {
     held_.push_back({.ticks = event.ticks,
                      .capture = &capture,
                      .lost_before = std::exchange(capture.pending_lost, 0),
-                     .thread = thread_index(event.process, event.thread),
+                     .thread = thread_index(event.process, event.thread, event.ticks),
                      .type = type_number(from, *event.type),
                      .processor = event.processor,
                      .stack = stacks_.number_of(stack.bytes()),
@@ -178,7 +186,22 @@ class Writer::Impl {
   }
 
   void name_thread(ProcessId process, ThreadId thread, std::string name) {
-    names_[{process, thread}] = std::move(name);
+    auto& known = threads_[{process, thread}];
+    known.name = std::move(name);
+    known.ended.reset();  // the number is another's now
+  }
+
+  void thread_ended(ProcessId process, ThreadId thread, std::int64_t ticks) {
+    if (const auto known = threads_.find({process, thread}); known != threads_.end())
+      note_end(known, ticks);
+    forget_ended();
+  }
+
+  void process_ended(ProcessId process, std::int64_t ticks) {
+    for (auto known = threads_.lower_bound({process, ThreadId{}});
+         known != threads_.end() && known->first.first == process; ++known)
+      note_end(known, ticks);
+    forget_ended();
   }
 
   Result<> advance(std::int64_t ticks) {
@@ -248,6 +271,7 @@ class Writer::Impl {
 
  private:
   using ThreadKey = std::pair<ProcessId, ThreadId>;
+  using Threads = std::map<ThreadKey, Thread>;
 
   static void step(const Source& from, Capture& capture, std::uint32_t sequence) {
     if (from.numbering != Numbering::kNone)
@@ -261,19 +285,36 @@ class Writer::Impl {
 
   Source& source(SourceId id) { return sources_[static_cast<std::size_t>(id)]; }
 
-  std::uint64_t declare_thread(ProcessId process, ThreadId thread) {
-    const auto name = names_.find({process, thread});
-    put_thread_row(new_threads_, next_index_, process, thread,
-                   name == names_.end() ? std::string_view{} : name->second);
+  std::uint64_t declare_thread(ProcessId process, ThreadId thread, std::string_view name) {
+    put_thread_row(new_threads_, next_index_, process, thread, name);
     return next_index_++;
   }
 
-  std::uint64_t thread_index(ProcessId process, ThreadId thread) {
-    if (last_key_ == ThreadKey{process, thread} && last_index_ != 0) return last_index_;
-    auto [place, fresh] = threads_.try_emplace({process, thread}, 0);
-    if (fresh) place->second = declare_thread(process, thread);
-    last_key_ = place->first;
-    return last_index_ = place->second;
+  std::uint64_t thread_index(ProcessId process, ThreadId thread, std::int64_t ticks) {
+    const ThreadKey key{process, thread};
+    if (last_ == threads_.end() || last_->first != key) last_ = threads_.try_emplace(key).first;
+    auto& known = last_->second;
+    if (!known.index) known.index = declare_thread(process, thread, known.name);
+    // What the kernel still does for it is seen too; later, the number is another's.
+    if (known.ended && ticks - *known.ended > info_.ticks_per_second) known.ended.reset();
+    return *known.index;
+  }
+
+  void note_end(Threads::iterator thread, std::int64_t ticks) {
+    if (thread->second.ended) return;
+    thread->second.ended = ticks;
+    ended_.emplace_back(thread->first, ticks);
+  }
+
+  void forget_ended() {
+    while (ended_.size() > kMaxEnded && ended_.front().second <= advanced_.value_or(last_ticks_)) {
+      const auto [key, ticks] = ended_.front();
+      ended_.pop_front();
+      const auto known = threads_.find(key);
+      if (known == threads_.end() || known->second.ended != ticks) continue;
+      if (last_ == known) last_ = threads_.end();
+      threads_.erase(known);
+    }
   }
 
   Capture& capture_of(Source& from, std::uint64_t id, ProcessId process) {
@@ -282,7 +323,11 @@ class Writer::Impl {
     const bool index =
         from.numbering == Numbering::kFromZero || from.numbering == Numbering::kIndexFromFirstSeen;
     const auto thread = index ? ThreadId{} : ThreadId{id};
-    if (fresh) place->second.index = declare_thread(process, thread);
+    if (fresh) {
+      const auto known = threads_.find({process, thread});
+      place->second.index = declare_thread(
+          process, thread, known == threads_.end() ? std::string_view{} : known->second.name);
+    }
     return place->second;
   }
 
@@ -410,11 +455,10 @@ class Writer::Impl {
   std::optional<std::int64_t> advanced_;  // all sources have come so far; nothing: not asked for
   std::deque<Source> sources_;
   std::vector<SourceId> free_sources_;
-  std::map<ThreadKey, std::uint64_t> threads_;
-  std::map<ThreadKey, std::string> names_;
+  Threads threads_;
+  Threads::iterator last_ = threads_.end();               // asked for
+  std::deque<std::pair<ThreadKey, std::int64_t>> ended_;  // and when, in the order they were told
   std::uint64_t next_index_ = 0;
-  ThreadKey last_key_{};
-  std::uint64_t last_index_ = 0;
   std::unordered_map<std::string, std::uint64_t> types_;
   NumberedBytes stacks_;
   NumberedBytes labels_;
@@ -446,6 +490,12 @@ void Writer::skip(SourceId source, const Event& event) { impl_->skip(source, eve
 void Writer::add_lost(SourceId source, std::uint64_t count) { impl_->add_lost(source, count); }
 void Writer::name_thread(ProcessId process, ThreadId thread, std::string name) {
   impl_->name_thread(process, thread, std::move(name));
+}
+void Writer::thread_ended(ProcessId process, ThreadId thread, std::int64_t ticks) {
+  impl_->thread_ended(process, thread, ticks);
+}
+void Writer::process_ended(ProcessId process, std::int64_t ticks) {
+  impl_->process_ended(process, ticks);
 }
 Result<> Writer::flush() { return impl_->flush(); }
 Result<> Writer::advance(std::int64_t ticks) { return impl_->advance(ticks); }

@@ -60,6 +60,10 @@ class Writer {
 
   // Before the thread's first event; later it is too late.
   void name_thread(ProcessId process, ThreadId thread, std::string name);
+  // So that a long recording does not gather them, threads that have ended are forgotten, when
+  // 10,000 others have ended since: what comes late has its name until then.
+  void thread_ended(ProcessId process, ThreadId thread, std::int64_t ticks);
+  void process_ended(ProcessId process, std::int64_t ticks);
 
   // Writes what is held, so that a reader of the file so far sees it.
   Result<> flush();

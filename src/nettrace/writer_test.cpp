@@ -1,5 +1,6 @@
 #include "nettrace/writer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -217,6 +218,74 @@ TEST_F(NettraceWriter, DeclaresEveryThreadAndThreadZero) {
   for (const auto& thread : reader_.threads()) names[thread.index] = thread.name;
   EXPECT_TRUE(names.contains(0));
   EXPECT_THAT(names, ::testing::Contains(::testing::Pair(::testing::_, "worker")));
+}
+
+class EndedThreads : public NettraceWriter {
+ protected:
+  void write(std::uint64_t thread, std::int64_t ticks) {
+    auto one = event(ticks, 0);
+    one.thread = ThreadId{thread};
+    ASSERT_TRUE(writer_->write(source_, one));
+  }
+  void lives_and_ends(std::uint64_t thread, std::int64_t ticks) {
+    writer_->name_thread(ProcessId{1}, ThreadId{thread}, fmt::format("t{}", thread));
+    write(thread, ticks);
+    writer_->thread_ended(ProcessId{1}, ThreadId{thread}, ticks);
+  }
+  // So many that those before are forgotten.
+  void many_others_end(std::int64_t ticks) {
+    for (std::uint64_t i = 0; i < 10'000; ++i) lives_and_ends(1000 + i, ticks);
+  }
+  // Its names, one for each time that it was declared.
+  std::vector<std::string> names_of(std::uint64_t thread) {
+    std::map<std::uint64_t, std::string> names;
+    read([](const Batch&) {});
+    for (const auto& one : reader_.threads())
+      if (one.thread == ThreadId{thread}) names[one.index] = one.name;
+    EXPECT_EQ(reader_.summary().events, writer_->summary().events);
+    std::vector<std::string> out;
+    for (const auto& [index, name] : names) out.push_back(name);
+    return out;
+  }
+};
+
+TEST_F(EndedThreads, KeepTheirNameForWhatComesLate) {
+  lives_and_ends(70, 10);
+  lives_and_ends(71, 10);
+  write(70, 9);
+  EXPECT_THAT(names_of(70), ::testing::ElementsAre("t70"));
+}
+
+TEST_F(EndedThreads, AreForgottenWhenManyOthersHaveEnded) {
+  lives_and_ends(70, 10);
+  many_others_end(20);
+  write(70, 9);  // it is met as a new one
+  EXPECT_THAT(names_of(70), ::testing::ElementsAre("t70", ""));
+}
+
+TEST_F(EndedThreads, AreNotForgottenBeforeTheirLastEventsAreWritten) {
+  ASSERT_TRUE(writer_->advance(5));
+  lives_and_ends(70, 10);
+  many_others_end(20);
+  write(70, 9);
+  EXPECT_THAT(names_of(70), ::testing::ElementsAre("t70"));
+}
+
+TEST_F(EndedThreads, WhoseNumberIsAnothersAreNotForgotten) {
+  lives_and_ends(70, 10);
+  write(70, 2'000'000'000);
+  many_others_end(2'000'000'000);
+  write(70, 2'000'000'001);
+  EXPECT_THAT(names_of(70), ::testing::ElementsAre("t70"));
+}
+
+TEST_F(EndedThreads, AreAllThoseOfAProcessThatEnded) {
+  write(70, 10);
+  write(71, 10);
+  writer_->process_ended(ProcessId{1}, 10);
+  many_others_end(20);
+  write(71, 9);
+  EXPECT_THAT(names_of(71), ::testing::ElementsAre("", ""));
 }
 
 TEST_F(NettraceWriter, KeepsActivitiesAndLabels) {

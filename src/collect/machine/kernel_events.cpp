@@ -151,6 +151,7 @@ void KernelEvents::on(const perf::Task& task) {
   if (task.kind == perf::Task::Kind::kExit) {
     waiting_.erase(task.thread);
     thread_names_.erase(task.thread);
+    writer_.thread_ended(task.process, task.thread, task.time.time_since_epoch().count());
     if (ended_.size() >= kMostEnded) ended_.clear();  // their last switch bore no name
     if (settings_.waits != WaitsWish::kNone) ended_.insert(task.thread);
   } else {
@@ -167,6 +168,7 @@ void KernelEvents::on(const perf::Task& task) {
     return;
   }
   check(universal_.process_exited(task.time, task.process));
+  writer_.process_ended(task.process, task.time.time_since_epoch().count());
   retire(task.process, task.time);
 }
 

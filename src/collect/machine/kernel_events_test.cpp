@@ -40,6 +40,15 @@ class KernelEventsTest : public testing::Test {
     task.time = at(ns);
     events_.take(task);
   }
+  void exit(int process, std::uint64_t thread, std::int64_t ns) {
+    perf::Task task;
+    task.origin = origin_of_thread(process, thread, ns);
+    task.kind = perf::Task::Kind::kExit;
+    task.process = ProcessId{process};
+    task.thread = ThreadId{thread};
+    task.time = at(ns);
+    events_.take(task);
+  }
   void name(int process, std::uint64_t thread, std::string_view text) {
     perf::ThreadName record;
     record.origin = origin_of_thread(process, thread, 2000);
@@ -82,6 +91,33 @@ TEST_F(KernelEventsTest, AThreadThatTakesANameHasThat) {
   name(70000, 70001, "worker");
   sample(70000, 70001, 4000);
   EXPECT_EQ(name_of(70001), "worker");
+}
+
+TEST_F(KernelEventsTest, AThreadThatEndedHasItsNameStill) {
+  name(70000, 70000, "shop");
+  fork(70000, 70000, 70000, 70001, 3000);
+  exit(70000, 70001, 3500);
+  sample(70000, 70001, 3400);  // as another CPU's ring tells it
+  EXPECT_EQ(name_of(70001), "shop");
+}
+
+// A long recording must not gather them.
+TEST_F(KernelEventsTest, ThreadsThatEndedLongAgoAreForgotten) {
+  name(70000, 70000, "shop");
+  for (std::uint64_t thread = 70001; thread < 85000; ++thread) {
+    fork(70000, 70000, 70000, thread, 3000);
+    sample(70000, thread, 3000);
+    exit(70000, thread, 3000);
+  }
+  sample(70000, 70001, 2999);
+  EXPECT_TRUE(writer_.finish());
+  nettrace::Reader reader;
+  const auto skip = [](const nettrace::Batch&) {};
+  EXPECT_TRUE(reader.feed(trace_, skip));
+  std::vector<std::string> names;
+  for (const auto& one : reader.threads())
+    if (one.thread == ThreadId{70001}) names.push_back(one.name);
+  EXPECT_EQ(names.size(), 2U) << "it was declared again";
 }
 
 // Our own process, of which no record told anything.
