@@ -51,6 +51,18 @@ TEST(MetricStore, SumsUpWhatCountersGrew) {
   EXPECT_THAT(text_of(store, TextFormat::kPrometheus), HasSubstr("# TYPE shop_sold_total counter"));
 }
 
+TEST(MetricStore, WritesASeriesOnceWhereNamesBecomeOne) {
+  MetricStore store{{}};
+  store.came(shop());
+  for (const auto* name : {"shop.sold", "shop sold", "shop-sold"})
+    add(store, value_of(name, "", hub::CounterKind::kGauge, 2));
+  const auto text = text_of(store);
+  const auto first = text.find("shop_sold{");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("shop_sold{", first + 1), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("clrscope_series_clashing 2\n"));
+}
+
 TEST(MetricStore, BelievesATotalThatIsTold) {
   MetricStore store{{}};
   auto value = value_of("shop.sold", "", hub::CounterKind::kRate, 2);

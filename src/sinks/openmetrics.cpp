@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace clrscope::sinks {
 namespace {
@@ -208,8 +209,7 @@ std::string labels_of(const MetricFamily& family, const MetricSeries& series) {
 }
 
 void append_series(Page& page, const std::string& name, const MetricFamily& family,
-                   const MetricSeries& series) {
-  const auto labels = labels_of(family, series);
+                   const MetricSeries& series, const std::string& labels) {
   switch (family.kind) {
     case MetricKind::kCounter:
       return page.sample(name, "_total", labels, series.value);
@@ -288,12 +288,26 @@ std::string metrics_text(const MetricStore& store, MetricNames names, TextFormat
     by_name[std::move(name)].push_back(&family);
   }
   Page page{format};
+  std::uint64_t clashing = 0;
   for (const auto& [name, families] : by_name) {
     const auto& first = *families[0];
     page.head(name, names == MetricNames::kOtel ? unit_word(first.unit, first.kind) : "",
               first.help, first.kind);
+    // "a.b" and "a b" are one name here: a page that has a series twice is refused as a whole.
+    std::set<std::string> written;
     for (const auto* family : families)
-      for (const auto& [key, series] : family->series) append_series(page, name, *family, series);
+      for (const auto& [key, series] : family->series) {
+        const auto [labels, is_new] = written.insert(labels_of(*family, series));
+        if (is_new)
+          append_series(page, name, *family, series, *labels);
+        else
+          ++clashing;
+      }
+  }
+  if (clashing != 0) {
+    page.head("clrscope_series_clashing", {},
+              "Left out: their names and labels became those of others.", MetricKind::kGauge);
+    page.sample("clrscope_series_clashing", "", {}, static_cast<double>(clashing));
   }
   for (const auto& metric : own) {
     const std::string name{metric.name};
