@@ -27,6 +27,7 @@ std::string tls_error() {
   const auto code = ERR_get_error();
   ERR_clear_error();
   if (code == 0) return "the connection broke";
+  if (ERR_SYSTEM_ERROR(code)) return errno_text(ERR_GET_REASON(code));
   const char* reason = ERR_reason_error_string(code);
   return reason ? reason : "unknown error";
 }

@@ -9,12 +9,14 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <map>
 #include <optional>
 
 #include "base/fd.h"
 #include "base/io.h"
 #include "sinks/own_events.h"
+#include "sinks/rotation.h"
 #include "sinks/sink_kind.h"
 #include "sinks/time_order.h"
 
@@ -152,7 +154,20 @@ class CtfSink final : public hub::Sink {
   std::optional<Error> error_;
 };
 
+// Told before anything is wanted of a process.
+Result<> can_make(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) return can_write(folder);
+  if (!std::filesystem::is_directory(folder, error))
+    return fail(Errc::kUsage, "{} is no folder", folder).hint("name a folder that is new or empty");
+  if (!std::filesystem::is_empty(folder, error) || error)
+    return fail(Errc::kUsage, "{} is {}", folder, error ? "not to be read" : "not empty")
+        .hint("name a folder that is new or empty");
+  return can_write(folder + "/metadata");
+}
+
 Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSetting&) {
+  TRY(can_make(address.target));
   return std::make_unique<CtfSink>(address.target);
 }
 

@@ -68,8 +68,9 @@ TEST(CtfSink, WritesAPacketWithEachTickAndCountsWhatWasDropped) {
 TEST(CtfSink, DoesNotWriteOverATrace) {
   const TestFolder folder;
   const auto path = folder / "t";
+  const auto late = make_sink("ctf:" + path);  // that had a look before there was a trace
   ASSERT_TRUE(make_sink("ctf:" + path)->open());
-  const auto again = make_sink("ctf:" + path)->open();
+  const auto again = late->open();
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().what, HasSubstr("is there already"));
 }

@@ -6,6 +6,7 @@
 // may not be in it yet.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -177,6 +178,10 @@ class FileSink final : public hub::Sink {
 
  private:
   Result<> begin() {
+    // What was recorded before a restart or a new plan is not for us to throw away.
+    struct stat before {};
+    if (::stat(wish_.path.c_str(), &before) == 0 && S_ISREG(before.st_mode) && before.st_size > 0)
+      TRY(put_aside(wish_.path));
     UniqueFd fd{::open(wish_.path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
     if (!fd) return fail(Errc::kSystem, "cannot write {}: {}", wish_.path, errno_text());
     wall_offset_ = wall_offset_now();
@@ -221,6 +226,7 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   wish.max_size = TRY(address.size("max-size", 0));
   if (TRY(address.truth("compress", wish.path.ends_with(".zst"))))
     wish.packing = nettrace::Packing::kZstd;
+  TRY(can_write(wish.path));
   return std::make_unique<FileSink>(std::move(wish));
 }
 

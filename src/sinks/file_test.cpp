@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "nettrace/event_json.h"
@@ -36,6 +38,20 @@ ReadBack read_back(const std::string& path) {
   EXPECT_TRUE(reader.finish(on_batch));
   back.summary = reader.summary();
   return back;
+}
+
+TEST(FileSink, KeepsWhatWasRecordedBefore) {
+  const TestFolder folder;
+  const auto path = folder / "all.nettrace";
+  const TestProcess one{7, 1};
+  for (const std::uint32_t events : {10, 20}) {
+    const auto sink = make_sink("file:" + path);
+    ASSERT_TRUE(sink->open());
+    ASSERT_TRUE(sink->on_batch(one.batch(0, events, TraceClock::now())));
+    ASSERT_TRUE(sink->close({.events = events}));
+  }
+  EXPECT_EQ(read_back(folder / "all.1.nettrace").summary.events, 10U);
+  EXPECT_EQ(read_back(path).summary.events, 20U);
 }
 
 TEST(FileSink, HoldsTheEventsOfAllProcessesWithTheirLosses) {
@@ -116,10 +132,13 @@ TEST(FileSink, PutsAFullFileAside) {
 }
 
 TEST(FileSink, SaysThatItsFileCannotBeWritten) {
-  const auto sink = make_sink("file:/nowhere/at/all.nettrace");
+  const TestFolder folder;
+  ASSERT_EQ(::mkdir((folder / "at").c_str(), 0700), 0);
+  const auto sink = make_sink("file:" + (folder / "at/all.nettrace"));
+  ASSERT_EQ(::rmdir((folder / "at").c_str()), 0);  // after it had a look
   const auto opened = sink->open();
   ASSERT_FALSE(opened);
-  EXPECT_THAT(opened.error().what, HasSubstr("/nowhere/at/all.nettrace"));
+  EXPECT_THAT(opened.error().what, HasSubstr("at/all.nettrace"));
   EXPECT_FALSE(parse_sink("file:a.nettrace,max-size=big")
                    ->kind->make(*parse_sink("file:a.nettrace,max-size=big"), {}));
 }

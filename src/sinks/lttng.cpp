@@ -128,7 +128,7 @@ constexpr SinkOption kOptions[] = {
 
 extern const SinkKind lttng_sink{
     .name = "lttng",
-    .target = "[sessions]",
+    .target = "",
     .summary = "tracepoints clrscope:* in the running sessions of lttng",
     .options = kOptions,
     .whole_events = true,

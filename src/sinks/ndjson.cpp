@@ -157,6 +157,7 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
       return fail(Errc::kUsage, "--to {}: buffer= is for unix:PATH", address.text);
     if (max_size != 0 && address.target == "-")
       return fail(Errc::kUsage, "--to {}: standard output has no max-size", address.text);
+    if (address.target != "-") TRY(can_write(address.target));
     return std::make_unique<NdjsonSink>(std::make_unique<FileLines>(address.target, max_size));
   }
   if (max_size != 0)

@@ -204,7 +204,7 @@ constexpr SinkOption kOptions[] = {
 
 extern const SinkKind prometheus_sink{
     .name = "prometheus",
-    .target = "[ADDRESS]",
+    .target = "[:ADDRESS]",
     .summary = "a page of all counters for Prometheus to scrape, at 127.0.0.1:52325 unless told",
     .options = kOptions,
     .make = make,

@@ -1,8 +1,27 @@
 #include "sinks/rotation.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
 
 namespace clrscope::sinks {
+
+Result<> can_write(const std::string& path) {
+  struct stat there {};
+  const auto slash = path.rfind('/');
+  const auto folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  bool can = false;
+  if (::stat(path.c_str(), &there) != 0)
+    can = ::access(folder.c_str(), W_OK | X_OK) == 0;
+  else if (S_ISDIR(there.st_mode))
+    errno = EISDIR;
+  else
+    can = ::access(path.c_str(), W_OK) == 0;
+  if (can) return {};
+  return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
+      .hint("name a file in a folder that is there and that you may write to");
+}
 
 std::string name_when_aside(std::string_view path) {
   const auto slash = path.rfind('/');

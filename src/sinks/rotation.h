@@ -9,6 +9,10 @@
 
 namespace clrscope::sinks {
 
+// Whether a file can be made or written there: asked before anything is wanted of a process, so
+// that a typing error ends what somebody began, and not what he finds a week later.
+Result<> can_write(const std::string& path);
+
 // "a/app.nettrace.zst" → "a/app.1.nettrace.zst"
 std::string name_when_aside(std::string_view path);
 Result<> put_aside(const std::string& path);

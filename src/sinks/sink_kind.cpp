@@ -58,7 +58,7 @@ Result<SinkAddress> parse_sink(std::string_view text) {
   }
   const auto& kind = *address.kind;
   if (colon != std::string_view::npos) address.target = first.substr(colon + 1);
-  if (address.target.empty() && !kind.target.starts_with('['))
+  if (address.target.empty() && !kind.target.empty() && !kind.target.starts_with('['))
     return fail(Errc::kUsage, "--to {}: where to?", text).hint("{}:{}", kind.name, kind.target);
   for (const auto word : std::span{words}.subspan(1)) {
     const auto equals = word.find('=');

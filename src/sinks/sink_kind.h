@@ -57,7 +57,7 @@ struct SinkSetting {
 
 struct SinkKind {
   std::string_view name;     // "graphite"
-  std::string_view target;   // "HOST:PORT"; in [] when it may be left out
+  std::string_view target;   // "HOST:PORT"; "[:ADDRESS]" when it may be left out, "": has none
   std::string_view summary;  // for --help
   std::span<const SinkOption> options{};
   // Whether raw events go whole to it; else they arrive as counts (event_metrics.h).

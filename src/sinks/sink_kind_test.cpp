@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "sinks/test_events.h"
+
 namespace clrscope::sinks {
 namespace {
 
@@ -43,6 +47,26 @@ TEST(ParseSink, RefusesAnOptionWithoutAValueAndAWrongOne) {
   ASSERT_TRUE(address);
   EXPECT_FALSE(address->truth("block", false));
   EXPECT_FALSE(address->duration("interval", {}));
+}
+
+TEST(SinkKinds, RefuseATargetThatCannotBeWrittenBeforeTheyBegin) {
+  const TestFolder folder;
+  const auto why = [](const std::string& to) {
+    const auto address = parse_sink(to).value();
+    const auto sink = address.kind->make(address, {});
+    return sink ? std::string{} : sink.error().what;
+  };
+  for (const std::string kind : {"file:", "ndjson:"}) {
+    EXPECT_THAT(why(kind + (folder / "none/x")), HasSubstr("No such file"));
+    EXPECT_THAT(why(kind + (folder / "")), HasSubstr("Is a directory"));
+    EXPECT_EQ(why(kind + (folder / "x")), "");
+  }
+  EXPECT_EQ(why("ctf:" + (folder / "new")), "");
+  EXPECT_EQ(why("ctf:" + (folder / "")), "");
+  std::ofstream{folder / "x"} << "x";
+  EXPECT_THAT(why("ctf:" + (folder / "")), HasSubstr("is not empty"));
+  EXPECT_THAT(why("ctf:" + (folder / "x")), HasSubstr("is no folder"));
+  EXPECT_THAT(why("ctf:" + (folder / "none/x")), HasSubstr("No such file"));
 }
 
 TEST(SinkKinds, HaveWhatHelpNeeds) {
