@@ -152,6 +152,16 @@ public class CounterTests
     }
 
     [Fact]
+    public void ThreadsOfThePoolAreSoManyAndNoRate()
+    {
+        if (Environment.Version.Major < 9) return; // no such meter
+        var got = new ConcurrentQueue<CounterValue>();
+        using (Session.Start(new SessionWish { Counters = { "System.Runtime[dotnet.thread_pool.thread.count]" }, Interval = TimeSpan.FromMilliseconds(200) }, onCounter: got.Enqueue))
+            Wait.Until(() => !got.IsEmpty, "threads of the pool");
+        Assert.All(got, v => Assert.Equal(CounterKind.UpDown, v.Kind));
+    }
+
+    [Fact]
     public void QuantilesAreWithinOnePercent()
     {
         var distribution = new Distribution();

@@ -58,6 +58,9 @@ internal sealed class InstrumentSeries
             (Shape, CounterKind)? known = type.Name switch
             {
                 "Counter`1" => (Shape.Sum, CounterKind.Rate),
+                // .NET 9 and 10 declare these as counters. They go down too: the conventions have them right.
+                "ObservableCounter`1" when instrument is
+                { Meter.Name: "System.Runtime", Name: "dotnet.thread_pool.thread.count" or "dotnet.thread_pool.queue.length" } => (Shape.Last, CounterKind.UpDown),
                 "ObservableCounter`1" => (Shape.Total, CounterKind.Rate),
                 "UpDownCounter`1" => (Shape.Changes, CounterKind.UpDown),
                 "ObservableUpDownCounter`1" => (Shape.Last, CounterKind.UpDown),
