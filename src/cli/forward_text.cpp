@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/text.h"
 #include "ops/forward.h"
 
@@ -63,14 +65,20 @@ std::string forward_text(const JsonValue& status) {
       out += fmt::format("  {:>14} failures, the last: {}\n", count_of(one, "failures"),
                          text_of(one, "lastFailure"));
   }
+  std::set<std::string> notices;  // several sinks hear of the same thing
+  for (const auto& one : array_of(status, "sinks"))
+    for (const auto& text : array_of(one, "notices"))
+      if (text.text() && notices.insert(*text.text()).second)
+        out += fmt::format("\n  {}\n", *text.text());
   return out;
 }
 
 std::string sink_examples() {
   std::string all;
   for (const auto* kind : sinks::sink_kinds())
-    all += fmt::format("{}{}{}{}", all.empty() ? "" : ", ", kind->name,
-                       kind->target.starts_with('[') ? "" : ":", kind->target);
+    all +=
+        fmt::format("{}{}{}{}", all.empty() ? "" : ", ", kind->name,
+                    kind->target.starts_with('[') || kind->target.empty() ? "" : ":", kind->target);
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -96,6 +97,12 @@ std::vector<std::pair<double, double>> parse_quantiles(std::string_view text) {
 
 std::string identity(const CounterValue& value) {
   return fmt::format("{}\n{}\n{}\n{}", value.pid, value.provider, value.name, value.tags_text());
+}
+
+// .NET 9 and 10 declare these as counters. They go down too: the conventions have them right.
+bool is_level(const CounterValue& value) {
+  return value.provider == "System.Runtime" && (value.name == "dotnet.thread_pool.thread.count" ||
+                                                value.name == "dotnet.thread_pool.queue.length");
 }
 
 bool same_bounds(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
@@ -241,6 +248,11 @@ std::optional<CounterValue> CounterDecoder::instrument(const Event& event,
   } else if (type == "CounterRateValuePublished") {
     value.kind = CounterKind::kRate;
     value.total = number_in(fields, "value");
+    if (value.total && is_level(value)) {
+      value.kind = CounterKind::kUpDown;
+      value.value = *std::exchange(value.total, std::nullopt);
+      return value;
+    }
     const auto rate = number_in(fields, "rate");
     if (!rate) return {};  // the first of an observable one: nothing to compare with yet
     value.value = *rate;
@@ -275,6 +287,40 @@ std::optional<CounterValue> CounterDecoder::decode(const Event& event, const Pay
   return {};
 }
 
+bool may_be_meters_trouble(const EventType& type) {
+  return type.provider == kMetricsProvider &&
+         (type.name.ends_with("Error") || type.name.ends_with("LimitReached"));
+}
+
+std::optional<std::string> meters_trouble(const Event& event, const PayloadPlan& plan) {
+  const auto& type = event.type->name;
+  const auto fields = fields_of(event, plan);
+  if (type == "TimeSeriesLimitReached")
+    return "more series than its runtime collects for us (1,000): those that came later are "
+           "missing; name fewer meters or instruments";
+  if (type == "HistogramLimitReached")
+    return "more histograms than its runtime collects for us (10, each set of tags is one): those "
+           "that came later are missing; name fewer meters or instruments";
+  if (type == "MultipleSessionsNotSupportedError")
+    return fmt::format(
+        "another tool has its meters for itself (session '{}'): of meters only what that one asked "
+        "for is told, until it ends",
+        text_in(fields, "runningSessionId"));
+  if (type == "MultipleSessionsConfiguredIncorrectlyError") {
+    const auto interval = fields.find("expectedRefreshInterval");
+    return fmt::format(
+        "another tool set up its meters first: its limits are in force, and its interval{}",
+        interval == fields.end() || !interval->second.number
+            ? ""
+            : fmt::format(", {} s", *interval->second.number));
+  }
+  if (type == "ObservableInstrumentCallbackError" || type == "Error") {
+    const auto message = text_in(fields, "errorMessage");
+    return fmt::format("its meters report: {}", message.substr(0, message.find_first_of("\r\n")));
+  }
+  return {};
+}
+
 std::optional<double> quantile_of(const std::vector<Bucket>& buckets, double share) {
   std::uint64_t all = 0;
   for (const auto& one : buckets) all += one.count;
@@ -293,6 +339,14 @@ std::optional<double> quantile_of(const std::vector<Bucket>& buckets, double sha
     lower = one.upper;
   }
   return lower;
+}
+
+std::vector<std::pair<double, double>> shown_quantiles(const CounterValue& value) {
+  auto quantiles = value.quantiles;
+  if (!quantiles.empty()) return quantiles;
+  for (const double share : {0.5, 0.95, 0.99})
+    if (const auto one = quantile_of(value.buckets, share)) quantiles.emplace_back(share, *one);
+  return quantiles;
 }
 
 bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value) {

@@ -82,11 +82,20 @@ class CounterDecoder {
 // The share's value, straight between the bounds of its bucket; nothing without recordings.
 std::optional<double> quantile_of(const std::vector<Bucket>& buckets, double share);
 
+// What people are shown of a histogram: the quantiles that the program tells, else those of its
+// buckets at 0.5, 0.95 and 0.99; none without recordings.
+std::vector<std::pair<double, double>> shown_quantiles(const CounterValue& value);
+
 // Whether a listener asked for this counter.
 bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value);
 
 // "a=1,b=2"
 std::vector<std::pair<std::string, std::string>> parse_tags(std::string_view text);
+
+// Why the runtime tells less of its meters than it was asked for, or something else than that;
+// nothing when the event is about nothing of the kind.
+bool may_be_meters_trouble(const EventType& type);
+std::optional<std::string> meters_trouble(const Event& event, const nettrace::PayloadPlan& plan);
 
 // Puts values of short intervals together to the longer one that a listener asked for: increments
 // and buckets are added, means weighed by their counts, gauges are the last. Quantiles cannot be

@@ -11,6 +11,7 @@ namespace {
 // Of blocks; those that several listeners share count for each.
 constexpr std::size_t kMaxQueuedBytes = 32 << 20;
 constexpr std::chrono::seconds kLastWait{2};
+constexpr std::size_t kMaxNotices = 32;
 
 }  // namespace
 
@@ -54,6 +55,7 @@ SessionSummary Listener::summary() const {
           .left_out = left_out_,
           .failures = failures_,
           .last_failure = last_failure_.with([](const auto& text) { return text; }),
+          .notices = notices_.with([](const auto& texts) { return texts; }),
           .lag = std::chrono::nanoseconds{lag_.load()},
           .state = sink_->state()};
 }
@@ -62,6 +64,15 @@ void Listener::note(const Result<>& done) {
   if (done) return;
   ++failures_;
   last_failure_.with([&](auto& text) { text = done.error().what; });
+}
+
+void Listener::notice(std::string text) {
+  const bool is_new = notices_.with([&](auto& texts) {
+    if (texts.size() >= kMaxNotices || std::ranges::find(texts, text) != texts.end()) return false;
+    texts.push_back(text);
+    return true;
+  });
+  if (is_new) note(sink_->on_notice(text));
 }
 
 void Listener::run(const std::stop_token& stop) {
@@ -104,6 +115,7 @@ std::uint8_t Listener::use_of(const EventType& type) const {
   if (wants_derived_ && may_be_derived_from(type.provider)) use |= kDerived;
   const bool counters = type.name == kEventCountersName;
   if (!wish_.counters.empty() && (counters || type.provider == kMetricsProvider)) use |= kCounter;
+  if ((use & kCounter) != 0 && may_be_meters_trouble(type)) use |= kTrouble;
   for (const auto& one : wish_.providers)
     // Another listener may have made the provider tell its counters.
     if (matches(one, type) && (!counters || !one.arguments.empty())) use |= kEvent;
@@ -137,6 +149,9 @@ void Listener::take(Batch& batch) {
         continue;
       }
     }
+    if ((use & kTrouble) != 0)
+      if (const auto why = meters_trouble(event, known.plans.of(*event.type)))
+        notice(fmt::format("{} ({}): {}", block.source().process, block.source().pid, *why));
     if ((use & kDerived) != 0) {
       known.known.resize(known.uses.size());
       auto& kind = known.known[event.type->index];
@@ -161,9 +176,9 @@ bool Listener::admits(const CounterValue& value) {
   if (series_.admits(value)) return true;
   ++left_out_;
   if (!std::exchange(told_left_out_, true))
-    note(sink_->on_notice(fmt::format(
+    notice(fmt::format(
         "{} has more series than are kept ({} of a metric, {} of a process): the rest is left out",
-        value.name, SeriesLimit::kPerMetric, SeriesLimit::kPerProcess)));
+        value.name, SeriesLimit::kPerMetric, SeriesLimit::kPerProcess));
   return false;
 }
 

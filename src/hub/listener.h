@@ -56,7 +56,14 @@ class Listener {
     std::vector<nettrace::Known> known{};  // by type; where it is kDerived
   };
   // What events of a type are to this listener.
-  enum Use : std::uint8_t { kLookedAt = 1, kManifest = 2, kCounter = 4, kEvent = 8, kDerived = 16 };
+  enum Use : std::uint8_t {
+    kLookedAt = 1,
+    kManifest = 2,
+    kCounter = 4,
+    kEvent = 8,
+    kDerived = 16,
+    kTrouble = 32
+  };
   std::uint8_t use_of(const EventType& type) const;
 
   struct Derived {
@@ -71,6 +78,7 @@ class Listener {
   void take(Batch& batch);
   void take(const Change& change);
   void note(const Result<>& done);
+  void notice(std::string text);
 
   SessionWish wish_;
   std::unique_ptr<Sink> sink_;  // but for its state touched by worker_ only, as the next three
@@ -88,6 +96,7 @@ class Listener {
   std::atomic<std::chrono::nanoseconds::rep> lag_{0};
   std::atomic<TraceTime> waits_until_;
   Guarded<std::string> last_failure_;
+  Guarded<std::vector<std::string>> notices_;
   std::jthread worker_;  // last member: joins first
 };
 

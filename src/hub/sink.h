@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "hub/block.h"
@@ -25,8 +26,9 @@ struct SessionSummary {
   std::uint64_t left_out = 0;  // counter values of series beyond the limit (series_limit.h)
   std::uint64_t failures = 0;  // calls of the sink that failed
   std::string last_failure{};
-  std::chrono::nanoseconds lag{};  // how old the newest event was when its sink took it
-  std::string state{};             // what the sink says of itself
+  std::vector<std::string> notices{};  // what else its owner should know, each once (on_notice)
+  std::chrono::nanoseconds lag{};      // how old the newest event was when its sink took it
+  std::string state{};                 // what the sink says of itself
 };
 
 enum class SourceChange : std::uint8_t { kCame, kGone };

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <latch>
 #include <map>
+#include <set>
 
 #include "base/proc.h"
 #include "base/text.h"
@@ -114,6 +115,9 @@ class Forwarder {
     hub::ListenerId listener{};
     std::uint64_t events = 0;  // at the last look, for rates
     double rate = 0;
+    std::size_t notices = 0;  // that were told
+    std::string failure{};    // that was told last, and when
+    TraceTime failed{};
   };
   struct Rate {
     std::uint64_t events = 0;
@@ -162,6 +166,7 @@ class Forwarder {
       // What is read from a file goes on without anybody to watch: somebody may come.
       if (!watch_->look() && wish_.config.empty()) return "target ended";
       if (const auto text = watch_->take_trouble(); !text.empty()) trouble(text);
+      tell_owner();
       tell();
     }
   }
@@ -212,6 +217,27 @@ class Forwarder {
     auto targets = union_of(plan);
     watch_->rewish(std::move(targets.pids), std::move(targets.names), targets.all);
     return {};
+  }
+
+  // What nobody would see before he asks: each thing once, a sink's new failures once a minute.
+  void tell_owner() {
+    for (const auto& [id, summary] : hub_.summaries())
+      for (auto& one : running_) {
+        if (one.listener != id) continue;
+        for (; one.notices < summary.notices.size(); ++one.notices)
+          say_once(summary.notices[one.notices]);
+        const auto now = TraceClock::now();
+        if (summary.last_failure == one.failure || now - one.failed < std::chrono::minutes{1})
+          continue;
+        one.failure = summary.last_failure;
+        one.failed = now;
+        trouble(fmt::format("{}: {}", one.route.to.text, one.failure));
+      }
+  }
+
+  // Several sinks hear of the same thing.
+  void say_once(const std::string& text) {
+    if (said_.size() < kMaxSaid && said_.insert(text).second) trouble(text);
   }
 
   void measure(double seconds) {
@@ -265,6 +291,8 @@ class Forwarder {
   std::uint64_t reloads_ = 0;
   std::string last_reload_;
   std::map<std::uint64_t, Rate> rates_;  // by source
+  static constexpr std::size_t kMaxSaid = 200;
+  std::set<std::string> said_;
   std::vector<Running> running_;
   std::unique_ptr<ForwardDoor> door_;
   hub::Hub hub_;

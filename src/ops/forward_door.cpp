@@ -93,7 +93,13 @@ Result<std::unique_ptr<ForwardDoor>> ForwardDoor::open() {
 }
 
 Result<std::vector<std::string>> forward_states(std::optional<pid_t> pid) {
-  if (pid) return std::vector{TRY(ask(path_of(*pid)))};
+  if (pid) {
+    auto state = ask(path_of(*pid));
+    if (!state)
+      return fail(Errc::kNotFound, "process {} is no forward of yours", *pid)
+          .hint("clrscope forward --status shows those that run");
+    return std::vector{std::move(*state)};
+  }
   std::vector<std::string> states;
   std::error_code error;
   for (std::filesystem::directory_iterator at{folder(), error}, end; !error && at != end;

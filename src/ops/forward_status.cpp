@@ -26,7 +26,7 @@ std::string ForwardStatus::json() const {
         .member("ended", one.ended)
         .end_object();
   json.end_array().key("sinks").begin_array();
-  for (const auto& one : sinks)
+  for (const auto& one : sinks) {
     json.begin_object()
         .member("to", one.to)
         .member("events", one.summary.events)
@@ -39,7 +39,11 @@ std::string ForwardStatus::json() const {
         .member("lastFailure", one.summary.last_failure)
         .member("lagMs", std::chrono::duration<double, std::milli>(one.summary.lag).count())
         .member("state", one.summary.state)
-        .end_object();
+        .key("notices")
+        .begin_array();
+    for (const auto& text : one.summary.notices) json.value(text);
+    json.end_array().end_object();
+  }
   json.end_array().end_object();
   return json.text() + "\n";
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/json_reader.h"
 #include "base/text.h"
@@ -43,6 +44,12 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
     if (args.has("--to"))
       return fail(Errc::kUsage, "--config and --to at once")
           .hint("the sinks stand in the file, each in a section of its own");
+    for (const auto* name : {"--process-id", "--name", "--all", "--diagnostic-port", "--counters",
+                             "--where", "--stacks", "--refresh-interval", "--profile",
+                             "--providers", "--clrevents", "--clreventlevel"})
+      if (args.has(name))
+        return fail(Errc::kUsage, "--config and {} at once", name)
+            .hint("write it into {}: docs/forwarding.md has the keys", *file);
     plan = TRY(ops::read_forward_config(*file));
   } else {
     ops::RouteWords words{.targets = TRY(watch_wish(args)), .counters = args.all("--counters")};
@@ -60,6 +67,11 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
   }
   if (const auto spool = args.text("--spool")) plan.spool = *spool;
   if (const auto limit = TRY(args.size("--spool-limit"))) plan.spool_limit = *limit;
+  std::set<std::string> sinks;
+  for (const auto& route : plan.routes)
+    if (!sinks.insert(route.to.text).second && !plan.spool.empty())
+      return fail(Errc::kUsage, "--to {} twice: they would share one spool", route.to.text)
+          .hint("one of them is enough, or let one have another option, such as another prefix");
   return plan;
 }
 
@@ -100,8 +112,9 @@ Result<int> run(const Args& args, Console& console) {
                    if (done)
                      console.talk("Read {} again.", wish.config.empty() ? "nothing" : wish.config);
                    else
-                     console.talk("clrscope: {}\n  hint: the old plan stays in force",
-                                  done.error().what);
+                     console.talk("clrscope: {}\n  hint: {}{}the old plan stays in force",
+                                  done.error().what, done.error().hint,
+                                  done.error().hint.empty() ? "" : "; ");
                  }}));
   bool failed = false;
   for (const auto& sink : summary.last.sinks) {
@@ -111,7 +124,8 @@ Result<int> run(const Args& args, Console& console) {
                  format_count(one.lost), one.state.empty() ? "" : "  ", one.state,
                  one.failures == 0
                      ? ""
-                     : fmt::format("  failed {} times: {}", one.failures, one.last_failure));
+                     : fmt::format("  {} failure{}, the last: {}", format_count(one.failures),
+                                   one.failures == 1 ? "" : "s", one.last_failure));
     failed = failed || (one.failures != 0 && one.events + one.counters == 0);
   }
   if (args.has("--json")) {
@@ -134,7 +148,8 @@ const Options kOptions[] = {kLiveTargetOptions, Options{kForward}, kProviderOpti
 extern const Verb forward_verb{
     .name = "forward",
     .summary = "Sends events and counters of processes that come and go to Graphite, Prometheus, …",
-    .usage = "-p PID|-n NAME|-a|--config FILE --to SINK [--to SINK …] [--counters …]",
+    .usage =
+        "-p PID|-n NAME|-a|-- COMMAND --to SINK [--to SINK …] [--counters …]; or --config FILE",
     .options = kOptions,
     .examples =
         "  clrscope forward -n 'Shop.*' --to graphite:127.0.0.1:2003 --to prometheus\n"
