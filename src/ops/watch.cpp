@@ -103,8 +103,14 @@ bool Watch::look() {
   if (!found) return true;
   std::erase_if(refused_, [](const auto& one) { return !process_exists(one.first); });
   for (const auto& one : *found) {
-    if (!one.reachable() || attached_.contains(one.pid) || !wants(one.name)) continue;
+    if (attached_.contains(one.pid) || !wants(one.name)) continue;
     if (one.status.age < kSettled) continue;  // the next look
+    if (!one.reachable()) {
+      if (!wish_.all && !std::exchange(told_unreachable_, true))
+        trouble_ = fmt::format("cannot reach process {} ({}): {}", one.pid, one.name,
+                               one.unreachable.what);
+      continue;
+    }
     auto& refusal = refused_[one.pid];
     if (refusal.start_ticks != one.status.start_ticks) refusal = {one.status.start_ticks};
     if (TraceClock::now() < refusal.not_before) continue;

@@ -65,6 +65,7 @@ class Watch {
   std::map<pid_t, Refusal> refused_;
   std::uint64_t next_source_ = 1;
   std::string trouble_;
+  bool told_unreachable_ = false;  // of one that has the name
 };
 
 // Lets the hub work until it is told to stop, its time is over, or nobody is left to watch. What
