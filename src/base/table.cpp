@@ -60,4 +60,13 @@ std::string cut_to_width(std::string_view text, std::size_t width) {
   return std::string{text.substr(0, end)} + "…";
 }
 
+std::string cut_middle(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string{text};
+  const auto last = width / 4;
+  std::size_t columns = 0, begin = text.size();
+  while (columns < last && begin > 0)
+    if (begins_character(text[--begin])) ++columns;
+  return cut_to_width(text, width - last) + std::string{text.substr(begin)};
+}
+
 }  // namespace clrscope

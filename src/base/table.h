@@ -26,5 +26,7 @@ class Table {
 std::size_t display_width(std::string_view text);
 // At most `width` columns of it; what is cut ends in "…".
 std::string cut_to_width(std::string_view text, std::size_t width);
+// Likewise, but the end stays: what tells one title from another often stands there.
+std::string cut_middle(std::string_view text, std::size_t width);
 
 }  // namespace clrscope

@@ -24,5 +24,11 @@ TEST(Console, CutsTextToAWidthWithoutBreakingACharacter) {
   EXPECT_EQ(display_width(cut_to_width("a long line of text", 7)), 7U);
 }
 
+TEST(Console, CutsTextInTheMiddleWhereItsEndTells) {
+  EXPECT_EQ(cut_middle("short", 10), "short");
+  EXPECT_EQ(cut_middle("a.long.name [generation=gen0]", 18), "a.long.name […en0]");
+  EXPECT_EQ(cut_middle("a.long.name [größe=äöü]", 9), "a.long…ü]");
+}
+
 }  // namespace
 }  // namespace clrscope::cli

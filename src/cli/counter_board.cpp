@@ -7,12 +7,18 @@
 
 #include "base/text.h"
 #include "cli/console.h"
+#include "ops/page_text.h"
 
 namespace clrscope::cli {
 namespace {
 
 constexpr std::size_t kNumberWidth = 14;
 constexpr std::size_t kSparkWidth = 24;
+constexpr std::size_t kLeastSparkWidth = 8;  // long titles may take the rest
+
+std::string process_title(pid_t pid, const std::string& name) {
+  return fmt::format("{} ({})", name, pid);
+}
 
 }  // namespace
 
@@ -40,8 +46,8 @@ std::string readable_number(double value) {
 
 void CounterBoard::add(std::span<const hub::CounterValue> values) {
   const auto put = [&](const hub::CounterValue& value, const std::string& title, double number) {
-    auto& row = rows_[{fmt::format("{} ({})", value.process, value.pid), value.provider, title}];
-    row.title = title;
+    auto& row = rows_[{process_title(value.pid, value.process), value.provider, title}];
+    row.title = ops::printable(title);
     row.now = readable_number(number);
     row.history.push_back(number);
     if (row.history.size() > kHistory) row.history.pop_front();
@@ -53,17 +59,24 @@ void CounterBoard::add(std::span<const hub::CounterValue> values) {
       put(value, title, hub::shown_value(value));
       continue;
     }
-    for (const auto& [share, one] : value.quantiles)
+    for (const auto& [share, one] : hub::shown_quantiles(value))
       put(value, fmt::format("{} p{:g}", title, share * 100), one);
   }
 }
 
+void CounterBoard::forget(pid_t pid, const std::string& process) {
+  std::erase_if(rows_, [title = process_title(pid, process)](const auto& row) {
+    return std::get<0>(row.first) == title;
+  });
+}
+
 std::string CounterBoard::text(std::size_t width, std::size_t height) const {
-  const auto titles = width > kNumberWidth + kSparkWidth + 14
-                          ? width - kNumberWidth - kSparkWidth - 4
-                      : width > kNumberWidth + 4 ? width - kNumberWidth - 2
-                                                 : width;
+  std::size_t longest = 0;
+  for (const auto& [key, row] : rows_) longest = std::max(longest, display_width(row.title) + 4);
   const bool sparks = width > kNumberWidth + kSparkWidth + 14;
+  const auto left = width > kNumberWidth + 4 ? width - kNumberWidth - 2 : width;
+  const auto titles =
+      sparks ? std::clamp(longest, left - kSparkWidth - 2, left - kLeastSparkWidth - 2) : left;
   std::string out, process, provider;
   std::size_t lines = 0;
   const auto line = [&](const std::string& text) {
@@ -76,10 +89,10 @@ std::string CounterBoard::text(std::size_t width, std::size_t height) const {
       provider.clear();
     }
     if (std::get<1>(key) != provider) line("  " + (provider = std::get<1>(key)));
-    auto title = cut_to_width("    " + row.title, titles);
+    auto title = cut_middle("    " + row.title, titles);
     title.append(titles - std::min(titles, display_width(title)), ' ');
     line(fmt::format("{}{:>{}}{}", title, row.now, kNumberWidth,
-                     sparks ? "  " + sparkline(row.history, kSparkWidth) : ""));
+                     sparks ? "  " + sparkline(row.history, left - titles - 2) : ""));
   }
   if (lines >= height) out += fmt::format("… {} more lines\n", lines - height + 1);
   return out;

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -32,6 +33,14 @@ class CountersSink final : public hub::Sink {
   explicit CountersSink(const CountersWatcher& watcher) : watcher_(watcher) {}
   Result<> on_counters(std::span<const hub::CounterValue> values) override {
     if (watcher_.on_values) watcher_.on_values(values);
+    return {};
+  }
+  Result<> on_source(const hub::SourceInfo& source, hub::SourceChange change) override {
+    if (change == hub::SourceChange::kGone && watcher_.on_gone) watcher_.on_gone(source);
+    return {};
+  }
+  Result<> on_notice(const std::string& text) override {
+    if (watcher_.on_trouble) watcher_.on_trouble(text);
     return {};
   }
   Result<> on_tick() override {
@@ -104,12 +113,11 @@ std::string_view type_of(const hub::CounterValue& value) {
   return value.kind == hub::CounterKind::kRate ? "Rate" : "Metric";
 }
 
-// One row, or one for each quantile; the median where there are buckets.
+// One row, or one for each quantile.
 template <class Row>
 void for_each_row(const hub::CounterValue& value, Row&& row) {
   if (value.kind != hub::CounterKind::kHistogram) return row(hub::shown_value(value), "");
-  if (value.quantiles.empty()) row(value.value, "Percentile=50");
-  for (const auto& [share, one] : value.quantiles)
+  for (const auto& [share, one] : hub::shown_quantiles(value))
     row(one, fmt::format("Percentile={:g}", share * 100));
 }
 
@@ -164,15 +172,18 @@ Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersW
                                     std::make_unique<CountersSink>(watcher)));
   const auto watch =
       TRY(Watch::start(hub, wish.targets, wish.stop_fds.empty() ? -1 : wish.stop_fds.front()));
-  if (watcher.on_start) watcher.on_start(watch->attached());
+  const auto attached = watch->attached();
+  if (watcher.on_start) watcher.on_start(attached);
   auto ending = watch_until_end(*watch, wish.stop_fds, wish.duration, watcher.on_trouble);
   const auto summary = hub.remove(listener);
   return CountersSummary{.values = summary.counters,
                          .lost = summary.lost + summary.dropped,
+                         .processes = std::max(attached, watch->attached()),
                          .ending = std::move(ending)};
 }
 
-Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target) {
+Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target,
+                                                    const std::vector<hub::CounterWish>& named) {
   PublishedSink::All all;
   hub::Hub hub;
   hub::SessionWish wish;
@@ -185,6 +196,10 @@ Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target) {
   for (const auto name : kKnownEventCounters)
     wish.counters.push_back(
         {.provider = std::string{name}, .kind = hub::CounterWish::Kind::kEventCounters});
+  for (const auto& one : named)
+    if (one.kind != hub::CounterWish::Kind::kMeter && one.provider != hub::kDerivedProvider)
+      wish.counters.push_back(
+          {.provider = one.provider, .kind = hub::CounterWish::Kind::kEventCounters});
   const auto listener = TRY(hub.add(std::move(wish), std::make_unique<PublishedSink>(all)));
   WatchWish targets{.target = target};
   if (target.pid) targets.pids = {*target.pid};
@@ -205,12 +220,18 @@ std::string counter_title(const hub::CounterValue& value) {
   return value.unit.empty() ? name : fmt::format("{} ({})", name, value.unit);
 }
 
-CountersFile::CountersFile(Format format, std::string process, WallTime start)
-    : format_(format), process_(std::move(process)), start_(start) {}
+CountersFile::CountersFile(Format format, const WatchWish& targets, WallTime start)
+    : format_(format),
+      process_(fmt::format("{}", fmt::join(targets.pids, ","))),
+      several_(targets.pids.size() > 1 || targets.comes_and_goes()),
+      start_(start) {
+  for (const auto& name : targets.names) process_ += (process_.empty() ? "" : ",") + name;
+}
 
 std::string CountersFile::begin() const {
   if (format_ == Format::kCsv)
-    return "Timestamp,Provider,Counter Name,Counter Type,Mean/Increment\n";
+    return fmt::format("Timestamp,Provider,Counter Name,Counter Type,Mean/Increment{}\n",
+                       several_ ? ",Process,Process Id" : "");
   std::string out = "{\n  \"TargetProcess\": ";
   append_json_string(out, process_);
   out += ",\n  \"StartTime\": ";
@@ -228,10 +249,12 @@ std::string CountersFile::rows(std::span<const hub::CounterValue> values) {
       const std::chrono::sys_time<std::chrono::seconds> time{second};
       const auto calendar = fmt::gmtime(std::chrono::system_clock::to_time_t(time));
       if (format_ == Format::kCsv) {
-        fmt::format_to(std::back_inserter(out), "{:%m/%d/%Y %H:%M:%S},{},{},{},{}\n", calendar,
+        fmt::format_to(std::back_inserter(out), "{:%m/%d/%Y %H:%M:%S},{},{},{},{}", calendar,
                        csv_field(value.provider),
                        csv_field(tags.empty() ? title : fmt::format("{}[{}]", title, tags)),
                        type_of(value), number);
+        if (several_) out += fmt::format(",{},{}", csv_field(value.process), value.pid);
+        out += '\n';
         return;
       }
       JsonWriter json;
@@ -241,8 +264,9 @@ std::string CountersFile::rows(std::span<const hub::CounterValue> values) {
           .member("name", title)
           .member("tags", tags)
           .member("counterType", type_of(value))
-          .member("value", number)
-          .end_object();
+          .member("value", number);
+      if (several_) json.member("process", value.process).member("pid", value.pid);
+      json.end_object();
       out += first_ ? "    " : ",\n    ";
       first_ = false;
       out += json.text();

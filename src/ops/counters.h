@@ -31,21 +31,24 @@ struct CountersWish {
 struct CountersWatcher {
   // From a thread of its own, one call after the other.
   std::function<void(std::span<const hub::CounterValue>)> on_values{};
-  std::function<void()> on_tick{};  // about once a second
-  std::function<void(const std::string&)> on_trouble{};
+  std::function<void(const hub::SourceInfo&)> on_gone{};  // a process ended
+  std::function<void()> on_tick{};                        // about once a second
+  std::function<void(const std::string&)> on_trouble{};   // from any thread
   std::function<void(std::size_t processes)> on_start{};
 };
 
 struct CountersSummary {
   std::uint64_t values = 0;
   std::uint64_t lost = 0;
+  std::size_t processes = 0;  // that were there at the beginning or at the end
   std::string ending{};
 };
 
 Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher);
 
 // What a process publishes: every instrument of its meters, and the EventCounters of the providers
-// that .NET itself has, as far as they tell something within two seconds.
+// that .NET itself has and of those that are named, as far as they tell something within two
+// seconds. A runtime cannot be asked which EventSources there are.
 struct PublishedCounter {
   std::string provider{};
   std::string name{};
@@ -53,13 +56,15 @@ struct PublishedCounter {
   std::string unit{};
   std::string description{};
 };
-Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target);
+Result<std::vector<PublishedCounter>> list_counters(
+    const TargetWish& target, const std::vector<hub::CounterWish>& named = {});
 
-// Values as dotnet-counters writes them to a file.
+// Values as dotnet-counters writes them to a file. It knows one process only: where there may be
+// several, each row also says whose it is, after all else.
 class CountersFile {
  public:
   enum class Format { kCsv, kJson };
-  CountersFile(Format format, std::string process, WallTime start);
+  CountersFile(Format format, const WatchWish& targets, WallTime start);
   std::string begin() const;
   std::string rows(std::span<const hub::CounterValue> values);
   std::string end() const;
@@ -67,6 +72,7 @@ class CountersFile {
  private:
   Format format_;
   std::string process_;
+  bool several_;
   WallTime start_;
   bool first_ = true;
 };

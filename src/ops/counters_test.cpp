@@ -41,21 +41,33 @@ hub::CounterValue value() {
 }
 
 TEST(Counters, WritesRowsAsDotnetCountersDoes) {
-  CountersFile csv{CountersFile::Format::kCsv, "7", WallTime{}};
+  CountersFile csv{CountersFile::Format::kCsv, {.pids = {7}}, WallTime{}};
   const std::vector<hub::CounterValue> values{value()};
   EXPECT_EQ(csv.begin() + csv.rows(values),
             "Timestamp,Provider,Counter Name,Counter Type,Mean/Increment\n"
             "01/01/1970 00:00:00,Shop,\"Orders, all ({order} / 1 sec)[route=/a]\",Rate,5\n");
-  CountersFile json{CountersFile::Format::kJson, "7", WallTime{}};
+  CountersFile json{CountersFile::Format::kJson, {.pids = {7}}, WallTime{}};
   EXPECT_THAT(json.begin() + json.rows(values) + json.end(),
               HasSubstr(R"("counterType":"Rate","value":5})"));
+}
+
+TEST(Counters, SaysWhoseARowIsWhereThereAreSeveral) {
+  auto one = value();
+  one.process = "shop";
+  const std::vector<hub::CounterValue> values{one};
+  CountersFile csv{CountersFile::Format::kCsv, {.pids = {7, 8}}, WallTime{}};
+  EXPECT_THAT(csv.begin(), HasSubstr("Mean/Increment,Process,Process Id\n"));
+  EXPECT_THAT(csv.rows(values), HasSubstr("[route=/a]\",Rate,5,shop,7\n"));
+  CountersFile json{CountersFile::Format::kJson, {.names = {"shop*"}}, WallTime{}};
+  EXPECT_THAT(json.begin(), HasSubstr(R"("TargetProcess": "shop*")"));
+  EXPECT_THAT(json.rows(values), HasSubstr(R"("value":5,"process":"shop","pid":7})"));
 }
 
 TEST(Counters, GivesARowForEachQuantile) {
   auto histogram = value();
   histogram.kind = hub::CounterKind::kHistogram;
   histogram.quantiles = {{0.5, 60}, {0.95, 71}};
-  CountersFile csv{CountersFile::Format::kCsv, "7", WallTime{}};
+  CountersFile csv{CountersFile::Format::kCsv, {.pids = {7}}, WallTime{}};
   const auto rows = csv.rows(std::vector<hub::CounterValue>{histogram});
   EXPECT_THAT(rows, HasSubstr("[route=/a,Percentile=50]\",Metric,60\n"));
   EXPECT_THAT(rows, HasSubstr("[route=/a,Percentile=95]\",Metric,71\n"));

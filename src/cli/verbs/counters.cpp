@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/guarded.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -14,6 +15,7 @@
 #include "cli/live_args.h"
 #include "cli/stop_request.h"
 #include "cli/verb.h"
+#include "ops/page_text.h"
 
 namespace clrscope::cli {
 namespace {
@@ -21,7 +23,7 @@ namespace {
 constexpr Option kCounters[] = {
     {.name = "--counters",
      .value = "LIST",
-     .help = "Provider[a,b],Meter; EventCounters\\Name where both have the name"},
+     .help = "Provider[a,b],Meter; EventCounters\\Name where both have the name; list: also these"},
     {.name = "--refresh-interval", .value = "S", .help = "seconds between values, 1 unless told"},
     {.name = "--format", .value = "FORMAT", .help = "collect: csv or json (csv unless told)"},
     {.name = "--output", .value = "FILE", .help = "collect: where to; - is stdout", .letter = 'o'},
@@ -37,9 +39,42 @@ Result<ops::CountersWish> counters_wish(const Args& args) {
   return wish;
 }
 
-std::size_t screen_height() {
+using Remarks = std::vector<std::string>;
+
+// On the screen as it is now: people change it while they look. Remarks stay below the table, which
+// is redrawn.
+std::string on_screen(const CounterBoard& board, const Remarks& remarks, const Console& console) {
   winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 4 ? size.ws_row : 24;
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  const std::size_t width = known && size.ws_col > 0 ? size.ws_col : console.width();
+  const std::size_t height = known && size.ws_row > 8 ? size.ws_row : 24;
+  auto text = board.text(width, height - remarks.size());
+  for (const auto& one : remarks) text += cut_to_width(ops::printable(one), width) + "\n";
+  return text;
+}
+
+std::string lines_of(const hub::CounterValue& value) {
+  const auto tags = value.tags_text();
+  const auto line = [&](const std::string& more, double number) {
+    return ops::printable(fmt::format("{}  {}  {}  {}{}{}  {}", iso8601(value.time).substr(11, 12),
+                                      value.pid, value.provider, ops::counter_title(value),
+                                      tags.empty() ? "" : fmt::format(" [{}]", tags), more,
+                                      readable_number(number))) +
+           '\n';
+  };
+  if (value.kind != hub::CounterKind::kHistogram) return line("", hub::shown_value(value));
+  std::string lines;
+  for (const auto& [share, one] : hub::shown_quantiles(value))
+    lines += line(fmt::format(" p{:g}", share * 100), one);
+  return lines;
+}
+
+// Silence is hard to tell from a typing error.
+void explain_silence(const ops::CountersSummary& summary, Console& console) {
+  if (summary.values == 0 && summary.processes != 0)
+    console.talk(
+        "  hint: counters list shows what a process publishes; a counter that nothing "
+        "happens to may tell nothing");
 }
 
 ops::CountersWatcher talking(Console& console) {
@@ -56,12 +91,22 @@ Result<int> monitor(const Args& args, Console& console) {
   wish.stop_fds = stop.fds();
   auto watcher = talking(console);
   CounterBoard board;
+  Guarded<Remarks> remarks;
   const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !args.has("--json");
   if (terminal) {
     watcher.on_values = [&](auto values) { board.add(values); };
+    watcher.on_gone = [&](const auto& source) { board.forget(source.pid, source.process); };
     watcher.on_tick = [&] {
-      if (!board.empty())
-        console.data("\x1b[H\x1b[2J" + board.text(console.width(), screen_height()));
+      const auto said = remarks.with([](const auto& all) { return all; });
+      if (!board.empty() || !said.empty())
+        console.data("\x1b[H\x1b[2J" + on_screen(board, said, console));
+    };
+    watcher.on_trouble = [&](const std::string& text) {
+      constexpr std::size_t kMost = 4;  // the last ones
+      remarks.with([&](auto& all) {
+        if (all.size() == kMost) all.erase(all.begin());
+        all.push_back(text);
+      });
     };
   } else if (args.has("--json")) {
     watcher.on_values = [&](auto values) {
@@ -72,18 +117,13 @@ Result<int> monitor(const Args& args, Console& console) {
   } else {
     watcher.on_values = [&](auto values) {
       std::string lines;
-      for (const auto& value : values) {
-        const auto tags = value.tags_text();
-        lines += fmt::format("{}  {}  {}  {}{}  {}\n", iso8601(value.time).substr(11, 12),
-                             value.pid, value.provider, ops::counter_title(value),
-                             tags.empty() ? "" : fmt::format(" [{}]", tags),
-                             readable_number(hub::shown_value(value)));
-      }
+      for (const auto& value : values) lines += lines_of(value);
       console.data(lines);
     };
   }
   const auto summary = TRY(ops::watch_counters(wish, watcher));
   console.talk("{} values  lost {}", format_count(summary.values), format_count(summary.lost));
+  explain_silence(summary, console);
   return kDone;
 }
 
@@ -97,12 +137,12 @@ Result<int> collect(const Args& args, Console& console) {
   const auto path = args.text("--output").value_or("counter." + word);
   UniqueFd file{path == "-" ? ::dup(STDOUT_FILENO)
                             : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-  if (!file) return fail(Errc::kSystem, "cannot write {}: {}", path, errno_text());
+  if (!file)
+    return fail(Errc::kSystem, "cannot write {}: {}", path, errno_text())
+        .hint("does its folder exist, and may you write there?");
   const StopRequest stop{EnterKey::kStops};
   wish.stop_fds = stop.fds();
-  ops::CountersFile out{format,
-                        wish.targets.pids.empty() ? "" : std::to_string(wish.targets.pids.front()),
-                        wall_now()};
+  ops::CountersFile out{format, wish.targets, wall_now()};
   auto watcher = talking(console);
   Result<> written = write_all(file.get(), as_bytes(out.begin()));
   watcher.on_values = [&](auto values) {
@@ -116,15 +156,28 @@ Result<int> collect(const Args& args, Console& console) {
   }
   console.talk("Wrote {}  {} values  lost {}", path == "-" ? "standard output" : path,
                format_count(summary.values), format_count(summary.lost));
+  explain_silence(summary, console);
+  if (args.has("--json") && path != "-") {
+    JsonWriter json;
+    json.begin_object()
+        .member("file", path)
+        .member("values", summary.values)
+        .member("lost", summary.lost)
+        .end_object();
+    console.data(json.text() + "\n");
+  }
   return kDone;
 }
 
 Result<int> list(const Args& args, Console& console) {
   const auto wish = TRY(watch_wish(args));
+  if (wish.all || wish.pids.size() + wish.names.size() > 1)
+    return fail(Errc::kUsage, "counters list looks at one process").hint("-p PID or -n NAME");
   ops::TargetWish target = wish.target;
   if (!wish.pids.empty()) target.pid = wish.pids.front();
   if (!wish.names.empty()) target.name = wish.names.front();
-  const auto published = TRY(ops::list_counters(target));
+  const auto named = TRY(ops::parse_counters(args.all("--counters")));
+  const auto published = TRY(ops::list_counters(target, named));
   if (args.has("--json")) {
     JsonWriter json;
     json.begin_array();
@@ -142,8 +195,13 @@ Result<int> list(const Args& args, Console& console) {
   }
   Table table{{"PROVIDER", "NAME", "KIND", "UNIT", "DESCRIPTION"}};
   for (const auto& one : published)
-    table.add({one.provider, one.name, one.kind, one.unit, one.description});
+    table.add({ops::printable(one.provider), ops::printable(one.name), one.kind,
+               ops::printable(one.unit), ops::printable(one.description)});
   console.data(table.text());
+  if (named.empty())
+    console.talk(
+        "EventCounters of the program's own EventSources are listed when they are named: "
+        "--counters NAME");
   return kDone;
 }
 
@@ -163,7 +221,9 @@ const Options kOptions[] = {kLiveTargetOptions, Options{kCounters}, kCommonOptio
 extern const Verb counters_verb{
     .name = "counters",
     .summary = "Shows or records EventCounters and meters of one process or many",
-    .usage = "[monitor|collect|list] -p PID|-n NAME|-a [--counters LIST] [--refresh-interval S]",
+    .usage =
+        "[monitor|collect|list] -p PID|-n NAME|-a|-- COMMAND [--counters LIST] [--refresh-interval "
+        "S]",
     .options = kOptions,
     .examples =
         "  clrscope counters monitor -p 4312 --counters System.Runtime,Shop.Orders\n"
