@@ -26,14 +26,21 @@ Result<int> run(const Args& args, Console& console) {
   wish.duration = TRY(args.duration("--duration"));
   const StopRequest stop{EnterKey::kStops};
   wish.stop_fds = stop.fds();
+  bool waits = false;
   const auto summary = TRY(ops::watch_events(
       wish, {.on_text = [&](std::string_view text) { console.data(text); },
              .on_trouble = [&](const std::string& text) { console.talk("clrscope: {}", text); },
              .on_start =
                  [&](std::size_t processes) {
-                   if (processes == 0) console.talk("Waiting for a process to come …");
+                   waits = processes == 0;
+                   if (waits) console.talk("Waiting for a process to come …");
                  }}));
   console.talk("{} events  lost {}", format_count(summary.events), format_count(summary.lost));
+  if (summary.events == 0 && !waits)
+    console.talk(
+        "  hint: a provider that nobody has and a field that no event has are silent: are the "
+        "names "
+        "right?");
   return kDone;
 }
 
