@@ -40,6 +40,8 @@ FieldValue field_value(const Value& value) {
     case Value::Kind::kFloat:
     case Value::Kind::kDouble:
       return {.number = value.f};
+    case Value::Kind::kTime:
+      return {.number = static_cast<double>(value.i) * 1e-7};  // seconds, for differences
     default: {
       auto text = nettrace::text_of(value);
       const auto number = as_number(text);
@@ -80,6 +82,14 @@ std::optional<double> number_in(const FieldMap& fields, std::string_view name) {
 
 std::chrono::nanoseconds seconds(double count) {
   return std::chrono::nanoseconds{static_cast<std::int64_t>(count * 1e9)};
+}
+
+// Of a collection: what it is about, as it says itself.
+std::optional<std::chrono::nanoseconds> told_interval(const FieldMap& fields) {
+  const auto begin = number_in(fields, "intervalStartTime");
+  const auto end = number_in(fields, "intervalEndTime");
+  if (!begin || !end || *end <= *begin || *end - *begin > 86'400) return {};
+  return seconds(*end - *begin);
 }
 
 // "0.5=62;0.95=73;0.99=74"
@@ -278,7 +288,10 @@ std::optional<CounterValue> CounterDecoder::decode(const Event& event, const Pay
   if (event.type->provider == kMetricsProvider) {
     // Another session's interval may be in force: what the events themselves say counts.
     if (event.type->name == "CollectionStart" || event.type->name == "Collection/Start") {
-      if (collected_ != TraceTime{} && event.time > collected_) interval_ = event.time - collected_;
+      if (collected_ == TraceTime{})
+        interval_ = told_interval(fields_of(event, plan)).value_or(interval_);
+      else if (event.time > collected_)
+        interval_ = event.time - collected_;
       collected_ = event.time;
     }
     return instrument(event, plan);
