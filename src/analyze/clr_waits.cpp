@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kForGc = 1;
 constexpr std::uint32_t kForGcPreparation = 6;
+constexpr std::uint64_t kRestart = 20'000'000;  // ns, until a thread has a processor again
 
 }  // namespace
 
@@ -75,7 +76,8 @@ ClrWaits::Told ClrWaits::at(ProcessId process, ThreadId thread, TraceTime since,
   const auto all = suspensions_.find(process);
   if (all == suspensions_.end()) return told;
   const bool stopped = std::ranges::any_of(all->second, [&](const Wait& one) {
-    return one.begin <= since && since <= one.end;  // it runs on only a little later
+    // It runs on a little later; what lasts longer only happened to begin then.
+    return one.begin <= since && since <= one.end && earlier(until, kRestart) <= one.end;
   });
   return {.what = stopped ? ClrWait::kGcSuspension : ClrWait::kNone};
 }

@@ -158,6 +158,14 @@ TEST_F(ToldWaitsTest, TellsASuspensionAndAMissingProcessorFromIt) {
   EXPECT_EQ(sites(), (Texts{"? gcSuspension", "? runQueue", "? unknown"}));
 }
 
+TEST_F(ToldWaitsTest, DoesNotBlameASuspensionForAWaitThatOutlastsIt) {
+  suspension(1000, 4000);
+  ran(15'000'000, 14'998'000);    // since 2000, then without a processor for a while
+  ran(700'000'000, 699'997'000);  // since 3000: it slept
+  EXPECT_EQ(sites(), (Texts{"? gcSuspension", "? unknown"}));
+  EXPECT_EQ(waits_.unexplained().ns, 699'997'000U);
+}
+
 TEST_F(WaitsTest, ReportsThreadsBusiestFirst) {
   TestTrace trace;
   trace.name_thread({.thread = 7}, "busy");
