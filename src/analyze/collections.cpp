@@ -53,7 +53,7 @@ void Collections::on_event(const Event& event, Known known, std::uint32_t pointe
 
 void Collections::end_of_trace(const nettrace::Reader& reader) {
   TraceTime from{};
-  if (const auto* info = reader.info()) from = info->time_of(info->sync_ticks);
+  if (const auto* info = reader.info()) from = info->begin();
   // Stable: events of one thread at one time stay in their order.
   std::stable_sort(notes_.begin(), notes_.end(), [](const Note& a, const Note& b) {
     return a.process != b.process ? a.process < b.process : a.time < b.time;
@@ -66,6 +66,18 @@ void Collections::end_of_trace(const nettrace::Reader& reader) {
   }
   notes_.clear();
   heaps_.clear();
+}
+
+std::chrono::nanoseconds Collections::paused() const {
+  std::chrono::nanoseconds all{};
+  for (const auto& [process, paused] : paused_) grow(all, paused);
+  return all;
+}
+
+std::chrono::nanoseconds Collections::most_paused() const {
+  std::chrono::nanoseconds most{};
+  for (const auto& [process, paused] : paused_) most = std::max(most, paused);
+  return most;
 }
 
 // The events of one process in the order of time.
@@ -130,7 +142,7 @@ void Collections::restart(std::vector<Suspension>& open, const Note& note, std::
   open.erase(at);
   // Without a start it is not the pause that it seems: its own end, or its start, was not seen.
   if (!suspension.for_collection || (suspension.started.empty() && !suspension.in_one)) return;
-  grow(paused_, between(suspension.begin, note.time));
+  grow(paused_[note.process], between(suspension.begin, note.time));
   const auto add = [&](std::size_t owner, TraceTime from, TraceTime to) {
     all_[owner].pause =
         sum(all_[owner].pause.value_or(std::chrono::nanoseconds{0}), between(from, to));

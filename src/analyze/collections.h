@@ -3,10 +3,11 @@
 // A pause lasts from the suspension's beginning to the restart's end on the same thread; the
 // runtime suspends itself for other reasons too (its sampler does), and those do not count. A
 // background collection's first pause is ended by another thread, and it has a second one with no
-// start of its own.
+// start of its own. Processes pause each for itself: shares of the time are those of one.
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -35,8 +36,10 @@ class Collections {
   void on_event(const Event& event, nettrace::Known known, std::uint32_t pointer_size);
   void end_of_trace(const nettrace::Reader& reader);
 
-  const std::vector<Collection>& all() const { return all_; }  // by start
-  std::chrono::nanoseconds paused() const { return paused_; }
+  const std::vector<Collection>& all() const { return all_; }  // by process, start
+  std::chrono::nanoseconds paused() const;                     // of all processes together
+  const std::map<ProcessId, std::chrono::nanoseconds>& paused_by_process() const { return paused_; }
+  std::chrono::nanoseconds most_paused() const;  // of one process
 
  private:
   struct Note {
@@ -64,7 +67,7 @@ class Collections {
   std::vector<Note> notes_;  // of the trace being read: in file order, sorted at its end
   std::vector<nettrace::GcHeapStats> heaps_;
   std::vector<Collection> all_;
-  std::chrono::nanoseconds paused_{};
+  std::map<ProcessId, std::chrono::nanoseconds> paused_;
 };
 
 }  // namespace clrscope::analyze

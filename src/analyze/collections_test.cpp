@@ -66,6 +66,18 @@ TEST_F(CollectionsTest, PausesFromSuspensionToRestart) {
   EXPECT_EQ(reads_.collections.paused(), nanoseconds{10});
 }
 
+TEST_F(CollectionsTest, AddsUpPausesOfEachProcessByItself) {
+  for (const std::int32_t process : {100, 200}) {
+    suspend({.time = 10, .process = process}, kForGc);
+    start({.time = 11, .process = process}, 1, 0, kBlocking);
+    end({.time = 12, .process = process}, 1, 0);
+    restarted({.time = process, .process = process});
+  }
+  read();
+  EXPECT_EQ(reads_.collections.paused(), nanoseconds{280});
+  EXPECT_EQ(reads_.collections.most_paused(), nanoseconds{190});
+}
+
 TEST_F(CollectionsTest, LeavesOutTheSamplersSuspensions) {
   suspend({.time = 5, .thread = 2}, kForOther);
   restarted({.time = 6, .thread = 2});

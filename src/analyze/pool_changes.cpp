@@ -60,7 +60,7 @@ std::uint32_t PoolChanges::most_workers() const {
 
 void PoolChanges::on_event(const nettrace::TraceInfo& info, const Event& event, Known known) {
   const auto size = info.pointer_size;
-  const auto time = between(info.time_of(info.sync_ticks), event.time);
+  const auto time = between(info.begin(), event.time);
   switch (known) {
     case Known::kWorkerStart:
     case Known::kWorkerStop:

@@ -78,8 +78,8 @@ std::uint32_t ProfileBuilder::thread_index(const Event& event) {
 
 void ProfileBuilder::end_of_trace(const nettrace::Reader& reader) {
   if (const auto* info = reader.info()) {
-    profile_.from = info->time_of(info->sync_ticks);
-    profile_.start = info->start;
+    profile_.from = info->begin();
+    profile_.start = info->wall_of(profile_.from);
     period_ = std::chrono::nanoseconds{info->sampling_ns};
   }
   if (period_.count() == 0) period_ = kUsualPeriod;

@@ -50,8 +50,8 @@ class Payload {
 class TestTrace {
  public:
   // Time 0 is the trace's beginning; times are in nanoseconds.
-  TestTrace()
-      : writer_(info(), [this](Bytes bytes) -> Result<> {
+  explicit TestTrace(std::int64_t window_ns = 0)
+      : writer_(info(window_ns), [this](Bytes bytes) -> Result<> {
           out_ += as_text(bytes);
           return {};
         }) {
@@ -153,11 +153,12 @@ class TestTrace {
   }
 
  private:
-  static nettrace::TraceInfo info() {
+  static nettrace::TraceInfo info(std::int64_t window_ns) {
     nettrace::TraceInfo info;
     info.version = 6;
     info.ticks_per_second = 1'000'000'000;
     info.process = ProcessId{100};
+    info.window_ns = window_ns;
     return info;
   }
   const EventType& type(std::string_view provider, std::uint32_t id, std::uint32_t version) {

@@ -1,5 +1,5 @@
-// How long traces lasted: from the beginning of the session to the last event that is no rundown.
-// Several traces: the sum.
+// How long traces lasted: from the beginning of the session, or of the seconds that a flight
+// recorder kept, to the last event that is no rundown. Several traces: the sum.
 #pragma once
 
 #include "analyze/durations.h"
@@ -16,7 +16,8 @@ class TraceSpan {
   }
   void end_of_trace(const nettrace::Reader& reader) {
     auto from = first_;
-    if (const auto* info = reader.info()) from = std::min(from, info->time_of(info->sync_ticks));
+    if (const auto* info = reader.info())
+      from = info->window_ns > 0 ? info->begin() : std::min(from, info->begin());
     if (last_ > from) grow(length_, between(from, last_));
     first_ = TraceTime::max();
     last_ = TraceTime::min();

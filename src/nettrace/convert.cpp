@@ -50,7 +50,10 @@ bool Converter::ensure_writer() {
   if (writer_) return true;
   const auto* info = reader_.info();
   if (!info) return false;
-  writer_.emplace(*info, write_);
+  auto described = *info;
+  if (const auto sync = info->time_of(info->sync_ticks); window_ && *window_ > sync)
+    described.window_ns = (*window_ - sync).count();
+  writer_.emplace(described, write_);
   source_ = writer_->add_source(cut_begin_           ? Writer::Numbering::kIndexFromFirstSeen
                                 : info->version >= 6 ? Writer::Numbering::kFromZero
                                 : info->version == 3 ? Writer::Numbering::kNone

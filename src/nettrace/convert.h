@@ -29,6 +29,9 @@ class Converter {
   // reached before is not lost.
   void begin_is_missing() { cut_begin_ = true; }
 
+  // What is earlier is only there to name things: TraceInfo::window_ns.
+  void begin_window(TraceTime begin) { window_ = begin; }
+
   Result<> feed(Bytes chunk);
   Result<> finish();
 
@@ -52,6 +55,7 @@ class Converter {
   OnBatch on_batch_;
   std::vector<std::pair<Bytes, Place>> included_{};
   bool cut_begin_ = false;
+  std::optional<TraceTime> window_;
   std::int64_t newest_ = 0;     // ticks of the latest event
   std::optional<Error> error_;  // of writing
 };

@@ -106,6 +106,7 @@ void put_trace_header(ByteWriter& out, const TraceInfo& info) {
   add("ProcessId", static_cast<std::int32_t>(info.process));
   add("HardwareThreadCount", info.processors);
   add("ExpectedCPUSamplingRate", info.sampling_ns);
+  add("ClrscopeWindowStart", info.window_ns);
 
   ByteWriter content;
   put_wall_time(content, info.start);

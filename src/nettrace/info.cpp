@@ -15,4 +15,12 @@ TraceTime TraceInfo::time_of(std::int64_t ticks) const {
   return TraceTime{std::chrono::nanoseconds{static_cast<std::int64_t>(ns)}};
 }
 
+TraceTime TraceInfo::begin() const {
+  const auto sync = time_of(sync_ticks);
+  std::int64_t ns = 0;
+  if (window_ns <= 0 || __builtin_add_overflow(sync.time_since_epoch().count(), window_ns, &ns))
+    return sync;
+  return TraceTime{std::chrono::nanoseconds{ns}};
+}
+
 }  // namespace clrscope::nettrace

@@ -36,9 +36,14 @@ struct TraceInfo {
   ProcessId process{};            // 0 when the trace has many or does not say
   std::uint32_t processors = 0;   // 0 when it does not say
   std::uint32_t sampling_ns = 0;  // likewise
+  // A flight recording holds what happened from so long after sync_ticks on, and what earlier
+  // events name; 0: all of it.
+  std::int64_t window_ns = 0;
   std::vector<std::pair<std::string, std::string>> properties{};  // V6, all of them
 
   TraceTime time_of(std::int64_t ticks) const;
+  TraceTime begin() const;  // of what the trace holds
+  bool only_names(TraceTime time) const { return window_ns > 0 && time < begin(); }
   WallTime wall_of(TraceTime time) const { return start + (time - time_of(sync_ticks)); }
 };
 

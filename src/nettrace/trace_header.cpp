@@ -72,9 +72,12 @@ Result<> Reader::Impl::read_trace_v6(const Block& block) {
     std::int32_t process = 0;
     if (key == "HardwareThreadCount") parse_property(value, info.processors);
     if (key == "ExpectedCPUSamplingRate") parse_property(value, info.sampling_ns);
+    if (key == "ClrscopeWindowStart") parse_property(value, info.window_ns);
     if (key == "ProcessId") parse_property(value, process), info.process = ProcessId{process};
     info.properties.emplace_back(std::move(key), std::move(value));
   }
+  constexpr std::int64_t kTenYears = 300'000'000'000'000'000;
+  if (info.window_ns < 0 || info.window_ns > kTenYears) info.window_ns = 0;
   if (!start) note(block.offset, "the trace header has no valid start time");
   if (!in.ok()) note(block.offset, "the properties in the trace header are cut short");
   return check(info);

@@ -368,6 +368,23 @@ TEST(NettraceConverter, KeepsOnlyWhatIsWanted) {
   EXPECT_EQ(reader.summary().lost, 0U);
 }
 
+TEST(NettraceConverter, SaysFromWhenOnATraceHoldsAll) {
+  const auto original = trace_file("net10-v4.nettrace");
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, original, [](const Batch&) {}));
+  const auto window = reader.info()->begin() + std::chrono::milliseconds{250};
+  std::string out;
+  Converter converter{append_to(out)};
+  converter.begin_window(window);
+  ASSERT_TRUE(converter.feed(as_bytes(original)));
+  ASSERT_TRUE(converter.finish());
+  Reader again;
+  ASSERT_TRUE(read_all(again, converted(out), [](const Batch&) {}));
+  EXPECT_EQ(again.info()->begin(), window);
+  EXPECT_TRUE(again.info()->only_names(window - std::chrono::nanoseconds{1}));
+  EXPECT_FALSE(again.info()->only_names(window));
+}
+
 TEST(NettraceConverter, ReadsPastADamagedBlockOfVersion6) {
   V4Builder builder;
   builder.declare(1);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyze/collections.h"
+#include "analyze/process_names.h"
 #include "analyze/report.h"
 #include "analyze/trace_span.h"
 #include "analyze/words.h"
@@ -59,7 +60,11 @@ class Gc final : public Report {
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     const auto pointer_size = reader.info() ? reader.info()->pointer_size : 8;
     for (const Event& event : batch.events) {
-      if (providers_.of(*event.type) != Provider::kRundown) span_.on_event(event.time);
+      const auto provider = providers_.of(*event.type);
+      if (provider != Provider::kRundown) span_.on_event(event.time);
+      if (auto name = provider == Provider::kOther ? process_name(event)
+                                                   : universal_process_name(event, provider))
+        names_[event.process] = std::move(*name);
       collections_.on_event(event, known_.of(*event.type), pointer_size);
     }
   }
@@ -74,9 +79,25 @@ class Gc final : public Report {
   Page page() const override;
 
  private:
-  double share() const {
-    return span_.length().count() == 0 ? 0 : 100 * ms(collections_.paused()) / ms(span_.length());
+  double share(nanoseconds paused) const {
+    return span_.length().count() == 0 ? 0 : 100 * ms(paused) / ms(span_.length());
   }
+  bool of_several() const {
+    const auto& all = collections_.all();
+    return std::ranges::any_of(all, [&](const auto& gc) { return gc.process != all[0].process; });
+  }
+  std::string who(ProcessId process) const {
+    const auto pid = static_cast<std::int32_t>(process);
+    const auto name = names_.find(process);
+    return name == names_.end() ? fmt::format("process {}", pid)
+                                : fmt::format("{} ({})", name->second, pid);
+  }
+  nanoseconds paused(ProcessId process) const {
+    const auto& all = collections_.paused_by_process();
+    const auto found = all.find(process);
+    return found == all.end() ? nanoseconds{0} : found->second;
+  }
+  PageTable processes() const;
   template <class Key>
   auto grouped(Key&& key) const {
     std::map<decltype(key(std::declval<const Collection&>())), Pauses> groups;
@@ -97,6 +118,7 @@ class Gc final : public Report {
   Providers providers_;
   Collections collections_;
   TraceSpan span_;
+  std::map<ProcessId, std::string> names_;
 };
 
 void Gc::write_members(JsonWriter& json) const {
@@ -117,7 +139,17 @@ void Gc::write_members(JsonWriter& json) const {
   json.end_array()
       .member("totalPauseMs", ms(collections_.paused()))
       .member("durationMs", ms(span_.length()))
-      .member("percentTimeInGc", share());
+      .member("percentTimeInGc", share(collections_.most_paused()));
+  json.key("byProcess").begin_array();
+  for (const auto& [process, pauses] : grouped([](const Collection& gc) { return gc.process; }))
+    json.begin_object()
+        .member("pid", static_cast<std::int32_t>(process))
+        .member("count", pauses.count)
+        .member("pauseMs", ms(paused(process)))
+        .member("longestPauseMs", ms(pauses.longest))
+        .member("percentTimeInGc", share(paused(process)))
+        .end_object();
+  json.end_array();
   json.key("byGeneration").begin_array();
   for (const auto& [generation, pauses] :
        grouped([](const Collection& gc) { return gc.generation; }))
@@ -138,6 +170,21 @@ void Gc::write_members(JsonWriter& json) const {
   json.end_array();
 }
 
+PageTable Gc::processes() const {
+  PageTable table{.title = "By process",
+                  .columns = {">SHARE", ">COUNT", ">PAUSED", ">LONGEST", "PROCESS"}};
+  const auto groups = grouped([](const Collection& gc) { return gc.process; });
+  std::vector<ProcessId> ranked;
+  for (const auto& [process, pauses] : groups) ranked.push_back(process);
+  std::ranges::stable_sort(ranked, [&](ProcessId a, ProcessId b) { return paused(a) > paused(b); });
+  for (const auto process : ranked) {
+    const auto& pauses = groups.at(process);
+    table.rows.push_back({fmt::format("{:.1f} %", share(paused(process))), count_text(pauses.count),
+                          ms_text(paused(process)), ms_text(pauses.longest), who(process)});
+  }
+  return table;
+}
+
 Page Gc::page() const {
   const auto& all = collections_.all();
   if (all.empty())
@@ -146,14 +193,24 @@ Page Gc::page() const {
   const auto ranked = longest_first();
   const auto& worst = *ranked.front();
   Page page;
-  page.summary.push_back(fmt::format(
-      "{:.1f} % of the time in GC: {} collection{} paused the program for {:.1f} ms of {:.1f} s.",
-      share(), count_text(all.size()), all.size() == 1 ? "" : "s", ms(collections_.paused()),
-      span_.seconds()));
-  page.summary.push_back(fmt::format("Longest pause {}: #{}, generation {}, {}.",
+  const bool several = of_several();
+  if (several)
+    page.summary.push_back(fmt::format(
+        "{} collections in several processes; the one paused longest spent {:.1f} % of {:.1f} s in "
+        "GC.",
+        count_text(all.size()), share(collections_.most_paused()), span_.seconds()));
+  else
+    page.summary.push_back(fmt::format(
+        "{:.1f} % of the time in GC: {} collection{} paused the program for {:.1f} ms of {:.1f} s.",
+        share(collections_.paused()), count_text(all.size()), all.size() == 1 ? "" : "s",
+        ms(collections_.paused()), span_.seconds()));
+  page.summary.push_back(fmt::format("Longest pause {}: #{}, generation {}, {}{}.",
                                      ms_text(worst.pause.value_or(nanoseconds{0})), worst.number,
-                                     worst.generation, value_name("GCReason", worst.reason)));
-  if (all.back().heap_after)
+                                     worst.generation, value_name("GCReason", worst.reason),
+                                     several ? ", in " + who(worst.process) : ""));
+  if (several)
+    page.tables.push_back(processes());
+  else if (all.back().heap_after)
     page.summary.push_back(fmt::format("Heap after the last one: {}.",
                                        format_bytes(all.back().heap_after->total_size())));
 
@@ -171,6 +228,7 @@ Page Gc::page() const {
   PageTable longest{
       .title = "Longest pauses",
       .columns = {">NUMBER", ">AT", ">GEN", ">PAUSE", ">HEAP AFTER", "CAUSE", "KIND"}};
+  if (several) longest.columns.push_back("PROCESS");
   const auto rows = std::min(ranked.size(), options_.rows != 0 ? options_.rows : 10);
   for (std::size_t i = 0; i < rows; ++i) {
     const auto& gc = *ranked[i];
@@ -179,6 +237,7 @@ Page Gc::page() const {
                             fmt::format("{}", gc.generation), gc.pause ? ms_text(*gc.pause) : "?",
                             gc.heap_after ? format_bytes(gc.heap_after->total_size()) : "?",
                             value_name("GCReason", gc.reason), value_name("GCType", gc.type)});
+    if (several) longest.rows.back().push_back(who(gc.process));
   }
   if (rows < ranked.size())
     longest.note = fmt::format("{} more: -n {}", count_text(ranked.size() - rows), ranked.size());

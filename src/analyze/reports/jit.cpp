@@ -96,10 +96,10 @@ class Jit final : public Report {
 
   void on_load(const nettrace::Reader& reader, const Event& event,
                const nettrace::MethodEvent& method) {
-    if (!method.jitted()) return;
+    if (!method.jitted() || reader.info()->only_names(event.time)) return;
     const auto name =
         method_name(utf8_of(method.name_space), utf8_of(method.name), utf8_of(method.signature));
-    const auto began = reader.info()->time_of(reader.info()->sync_ticks);
+    const auto began = reader.info()->begin();
     Jitted jitted{.method = names_.intern(name),
                   .module_id = method.module,
                   .tier = method.tier(),

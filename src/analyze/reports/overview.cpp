@@ -42,7 +42,8 @@ class Overview final : public Report {
       const auto known = known_.of(*event.type);
       if (known == Known::kNone) continue;
       collections_.on_event(event, known, pointer_size);
-      count(event, known, pointer_size);
+      if (!reader.info() || !reader.info()->only_names(event.time))
+        count(event, known, pointer_size);
     }
     methods_.on_batch(reader, batch);
   }
@@ -55,8 +56,9 @@ class Overview final : public Report {
     events_ += summary.events;
     lost_ += summary.lost;
     bytes_ += summary.bytes;
-    if (reader.info() && (start_ == WallTime{} || reader.info()->start < start_))
-      start_ = reader.info()->start;
+    if (const auto* info = reader.info())
+      if (const auto start = info->wall_of(info->begin()); start_ == WallTime{} || start < start_)
+        start_ = start;
     known_.forget();
     providers_.forget();
   }
@@ -91,7 +93,8 @@ class Overview final : public Report {
     }
   }
   double gc_share() const {
-    return span_.length().count() == 0 ? 0 : 100 * ms(collections_.paused()) / ms(span_.length());
+    return span_.length().count() == 0 ? 0
+                                       : 100 * ms(collections_.most_paused()) / ms(span_.length());
   }
   // The report, and why one would want it.
   std::vector<std::pair<std::string, std::string>> worth() const;
@@ -119,9 +122,11 @@ std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   if (const auto samples = methods_.samples().all - methods_.by_kernel(); samples > 0)
     all.emplace_back("topn", counted(samples, "stack sample"));
   if (!collections_.all().empty())
-    all.emplace_back("gc",
-                     fmt::format("{}, {:.1f} % of the time",
-                                 counted(collections_.all().size(), "collection"), gc_share()));
+    all.emplace_back("gc", fmt::format("{}, {:.1f} % of the time{}",
+                                       counted(collections_.all().size(), "collection"), gc_share(),
+                                       collections_.paused_by_process().size() > 1
+                                           ? " of the process paused longest"
+                                           : ""));
   if (exceptions_ > 0)
     all.emplace_back("exceptions", fmt::format("{} thrown", count_text(exceptions_)));
   if (contentions_ > 0)

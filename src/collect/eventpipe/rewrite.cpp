@@ -65,6 +65,7 @@ Result<RewriteSummary> rewrite_to(nettrace::TraceOutput& output, const Rewrite& 
   };
   nettrace::Converter converter{[&](Bytes bytes) { return output.write(bytes); }, keep};
   if (rewrite.cut_begin) converter.begin_is_missing();
+  if (rewrite.oldest) converter.begin_window(*rewrite.oldest);
   using Place = nettrace::Converter::Place;
   converter.include(rewrite.early_names.loaded_later, Place::kInTime);
   converter.include(rewrite.early_names.loaded_before, Place::kAtEnd);
