@@ -47,6 +47,35 @@ TEST_F(CpuTimesTest, NamesManagedNativeAndKernelFramesOfOneStack) {
   EXPECT_EQ(of("App.Work()").total, 1U);
 }
 
+TEST_F(CpuTimesTest, TakesCodeWithoutANameForAStubOnlyWhereAllMethodsAreKnown) {
+  const auto write = [](TestTrace& trace) {
+    trace.mapping({.time = 0}, 1, 0x1000, 0x2000, "/memfd:doublemapper (deleted)");
+    trace.universal("cpu", {.time = 10}, 1, {0x1f10});
+    trace.method(kRuntimeName, 143, {.time = 20}, 0x1000, 0x100, "App", "Work");
+  };
+  write(trace_);
+  trace_.read_into(times_);
+  EXPECT_EQ(of("[stub]").self, 0U);
+  EXPECT_EQ(of("memfd:doublemapper!?").self, 1U);
+  TestTrace told;
+  write(told);
+  told.method(kRundownName, 144, {.time = 30}, 0x1000, 0x100, "App", "Work");
+  CpuTimes times;
+  told.read_into(times);
+  EXPECT_EQ(times.frames().frame(times.ranked(false).front()).method, "[stub]");
+}
+
+TEST_F(CpuTimesTest, MeasuresByTheSecondsThatAFlightRecorderKept) {
+  TestTrace trace{2'000'000'000};
+  trace.method(kRuntimeName, 143, {.time = 1000}, 0x1000, 0x100, "App", "Work");
+  trace.universal("cpu", {.time = 2'500'000'000}, 1, {0x1010});
+  trace.universal("cpu", {.time = 3'000'000'000}, 1, {0x1010});
+  CpuTimes times;
+  trace.read_into(times);
+  EXPECT_EQ(times.samples(), 2U);
+  EXPECT_DOUBLE_EQ(times.seconds(), 1.0);
+}
+
 TEST_F(CpuTimesTest, KnowsTheKernelByWhatAnyProcessToldOfIt) {
   for (const int process : {100, 200}) {
     trace_.mapping({.time = 0, .process = process}, static_cast<std::uint64_t>(process),
@@ -56,6 +85,16 @@ TEST_F(CpuTimesTest, KnowsTheKernelByWhatAnyProcessToldOfIt) {
   trace_.symbol({.time = 9, .process = 100}, 100, 0xffffffff81000000, 0xffffffff81000fff, "read");
   trace_.read_into(times_);
   EXPECT_EQ(of("read", "[kernel]").self, 2U);
+}
+
+TEST_F(CpuTimesTest, CallsTheFirstThreadLikeItsProcess) {
+  trace_.event(kEventPipeName, 1, 1, {.time = 1},
+               Payload{}.text("/bin/ls -l").text("Linux").text("x64"));
+  trace_.universal("cpu", {.time = 2, .thread = 100}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 3, .thread = 101}, 1, {0x1010});
+  trace_.read_into(times_);
+  EXPECT_EQ(times_.threads()[0].name, times_.threads()[0].process_name);
+  EXPECT_EQ(times_.threads()[1].name, "");
 }
 
 TEST_F(CpuTimesTest, CountsByKindOfTheLeaf) {

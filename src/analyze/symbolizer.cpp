@@ -127,7 +127,7 @@ void Symbolizer::on_method(const Event& event, std::uint32_t id) {
   else if (id == kMethodUnloadVerbose)
     methods.unloaded(code, event.time);
   else
-    methods.known(code);
+    methods.known(code), space.has_rundown = true;
 }
 
 void Symbolizer::on_module(const Event& event, bool of_domain) {
@@ -209,7 +209,7 @@ FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime wh
   }
   const auto at = kind == AddressKind::kReturn ? address - 1 : address;
   const auto found = (is_kernel_address(at) ? kernel_ : space.native).find(at, when);
-  const auto id = native_frame(at, found, space.methods.size() > 0);
+  const auto id = native_frame(at, found, space.has_rundown);
   if (found.always) space.cache.insert(key, id);
   return id;
 }
@@ -252,7 +252,7 @@ FrameId Symbolizer::method_frame_at(Space& space, const Method& method, std::uin
 }
 
 FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Found& found,
-                                 bool has_methods) {
+                                 bool has_rundown) {
   if (is_kernel_address(address)) {
     const auto module = found.path.starts_with('/') ? module_name(found.path) : "[kernel]";
     return frames_.intern({.method = native_name(module, found.symbol),
@@ -261,7 +261,7 @@ FrameId Symbolizer::native_frame(std::uint64_t address, const UniversalMap::Foun
   }
   if (!found.mapped && found.symbol.empty()) return frames_.intern({.method = "?"});
   if (auto jitted = frame_of_jit_symbol(found.symbol)) return frames_.intern(std::move(*jitted));
-  const bool unknown_stub = found.symbol.empty() && has_methods && is_code_heap(found.path);
+  const bool unknown_stub = found.symbol.empty() && has_rundown && is_code_heap(found.path);
   if (unknown_stub || is_stub_name(found.symbol))
     return frames_.intern({.method = std::string{unknown_stub ? kAnyStub : found.symbol},
                            .module = "[stubs]",

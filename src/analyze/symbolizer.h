@@ -98,6 +98,7 @@ class Symbolizer {
     AddressCache cache;                  // of addresses that never meant two things
     std::vector<FrameId> method_frames;  // by MethodMap::index()
     ManagedLines lines;                  // empty unless asked for
+    bool has_rundown = false;
   };
 
   void on_method(const Event& event, std::uint32_t id);
@@ -109,8 +110,9 @@ class Symbolizer {
   FrameId method_frame(Space& space, const Method& method);
   FrameId method_frame_at(Space& space, const Method& method, std::uint64_t address,
                           TraceTime when);
-  // Code in nobody's file is a stub where the process has methods with names.
-  FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found, bool has_methods);
+  // Code in nobody's file is a stub where the process has told all its methods, else perhaps one
+  // of them.
+  FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found, bool has_rundown);
 
   FrameTable& frames_;
   std::unordered_map<ProcessId, Space> spaces_;

@@ -121,6 +121,10 @@ void UniversalSamples::end_of_trace(const nettrace::Reader& reader, const OnStac
       if (const auto name = names->find(thread.process);
           name != names->end() && thread.process_name.empty())
         thread.process_name = name->second;
+    // A program that began meanwhile: its first thread bears its name.
+    if (thread.name.empty() &&
+        static_cast<std::int64_t>(thread.thread) == static_cast<std::int32_t>(thread.process))
+      thread.name = thread.process_name;
   }
   if (const auto* info = reader.info(); info && info->sampling_ns != 0)
     period_ = std::chrono::nanoseconds{info->sampling_ns};
