@@ -1,5 +1,7 @@
 #include "ops/top.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 
@@ -141,7 +143,10 @@ class Top {
 
 double TopInterval::busy() const {
   if (seconds() <= 0) return 0;
-  return static_cast<double>(samples) * std::chrono::duration<double>(period).count() / seconds();
+  // Samples that came late are counted with those of the next interval.
+  const auto most = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::min(most, static_cast<double>(samples) *
+                            std::chrono::duration<double>(period).count() / seconds());
 }
 
 Result<TopSummary> top(const TopWish& wish, const TopWatcher& watcher) {

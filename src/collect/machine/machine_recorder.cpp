@@ -127,8 +127,8 @@ class MachineRecorder {
     const auto totals = TRY(perf::take_snapshot(wish_.processes, started_, sink));
     if (totals.denied > 0)
       outcome_.notes.push_back(
-          fmt::format("mappings of {} processes may not be read: their native frames have no names",
-                      totals.denied));
+          fmt::format("mappings of {} process{} may not be read: native frames there have no names",
+                      totals.denied, totals.denied == 1 ? "" : "es"));
     // Of a whole machine some process ends at once, and is named then.
     if (events_ && wish_.processes.empty()) kernel_.read_kernel_names();
     drain();
@@ -295,8 +295,8 @@ class MachineRecorder {
           processes.size(), processes.size() == 1 ? "" : "es", what, fmt::join(shown, ", "),
           processes.size() > kShown ? ", …" : ""));
     };
-    tell(partly, "those it had when it was found, or compiled since, are in the file");
-    tell(unnamed, "only methods compiled since it was found have names");
+    tell(partly, "only those there at first, or compiled since, are known");
+    tell(unnamed, "only those compiled meanwhile are known");
   }
 
   // While it goes on too: who kills us shall see them in the file.
@@ -312,10 +312,10 @@ class MachineRecorder {
     add_kernel_losses();
     outcome_.lost = kernel_lost_;
     if (kernel_lost_ > 0)
-      outcome_.notes.push_back(
-          fmt::format("{} records found no room in the kernel's rings: --ring-size makes them "
-                      "larger, --rate fewer",
-                      kernel_lost_));
+      outcome_.notes.push_back(fmt::format(
+          "{} records found no room in the kernel's rings: {}", kernel_lost_,
+          wish_.live ? "a lower --rate makes them fewer"
+                     : "--ring-size makes them larger, a lower --rate the records fewer"));
     for (const auto& runtime : runtimes_) {
       outcome_.lost += runtime->lost();
       outcome_.samples += runtime->samples();

@@ -83,7 +83,9 @@ class EventNames {
   Result<std::vector<EventWish>> parse(std::string_view list) {
     for (const auto part : split(list, ',')) {
       const auto name = trim(part);
-      if (name.empty()) return fail(Errc::kUsage, "an empty name in --perf-events '{}'", list);
+      if (name.empty())
+        return fail(Errc::kUsage, "an empty name in --perf-events '{}'", list)
+            .hint("such as syscalls:openat,page-faults");
       TRY(add(name));
     }
     add_syscalls();
