@@ -72,7 +72,8 @@ Result<Args> Args::parse(const Verb& verb, std::span<const std::string_view> wor
       values.emplace_back();
     } else if (inline_value) {
       values.emplace_back(*inline_value);
-    } else if (i + 1 < words.size() && words[i + 1] != "--") {
+    } else if (i + 1 < words.size() && words[i + 1] != "--" &&
+               !find_option(verb, split_word(words[i + 1]).first)) {
       values.emplace_back(words[++i]);
     } else {
       return fail(Errc::kUsage, "{} needs a value: {}", option->name, option->value)

@@ -48,6 +48,9 @@ TEST(Args, NamesTheNearestOptionForAMistypedOne) {
 TEST(Args, RefusesAnOptionWithoutItsValue) {
   EXPECT_FALSE(parse({"--duration"}));
   EXPECT_FALSE(parse({"--duration", "--", "ls"}));
+  const auto args = parse({"-p", "--duration", "5"});
+  ASSERT_FALSE(args);
+  EXPECT_EQ(args.error().what, "--process-id needs a value: PID");
 }
 
 TEST(Args, RefusesAValueForASwitch) { EXPECT_FALSE(parse({"--json=no"})); }

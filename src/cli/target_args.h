@@ -8,5 +8,10 @@
 namespace clrscope::cli {
 
 Result<ops::TargetWish> target_wish(const Args& args);
+// For verbs that take -a too: one or the other.
+Result<ops::TargetWish> machine_or_target(const Args& args);
+
+// Of --symbol-dir; empty without it.
+Result<std::string> symbol_folder(const Args& args);
 
 }  // namespace clrscope::cli

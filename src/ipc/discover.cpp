@@ -144,7 +144,9 @@ class Finder {
       return {};
     if (me != 0 && process.status.uid != me)
       return {Errc::kDenied, fmt::format("owned by {}, you are {}", process.user, user(me)),
-              fmt::format("sudo clrscope ps, or run as {}", process.user)};
+              process.status.uid == 0
+                  ? "run clrscope as root (sudo)"
+                  : fmt::format("run clrscope as {}, or as root (sudo)", process.user)};
     if (!process.socket.empty())
       return {Errc::kDenied, fmt::format("{} may not be opened", process.socket),
               "run as the user that owns it, or as root"};

@@ -21,7 +21,11 @@ struct TraceFile {
 };
 
 Result<TraceFile> open_trace(const std::string& path) {
-  TraceFile file{path == "-" ? UniqueFd{::dup(STDIN_FILENO)} : TRY(open_for_reading(path))};
+  auto opened =
+      path == "-" ? Result<UniqueFd>{UniqueFd{::dup(STDIN_FILENO)}} : open_for_reading(path);
+  if (!opened)
+    return fail(opened.error()).hint("name a trace that can be read; clrscope collect writes one");
+  TraceFile file{std::move(*opened)};
   struct ::stat info {};
   if (::fstat(file.fd.get(), &info) != 0)
     return fail(Errc::kSystem, "cannot look at {}: {}", path, errno_text());

@@ -166,8 +166,10 @@ PageTable SyscallsReport::errors_table() const {
 
 Page SyscallsReport::page() const {
   if (calls_.rows().empty())
-    return {.summary = {"No system calls in this trace."},
-            .next = "Record them: clrscope collect -p PID --perf-events syscalls"};
+    return {
+        .summary = {"No system calls in this trace."},
+        .next =
+            "Record them: clrscope collect -p PID --perf-events syscalls (or -a for the machine)"};
   const auto all = totals_of(calls_.rows());
   Page page;
   page.summary.push_back(fmt::format(

@@ -111,8 +111,10 @@ void WaitsReport::write_members(JsonWriter& json) const {
 Page WaitsReport::page() const {
   const auto& all = waits_.all();
   if (all.count == 0)
-    return {.summary = {"No context switches in this trace."},
-            .next = "Record some: clrscope collect -p PID --profile thread-time"};
+    return {
+        .summary = {"No context switches in this trace."},
+        .next =
+            "Record some: clrscope collect -p PID --profile thread-time (or -a for the machine)"};
   Page page;
   const auto why = reasons();
   const auto& longest = waits_.threads()[all.longest_thread];

@@ -82,7 +82,7 @@ Result<std::optional<collect::StoppingEventWish>> stopping_event(const Args& arg
 }
 
 Result<ops::RecordWish> record_wish(const Args& args) {
-  ops::RecordWish wish{.target = TRY(target_wish(args))};
+  ops::RecordWish wish{.target = TRY(machine_or_target(args))};
   wish.providers = provider_words(args);
   wish.providers.perf_events = args.all("--perf-events");
   wish.providers.lines = args.has("--lines");
@@ -90,10 +90,12 @@ Result<ops::RecordWish> record_wish(const Args& args) {
   wish.duration = TRY(args.duration("--duration"));
   wish.max_size = TRY(args.size("--max-size"));
   wish.last = TRY(args.duration("--last"));
+  if (wish.last && wish.last->count() == 0)
+    return fail(Errc::kUsage, "--last keeps nothing of no time").hint("--last 30s, say");
   wish.compress = args.has("--compress") || wish.output.ends_with(".zst");
   wish.whole_machine = args.has("--all");
   wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
-  wish.symbol_folder = args.text("--symbol-dir").value_or("");
+  wish.symbol_folder = TRY(symbol_folder(args));
   wish.stopping_event = TRY(stopping_event(args));
   wish.buffer_mb =
       static_cast<std::uint32_t>(TRY(args.number("--buffersize", 1, 65536)).value_or(256));
@@ -182,6 +184,9 @@ std::string as_json(const ops::RecordSummary& s) {
     json.end_object();
   }
   if (!s.rewritten.empty()) json.member("rewritten", s.rewritten);
+  json.key("notes").begin_array();
+  for (const auto& note : s.notes) json.value(note);
+  json.end_array();
   json.key("cost")
       .begin_object()
       .member("cpuMs", s.cpu_ms)
@@ -204,8 +209,9 @@ int explain(const ops::RecordSummary& s, Console& console) {
           {Errc::kGone,
            fmt::format("process {} ({}) died while it was recorded", s.process.pid, s.process.name),
            std::string{"the file is whole up to its last block, "} +
-               (s.rewritten.empty() ? "without the method names that come at its end"
-                                    : "with the method names known at its start")});
+               (s.rewritten.empty() && s.notes.empty()
+                    ? "without the method names that come at its end"
+                    : "with the method names known at its start")});
       return kFailedWhileRunning;
     case Ending::kNoAnswer:
       log_error({Errc::kTimeout,

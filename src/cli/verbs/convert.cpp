@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
+#include "cli/target_args.h"
 #include "cli/verb.h"
 #include "export/format.h"
 
@@ -62,7 +63,7 @@ Result<std::vector<ops::ConvertWish>> convert_wishes(const Args& args) {
     return fail(Errc::kUsage, "{} traces cannot go to one output", files.size())
         .hint("convert one at a time, or give a folder with -o");
   std::vector<ops::ConvertWish> wishes;
-  const ops::LinesWish lines{args.has("--lines"), args.text("--symbol-dir").value_or("")};
+  const ops::LinesWish lines{args.has("--lines"), TRY(symbol_folder(args))};
   for (const auto& file : files) wishes.push_back({file, format, output, lines});
   return wishes;
 }

@@ -134,7 +134,7 @@ Result<int> draw_trace(const Args& args, Console& console) {
 }
 
 Result<ops::RecordWish> record_wish(const Args& args, const std::string& trace) {
-  ops::RecordWish wish{.target = TRY(target_wish(args))};
+  ops::RecordWish wish{.target = TRY(machine_or_target(args))};
   wish.providers = provider_words(args);
   wish.duration = TRY(args.duration("--duration")).value_or(kDuration);
   wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
+#include "cli/target_args.h"
 #include "cli/verb.h"
 #include "ops/page_text.h"
 
@@ -59,7 +60,7 @@ Result<ops::ReportWish> report_wish(const Args& args) {
   if (!wish.kind) wish.kind = analyze::find_report("overview");
   wish.options.rows = TRY(args.number("--number", 1, 1'000'000)).value_or(0);
   wish.options.inclusive = args.has("--inclusive");
-  wish.lines = {args.has("--lines"), args.text("--symbol-dir").value_or("")};
+  wish.lines = {args.has("--lines"), TRY(symbol_folder(args))};
   return wish;
 }
 

@@ -161,14 +161,14 @@ class View {
 };
 
 Result<int> run(const Args& args, Console& console) {
-  ops::TopWish wish{.target = TRY(target_wish(args)), .whole_machine = args.has("--all")};
+  ops::TopWish wish{.target = TRY(machine_or_target(args)), .whole_machine = args.has("--all")};
   wish.duration = TRY(args.duration("--duration"));
   wish.interval = TRY(args.duration("--interval")).value_or(wish.interval);
   if (wish.interval < std::chrono::seconds{1})
     return fail(Errc::kUsage, "--interval is less than a second")
         .hint("samples are counted a second at a time; --interval 1s is the shortest");
   wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
-  wish.symbol_folder = args.text("--symbol-dir").value_or("");
+  wish.symbol_folder = TRY(symbol_folder(args));
   const auto rows = TRY(args.number("--number", 1, 100'000)).value_or(20);
   const bool json = args.has("--json");
   const StopRequest stop{EnterKey::kStops};
