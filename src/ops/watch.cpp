@@ -4,13 +4,13 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/proc.h"
 #include "base/text.h"
 #include "collect/eventpipe/live_source.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/settled.h"
 
 namespace clrscope::ops {
 
@@ -25,9 +25,6 @@ std::chrono::seconds pause_after(int failures) {
   return std::min(std::chrono::seconds{1 << std::min(failures - kQuickTries + 1, 10)},
                   kLongestPause);
 }
-// A program that is starting makes its first EventSources; to switch one on in the same moment can
-// lock it up for ever (docs/sessions.md).
-constexpr std::chrono::nanoseconds kSettled = std::chrono::seconds{2};
 
 }  // namespace
 
@@ -50,8 +47,7 @@ Result<> Watch::attach(const Process& process, std::shared_ptr<ipc::Endpoint> en
 }
 
 Result<> Watch::attach_pid(pid_t pid) {
-  if (const auto status = proc_status(pid); status && status->age < kSettled)
-    std::this_thread::sleep_for(kSettled - status->age);
+  wait_until_settled(pid);
   auto target = TRY(find_target({.pid = pid}, std::chrono::seconds{2}, -1));
   return attach(target.process, std::move(target.endpoint));
 }
@@ -104,7 +100,7 @@ bool Watch::look() {
   std::erase_if(refused_, [](const auto& one) { return !process_exists(one.first); });
   for (const auto& one : *found) {
     if (attached_.contains(one.pid) || !wants(one.name)) continue;
-    if (one.status.age < kSettled) continue;  // the next look
+    if (!has_settled(one.status)) continue;  // the next look
     if (!one.reachable()) {
       if (!wish_.all && !std::exchange(told_unreachable_, true))
         trouble_ = fmt::format("cannot reach process {} ({}): {}", one.pid, one.name,

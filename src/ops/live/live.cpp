@@ -5,14 +5,12 @@
 #include "base/proc.h"
 #include "collect/eventpipe/live_source.h"
 #include "hub/derived.h"
+#include "ops/settled.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
 namespace {
 
-// A program that is starting makes its first EventSources; to switch one on in the same moment can
-// lock it up for ever (docs/sessions.md).
-constexpr std::chrono::seconds kSettled{2};
 constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::seconds kLook{1};
 
@@ -22,9 +20,8 @@ Result<LiveTarget> find_live_target(const LiveWho& who) {
   static std::atomic<std::uint64_t> next{1};
   LiveTarget live;
   if (!who.target.uid) {
-    const auto status = TRY(proc_status(who.pid));
-    if (status.age < kSettled) std::this_thread::sleep_for(kSettled - status.age);
-    live.start_ticks = status.start_ticks;
+    wait_until_settled(who.pid);
+    live.start_ticks = TRY(proc_status(who.pid)).start_ticks;
   }
   // All of it is kept while a session may need its endpoint.
   const auto target =

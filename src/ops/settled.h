@@ -1,0 +1,19 @@
+// When a program may be listened to.
+//
+// One that is starting makes its first EventSources; to switch one on in the same moment can lock
+// it up for ever (docs/sessions.md).
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/proc.h"
+
+namespace clrscope::ops {
+
+// Two seconds old, and its main thread has come to rest or had a second of processor time: beside
+// many others a start takes longer. After half a minute all have.
+bool has_settled(const ProcStatus& process);
+// Returns at once when it has, or when there is no such process.
+void wait_until_settled(pid_t pid);
+
+}  // namespace clrscope::ops
