@@ -183,7 +183,9 @@ class Port : public ReversePort {
     const auto first = watched.size() - cookies.size();
     const std::lock_guard lock{mutex_};
     for (std::size_t i = 0; i < cookies.size(); ++i) {
-      auto& connection = idle_[cookies[i]];
+      const auto found = idle_.find(cookies[i]);
+      if (found == idle_.end()) continue;  // forgotten meanwhile: it must stay unknown
+      auto& connection = found->second;
       if (watched[first + i].revents == 0 || connection.get() != watched[first + i].fd) continue;
       if (is_quiet(connection.get())) continue;
       connection.reset();
@@ -191,7 +193,7 @@ class Port : public ReversePort {
       const auto unseen = std::ranges::find(fresh_, cookies[i], &Advertisement::cookie);
       if (unseen == fresh_.end()) continue;
       fresh_.erase(unseen);
-      idle_.erase(cookies[i]);
+      idle_.erase(found);
     }
   }
 

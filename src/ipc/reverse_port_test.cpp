@@ -84,6 +84,18 @@ TEST_F(ReversePortTest, TellsWhoWaitsAndForgetsWhoHasEnded) {
   EXPECT_EQ(port->next_runtime(Deadline{5s})->pid, 100U);
 }
 
+// The thread that watches idle connections sees the end of one at the same time.
+TEST_F(ReversePortTest, MeetsARuntimeAnewHoweverOftenItIsForgotten) {
+  const auto port = listen();
+  for (int time = 0; time < 500; ++time) {
+    auto connection = advertise(kFirst, 100);
+    const auto runtime = port->next_runtime(Deadline{5s});
+    ASSERT_TRUE(runtime) << "after " << time << " times: " << runtime.error().what;
+    connection.reset();
+    port->forget(*runtime);
+  }
+}
+
 TEST_F(ReversePortTest, LetsOthersConnectWhenTold) {
   struct stat file {};
   {
