@@ -52,6 +52,7 @@ TEST_F(CpuTimesTest, TakesCodeWithoutANameForAStubOnlyWhereAllMethodsAreKnown) {
     trace.mapping({.time = 0}, 1, 0x1000, 0x2000, "/memfd:doublemapper (deleted)");
     trace.universal("cpu", {.time = 10}, 1, {0x1f10});
     trace.method(kRuntimeName, 143, {.time = 20}, 0x1000, 0x100, "App", "Work");
+    trace.method(kRundownName, 143, {.time = 25}, 0x1200, 0x100, "App", "Early");
   };
   write(trace_);
   trace_.read_into(times_);

@@ -23,6 +23,7 @@ enum RuntimeId : std::uint32_t {
   kModuleDCStop = 154,
   kMethodMap = 190,
 };
+enum SymbolsId : std::uint32_t { kIlMap = 1 };
 enum UniversalId : std::uint32_t { kProcessMapping = 3, kProcessSymbol = 4, kMappingMetadata = 5 };
 
 constexpr std::uint32_t kDynamicFlag = 1;
@@ -91,7 +92,8 @@ void Symbolizer::on_event(const Event& event, Provider provider) {
       if (id == kMappingMetadata && frames_.lines()) on_mapping_metadata(event);
       break;
     case Provider::kSymbols:
-      if (frames_.lines()) spaces_[event.process].lines.on_image_map(event);
+      if (id == kIlMap && frames_.lines()) spaces_[event.process].lines.on_image_map(event);
+      if (id == kProcessSymbol) on_universal(event);  // of an image, with the same fields
       break;
     default:
       break;
@@ -127,7 +129,9 @@ void Symbolizer::on_method(const Event& event, std::uint32_t id) {
   else if (id == kMethodUnloadVerbose)
     methods.unloaded(code, event.time);
   else
-    methods.known(code), space.has_rundown = true;
+    methods.known(code);
+  // A rundown's start tells what was there then: our recorder writes some of it.
+  if (id == 0 && event.type->id == kMethodUnloadVerbose) space.has_rundown = true;
 }
 
 void Symbolizer::on_module(const Event& event, bool of_domain) {

@@ -48,16 +48,23 @@ void EarlyRundown::read() {
   }
 }
 
-Result<> EarlyRundown::replay(nettrace::Reader& reader, const nettrace::OnBatch& take) const {
+Result<bool> EarlyRundown::replay_some(off_t& at, nettrace::Reader& reader,
+                                       const nettrace::OnBatch& take) const {
   std::array<std::uint8_t, kChunk> chunk;
-  for (off_t at = 0;;) {
-    const auto got = ::pread(file_.get(), chunk.data(), chunk.size(), at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    TRY(reader.feed(Bytes{chunk}.first(static_cast<std::size_t>(got)), take));
-    at += got;
+  const auto got = ::pread(file_.get(), chunk.data(), chunk.size(), at);
+  if (got < 0 && errno == EINTR) return true;
+  if (got <= 0) {
+    (void)reader.finish(take);  // a missing end is no harm here
+    return false;
   }
-  (void)reader.finish(take);  // a missing end is no harm here
+  TRY(reader.feed(Bytes{chunk}.first(static_cast<std::size_t>(got)), take));
+  at += got;
+  return true;
+}
+
+Result<> EarlyRundown::replay(nettrace::Reader& reader, const nettrace::OnBatch& take) const {
+  for (off_t at = 0; TRY(replay_some(at, reader, take));) {
+  }
   return {};
 }
 

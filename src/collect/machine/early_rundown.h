@@ -23,6 +23,9 @@ class EarlyRundown {
 
   void read();
   bool whole() const { return ended_; }
+  // A part of it, from `at` on, which moves on: false at its end.
+  Result<bool> replay_some(off_t& at, nettrace::Reader& reader,
+                           const nettrace::OnBatch& take) const;
   // What came so far, event by event.
   Result<> replay(nettrace::Reader& reader, const nettrace::OnBatch& take) const;
 

@@ -176,10 +176,12 @@ void KernelEvents::on(const perf::Task& task) {
 void KernelEvents::retire(ProcessId process, TraceTime time) {
   auto gone = processes_.take(process);
   auto kernel = take_kernel_seen(process);
+  auto told = kernel_written_.extract(process);
   if (!gone && !kernel.empty()) gone = std::make_unique<TracedProcess>(process);
   if (!gone) return;
   gone->forget_code();
-  to_name_.push_back({std::move(gone), std::move(kernel), time});
+  to_name_.push_back({std::move(gone), std::move(kernel),
+                      told.empty() ? KernelTold{} : std::move(told.mapped()), time});
 }
 
 std::unordered_set<std::uint64_t> KernelEvents::take_kernel_seen(ProcessId process) {
@@ -191,9 +193,10 @@ Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
   const auto end = TraceClock::now() + at_most;
   const bool named = !to_name_.empty();
   while (!to_name_.empty() && (to_name_.size() > kMostUnnamed || TraceClock::now() < end)) {
-    const auto& ended = to_name_.front();
+    auto& ended = to_name_.front();
     // Whether its runtime told its names before it ended is not known yet.
-    TRY(write_symbols(*ended.process, TracedProcess::ImageNames::kAll, ended.kernel, ended.time));
+    TRY(write_symbols(*ended.process, TracedProcess::ImageNames::kAll, ended.kernel, ended.told,
+                      ended.time));
     to_name_.pop_front();
   }
   if (named) names_.rest();
@@ -283,17 +286,39 @@ Result<> KernelEvents::write_names(TraceTime now, const std::set<ProcessId>& sil
   return processes_.for_each([&](TracedProcess& process) {
     using enum ReadyToRunNames::Which;
     return write_symbols(process, silent.contains(process.id()) ? kAll : kUntold,
-                         take_kernel_seen(process.id()), now);
+                         take_kernel_seen(process.id()), kernel_written_[process.id()], now);
   });
 }
 
 // The names of what was seen of a process, in native code and in the kernel.
 Result<> KernelEvents::write_symbols(TracedProcess& process, TracedProcess::ImageNames which,
                                      const std::unordered_set<std::uint64_t>& kernel,
-                                     TraceTime time) {
+                                     KernelTold& told, TraceTime time) {
   TRY(process.write_symbols(time, which, names_, universal_));
   if (settings_.image_lines) TRY(process.write_image_lines(time, names_, universal_));
-  return write_kernel_symbols(process.id(), kernel, time);
+  return write_kernel_symbols(process.id(), kernel, told, time);
+}
+
+Result<bool> KernelEvents::write_some_names(TraceTime time, std::chrono::nanoseconds at_most) {
+  const auto end = TraceClock::now() + at_most;
+  if (!naming_) {
+    naming_ = ProcessId{0};
+    for (const auto& [process, seen] : kernel_seen_)
+      (void)processes_.of(process);  // kernel threads have nothing else
+  }
+  while (auto* process = processes_.at_or_after(*naming_)) {
+    if (TraceClock::now() >= end) return false;
+    naming_ = process->id();
+    auto& unnamed = unnamed_[process->id()];
+    if (!TRY(process->write_some_symbols(time, end, names_, universal_, unnamed))) return false;
+    if (unnamed.empty()) unnamed_.erase(process->id());
+    if (const auto kernel = take_kernel_seen(process->id()); !kernel.empty())
+      TRY(write_kernel_symbols(process->id(), kernel, kernel_written_[process->id()], time));
+    naming_ = ProcessId{static_cast<std::int32_t>(process->id()) + 1};
+  }
+  naming_.reset();
+  names_.rest();
+  return true;
 }
 
 Result<> KernelEvents::write_new_names(TraceTime now) {
@@ -303,21 +328,22 @@ Result<> KernelEvents::write_new_names(TraceTime now) {
   for (const auto& [process, seen] : kernel_seen_) (void)processes_.of(process);
   return processes_.for_each([&](TracedProcess& process) -> Result<> {
     TRY(process.write_new_symbols(now, names_, universal_));
-    return write_kernel_symbols(process.id(), take_kernel_seen(process.id()), now);
+    KernelTold none;
+    return write_kernel_symbols(process.id(), take_kernel_seen(process.id()), none, now);
   });
 }
 
 Result<> KernelEvents::write_kernel_symbols(ProcessId process,
                                             const std::unordered_set<std::uint64_t>& kernel,
-                                            TraceTime time) {
+                                            KernelTold& told, TraceTime time) {
   if (kernel.empty()) return {};
-  const auto mapping =
-      TRY(universal_.mapping(time, process, {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
-  std::unordered_set<std::uint64_t> written;  // function starts
+  if (told.mapping == MappingId::kNone)
+    told.mapping =
+        TRY(universal_.mapping(time, process, {kKernelStart, ~0ULL, 0, kKernelPath}, ""));
   for (const auto address : kernel) {
     const auto function = kernel_names().find(address);
-    if (function && written.insert(function->start).second)
-      TRY(universal_.symbol(time, process, mapping, function->start, function->last,
+    if (function && told.functions.insert(function->start).second)
+      TRY(universal_.symbol(time, process, told.mapping, function->start, function->last,
                             function->name));
   }
   return {};

@@ -17,6 +17,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -62,6 +63,14 @@ class KernelEvents {
   Result<> write_names(TraceTime now, const std::set<ProcessId>& silent = {});
   // Of what was first seen since the last call; for who reads the trace while it grows.
   Result<> write_new_names(TraceTime now);
+  // Likewise while it is recorded, for who kills us: for so long, and in the next calls the rest.
+  // True when all that was seen at the first has been named. Dated `time`: nothing earlier may
+  // come after.
+  Result<bool> write_some_names(TraceTime time, std::chrono::nanoseconds at_most);
+  // Addresses met meanwhile that only a runtime can name.
+  std::map<ProcessId, std::vector<std::uint64_t>> take_unnamed() {
+    return std::exchange(unnamed_, {});
+  }
   // An event of this kind is watched for.
   void stop_at(const StoppingEventWish& wish) { universal_.stop_at(wish); }
   bool stop_found() const { return universal_.stop_found(); }
@@ -83,10 +92,17 @@ class KernelEvents {
     bool preempted = false;  // it had not asked to stop
   };
 
+  // What was written of the kernel's names for a process.
+  struct KernelTold {
+    MappingId mapping = MappingId::kNone;
+    std::unordered_set<std::uint64_t> functions{};  // by their start
+  };
+
   // A program that has ended, or became another, with what was seen of it.
   struct Ended {
     std::unique_ptr<TracedProcess> process;
     std::unordered_set<std::uint64_t> kernel;
+    KernelTold told;
     TraceTime time;
   };
 
@@ -107,9 +123,10 @@ class KernelEvents {
   void retire(ProcessId process, TraceTime time);
   std::unordered_set<std::uint64_t> take_kernel_seen(ProcessId process);
   Result<> write_symbols(TracedProcess& process, TracedProcess::ImageNames which,
-                         const std::unordered_set<std::uint64_t>& kernel, TraceTime time);
+                         const std::unordered_set<std::uint64_t>& kernel, KernelTold& told,
+                         TraceTime time);
   Result<> write_kernel_symbols(ProcessId process, const std::unordered_set<std::uint64_t>& kernel,
-                                TraceTime time);
+                                KernelTold& told, TraceTime time);
   const KernelNames& kernel_names();
   TraceTime time_of(const perf::Origin& origin) const { return std::max(origin.time, started_); }
   void check(Result<> done);
@@ -129,8 +146,11 @@ class KernelEvents {
   std::unordered_map<ThreadId, std::string> thread_names_;  // of those that live
   std::deque<Ended> to_name_;
   std::map<ProcessId, std::unordered_set<std::uint64_t>> kernel_seen_;
-  std::unordered_set<std::uint64_t> kernel_told_;  // by write_new_names()
-  std::optional<KernelNames> kernel_names_;        // read when first needed
+  std::unordered_set<std::uint64_t> kernel_told_;   // by write_new_names()
+  std::map<ProcessId, KernelTold> kernel_written_;  // by write_some_names()
+  std::optional<ProcessId> naming_;                 // whose turn it is there
+  std::map<ProcessId, std::vector<std::uint64_t>> unnamed_;
+  std::optional<KernelNames> kernel_names_;  // read when first needed
   std::array<unwind::Frame, kMaxFrames> frames_{};
   std::vector<std::uint64_t> stack_;
   ByteWriter payload_;

@@ -167,6 +167,28 @@ TEST_F(UnknownCode, EndsWhatIsTakenFromTheKernelsWalk) {
   ::munmap(page, 4096);
 }
 
+TEST_F(UnknownCode, IsNamedOnceWhileItIsRecordedAndNotAgainAtTheEnd) {
+  const auto pc = reinterpret_cast<std::uint64_t>(&::getpid);
+  const auto symbols = [this] {
+    EXPECT_TRUE(writer_.flush());
+    nettrace::Reader reader;
+    std::size_t count = 0;
+    EXPECT_TRUE(reader.feed(trace_, [&](const nettrace::Batch& batch) {
+      for (const auto& event : batch.events) count += event.type->name == "ProcessSymbol" ? 1 : 0;
+    }));
+    return count;
+  };
+  sample_at(pc, 2'000'000'000);
+  const auto all = events_.write_some_names(at(2'100'000'000), std::chrono::seconds{60});
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(*all);
+  EXPECT_EQ(symbols(), 1U);
+  sample_at(pc, 2'200'000'000);
+  sample_at(pc + 1, 2'300'000'000);  // another place in the same function
+  EXPECT_TRUE(events_.write_names(at(9'000'000'000)));
+  EXPECT_EQ(symbols(), 1U);
+}
+
 TEST_F(UnknownCode, IsNotLookedForTooOften) {
   constexpr std::uint64_t kNowhere = 0x1000;
   sample_at(kNowhere, 2'000'000'000);  // looks

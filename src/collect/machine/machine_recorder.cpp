@@ -25,6 +25,9 @@ constexpr milliseconds kLook{100};
 constexpr milliseconds kFlush{1000};
 constexpr milliseconds kLiveFlush{200};
 constexpr std::chrono::seconds kFirstLook{10};
+constexpr std::chrono::seconds kFirstNames{2};  // into the file, while it is recorded
+constexpr std::chrono::seconds kOftenNames{5};
+constexpr std::chrono::seconds kSeldomNames{30};
 constexpr std::size_t kChunk = 256 << 10;
 constexpr milliseconds kInFlight{10};  // between a record's time and its place in the ring
 
@@ -157,6 +160,7 @@ class MachineRecorder {
     check(kernel_.catch_up(kLook / 4));
     adopt_runtimes();
     read_runtimes();
+    write_names_so_far();
     const auto now = TraceClock::now();
     if (now - last_flush_ >= (wish_.live ? kLiveFlush : kFlush)) {
       last_flush_ = now;
@@ -165,6 +169,29 @@ class MachineRecorder {
     }
     report(Phase::kRecording);
     return checked();
+  }
+
+  // For who kills us: names of what samples have hit by now, piece by piece, since the rings fill.
+  // Of the last seconds only, names would go with the first of them.
+  void write_names_so_far() {
+    if (wish_.live || wish_.cut_every || !events_) return;
+    const auto now = TraceClock::now();
+    const auto late = writer_.summary().late;
+    if (now >= started_ + kFirstNames && now >= next_names_) {
+      const auto all = kernel_.write_some_names(drained_ - kInFlight, kLook / 4);
+      if (!all) return check(fail(all.error()));
+      if (*all) {
+        next_names_ = now + std::clamp<std::chrono::nanoseconds>((now - started_) / 2, kOftenNames,
+                                                                 kSeldomNames);
+        const auto unnamed = kernel_.take_unnamed();
+        for (auto& runtime : runtimes_)
+          if (const auto of = unnamed.find(runtime->process()); of != unnamed.end())
+            runtime->want_names(of->second);
+      }
+    }
+    const auto until = TraceClock::now() + kLook / 4;
+    for (auto& runtime : runtimes_) check(runtime->write_wanted_names(until));
+    late_names_ += writer_.summary().late - late;  // they may be as old as they are
   }
 
   // The rings have just been read; a runtime may be behind, or silent. Who looks on wants to see
@@ -231,7 +258,7 @@ class MachineRecorder {
       check(writer_.flush());  // what comes now are names, in no order
       report(Phase::kStopping);
     }
-    outcome_.late = writer_.summary().late;  // names may be as old as they are
+    outcome_.late = writer_.summary().late - late_names_;  // names may be as old as they are
     add_early_names();
     std::set<ProcessId> silent;
     for (const auto& runtime : runtimes_)
@@ -369,6 +396,8 @@ class MachineRecorder {
   TraceTime last_status_{};
   TraceTime last_flush_{};
   TraceTime last_cut_{};
+  TraceTime next_names_{};
+  std::uint64_t late_names_ = 0;
   TraceTime drained_{};            // up to then the rings have been read
   std::uint64_t kernel_lost_ = 0;  // told so far
   std::optional<Error> error_;

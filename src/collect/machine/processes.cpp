@@ -22,6 +22,13 @@ std::string hex_of(Bytes bytes) {
   return text;
 }
 
+// Mapping after mapping, so that the names of one file at a time are enough.
+std::vector<std::uint64_t> in_order(const std::unordered_set<std::uint64_t>& addresses) {
+  std::vector<std::uint64_t> sorted{addresses.begin(), addresses.end()};
+  std::ranges::sort(sorted);
+  return sorted;
+}
+
 }  // namespace
 
 TracedProcess::TracedProcess(ProcessId id)
@@ -43,7 +50,13 @@ Result<> TracedProcess::map(const perf::Mapping& mapping, TraceTime time, unwind
   code_.forget();
   const auto id =
       TRY(out.mapping(time, id_, {start, end, mapping.file_offset, mapping.path}, build_id));
-  std::erase_if(ranges_, [&](const Range& old) { return old.start < end && start < old.end; });
+  const auto gone =
+      std::erase_if(ranges_, [&](const Range& old) { return old.start < end && start < old.end; });
+  if (gone > 0) {  // what was told of its addresses was of another file
+    const auto inside = [&](std::uint64_t at) { return at >= start && at < end; };
+    std::erase_if(told_, inside);
+    std::erase_if(aside_, inside);
+  }
   ranges_.insert(std::ranges::upper_bound(ranges_, start, {}, &Range::start),
                  {start, end, range.bias, mapping.file_offset, std::string{mapping.path}, build_id,
                   range.kind, fd, id});
@@ -88,29 +101,38 @@ std::size_t TracedProcess::index_of(std::uint64_t address) const {
   return static_cast<std::size_t>(std::prev(after) - ranges_.begin());
 }
 
-std::vector<std::uint64_t> TracedProcess::seen_in_order() const {
-  std::vector<std::uint64_t> seen{seen_.begin(), seen_.end()};
-  std::ranges::sort(seen);
-  return seen;
-}
-
 Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStore& store,
                                       UniversalWriter& out) {
-  std::unordered_set<std::uint64_t> written;  // function starts
+  seen_.merge(aside_);
+  aside_.clear();
+  (void)TRY(write_seen(time, which, store, out, {}));
+  return {};
+}
+
+Result<std::optional<std::uint64_t>> TracedProcess::write_seen(TraceTime time, ImageNames which,
+                                                               NameStore& store,
+                                                               UniversalWriter& out,
+                                                               const Naming& naming) {
   const Range* last = nullptr;
   const NativeNames* names = nullptr;  // of its file, or
   ReadyToRunNames* image = nullptr;
-  for (const auto address : seen_in_order()) {
+  std::optional<std::uint64_t> left;
+  for (const auto address : in_order(seen_)) {
     const auto index = index_of(address);
     if (index == ranges_.size()) continue;
     const auto& range = ranges_[index];
     const auto inside = address - range.bias;
     const auto write = [&](std::uint64_t start, std::uint64_t end, auto&& name) -> Result<> {
-      if (!written.insert(start + range.bias).second) return {};
+      if (!written_.emplace(range.mapping, start + range.bias).second) return {};
       return out.symbol(time, id_, range.mapping, start + range.bias,
                         std::max(end, start + 1) + range.bias - 1, name());
     };
-    if (std::exchange(last, &range) != &range) {
+    if (last != &range) {
+      if (last && TraceClock::now() >= naming.until) {
+        left = address;
+        break;
+      }
+      last = &range;
       const bool native = range.kind == unwind::CodeKind::kElf;
       names = native ? &store.of(static_cast<pid_t>(id_), range.name, range.fd) : nullptr;
       image = range.kind == unwind::CodeKind::kR2r ? store.of_image(range.fd) : nullptr;
@@ -118,21 +140,32 @@ Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStor
     if (names) {
       if (const auto function = names->find(inside))
         TRY(write(function->start, function->end, [&] { return names->name_at(inside); }));
-    } else if (image) {
-      if (const auto function = image->find(inside, which))
-        TRY(write(function->start, function->end, [&] { return function->name; }));
+    } else if (const auto function = image ? image->find(inside, which) : std::nullopt) {
+      TRY(write(function->start, function->end, [&] { return function->name; }));
+    } else if (naming.unnamed) {
+      naming.unnamed->push_back(address);
+      const auto method = image ? image->find(inside, ImageNames::kAll) : std::nullopt;
+      if (!method) continue;
+      aside_.insert(address);
+      if (written_aside_.emplace(range.mapping, method->start + range.bias).second)
+        TRY(out.image_symbol(time, id_, range.mapping, method->start + range.bias,
+                             std::max(method->end, method->start + 1) + range.bias - 1,
+                             method->name));
     }
   }
   look_at_stubs();
   for (const auto& [start, stub] : std::exchange(stubs_, {}))
-    TRY(out.symbol(time, id_, stub.mapping, start, stub.last, stub.name));
-  return {};
+    if (written_.emplace(stub.mapping, start).second)
+      TRY(out.symbol(time, id_, stub.mapping, start, stub.last, stub.name));
+  return left;
 }
 
 Result<> TracedProcess::write_image_lines(TraceTime time, NameStore& store,
                                           UniversalWriter& out) const {
   std::unordered_set<std::uint64_t> written;  // starts of methods
-  for (const auto address : seen_in_order()) {
+  auto all = seen_;
+  all.insert(told_.begin(), told_.end());
+  for (const auto address : in_order(all)) {
     const auto index = index_of(address);
     if (index == ranges_.size() || ranges_[index].kind != unwind::CodeKind::kR2r) continue;
     const auto& range = ranges_[index];
@@ -170,6 +203,19 @@ Result<> TracedProcess::write_new_symbols(TraceTime time, NameStore& store, Univ
   return {};
 }
 
+Result<bool> TracedProcess::write_some_symbols(TraceTime time, TraceTime until, NameStore& store,
+                                               UniversalWriter& out,
+                                               std::vector<std::uint64_t>& unnamed) {
+  const auto left =
+      TRY(write_seen(time, ImageNames::kUntold, store, out, {.until = until, .unnamed = &unnamed}));
+  std::erase_if(seen_, [&](std::uint64_t at) {
+    if (left && at >= *left) return false;
+    told_.insert(at);
+    return true;
+  });
+  return !left;
+}
+
 TracedProcess& ProcessTable::of(ProcessId id) {
   auto& slot = processes_[id];
   if (!slot) slot = std::make_unique<TracedProcess>(id);
@@ -186,6 +232,11 @@ void add(std::array<std::uint64_t, unwind::kStopCount>& sum, const TracedProcess
 
 const TracedProcess* ProcessTable::find(ProcessId id) const {
   const auto found = processes_.find(id);
+  return found == processes_.end() ? nullptr : found->second.get();
+}
+
+TracedProcess* ProcessTable::at_or_after(ProcessId id) {
+  const auto found = processes_.lower_bound(id);
   return found == processes_.end() ? nullptr : found->second.get();
 }
 

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -57,6 +60,10 @@ class TracedProcess {
   void forget_code() { code_.forget(); }
   // The same of what was not seen at the last call, for who reads the trace while it grows.
   Result<> write_new_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
+  // Likewise while it is recorded, until that time at the latest: false when some are left.
+  // `unnamed` gains the addresses that only the runtime can name.
+  Result<bool> write_some_symbols(TraceTime time, TraceTime until, NameStore& names,
+                                  UniversalWriter& out, std::vector<std::uint64_t>& unnamed);
 
  private:
   struct Range {
@@ -71,13 +78,19 @@ class TracedProcess {
     MappingId mapping;  // kNone: inherited, not told yet
   };
   std::size_t index_of(std::uint64_t address) const;  // into ranges_; their number: none
-  // Mapping after mapping, so that the names of one file at a time are enough.
-  std::vector<std::uint64_t> seen_in_order() const;
   struct Stub {
     std::uint64_t last;
     std::string_view name;
     MappingId mapping;
   };
+  struct Naming {
+    TraceTime until = TraceTime::max();             // the next file is left for later then
+    std::vector<std::uint64_t>* unnamed = nullptr;  // of managed code; may be null
+  };
+  // Up to which address; nothing: all were done.
+  Result<std::optional<std::uint64_t>> write_seen(TraceTime time, ImageNames which,
+                                                  NameStore& names, UniversalWriter& out,
+                                                  const Naming& naming);
   Result<> tell_inherited(std::uint64_t address, TraceTime time, UniversalWriter& out);
 
   ProcessId id_;
@@ -88,9 +101,13 @@ class TracedProcess {
   TraceTime next_look_{};      // at its mappings, not before
   std::chrono::nanoseconds pause_;
   std::unordered_set<std::uint64_t> seen_;
-  std::unordered_set<std::uint64_t> told_;  // by write_new_symbols()
-  std::vector<std::uint64_t> new_code_;     // seen in memory that a JIT fills, not looked at yet
-  std::map<std::uint64_t, Stub> stubs_;     // by start; not written yet
+  std::unordered_set<std::uint64_t> told_;  // those seen whose names were written already
+  std::set<std::pair<MappingId, std::uint64_t>> written_;  // functions, by their start
+  // Of code compiled ahead of time, which its runtime may name yet.
+  std::unordered_set<std::uint64_t> aside_;
+  std::set<std::pair<MappingId, std::uint64_t>> written_aside_;
+  std::vector<std::uint64_t> new_code_;  // seen in memory that a JIT fills, not looked at yet
+  std::map<std::uint64_t, Stub> stubs_;  // by start; not written yet
   unwind::ProcessCode code_;
   unwind::Unwinder unwinder_;
 };
@@ -99,6 +116,7 @@ class ProcessTable {
  public:
   TracedProcess& of(ProcessId id);
   const TracedProcess* find(ProcessId id) const;
+  TracedProcess* at_or_after(ProcessId id);  // in the order of their numbers; null: none
   // It has ended: the number may be another's from now on.
   std::unique_ptr<TracedProcess> take(ProcessId id);
   // Stacks that ended before their root, by unwind::Stop; those of processes that have gone

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "collect/eventpipe/rewrite.h"
 
@@ -13,6 +14,11 @@ namespace {
 constexpr std::chrono::seconds kSilence{2};
 // The runtime hands over its buffers ten times a second, thread by thread.
 constexpr std::chrono::milliseconds kDisorder{500};
+
+constexpr std::string_view kRundownProvider = "Microsoft-Windows-DotNETRuntimeRundown";
+constexpr std::uint32_t kMethodDCStartVerbose = 143;
+constexpr std::uint32_t kMethodDCEndVerbose = 144;
+constexpr std::uint32_t kModuleDCEnd = 154;
 
 }  // namespace
 
@@ -68,6 +74,55 @@ Result<bool> RuntimeSource::add_early_names() {
   }));
   if (error_) return fail(*error_);
   return names > 0;
+}
+
+void RuntimeSource::want_names(std::span<const std::uint64_t> addresses) {
+  if (early_) wanted_.insert(wanted_.end(), addresses.begin(), addresses.end());
+}
+
+Result<> RuntimeSource::write_wanted_names(TraceTime until) {
+  if (!early_ || !early_->whole()) return {};
+  if (!pass_ && !wanted_.empty()) {
+    std::ranges::sort(wanted_);
+    pass_ = std::make_unique<Pass>(std::exchange(wanted_, {}));
+  }
+  const auto take = [this](const nettrace::Batch& batch) { write_wanted(batch); };
+  while (pass_ && TraceClock::now() < until) {
+    if (TRY(early_->replay_some(pass_->at, pass_->reader, take))) continue;
+    modules_written_ = true;
+    pass_.reset();
+  }
+  if (error_) return fail(*error_);
+  return {};
+}
+
+// As of a rundown's start, which does not claim to know all: the one at the end does.
+void RuntimeSource::write_wanted(const nettrace::Batch& batch) {
+  if (!early_source_) early_source_ = writer_.add_source(nettrace::Writer::Numbering::kNone);
+  for (Event event : batch.events) {
+    if (event.type->provider != kRundownProvider) continue;
+    EventType type;
+    if (event.type->id == kMethodDCEndVerbose) {
+      ByteReader in{event.payload};
+      in.skip(16);  // method, module
+      const auto start = in.read<std::uint64_t>();
+      const auto size = in.read<std::uint32_t>();
+      const auto hit = std::ranges::lower_bound(pass_->addresses, start);
+      if (!in.ok() || hit == pass_->addresses.end() || *hit - start >= size) continue;
+      if (!early_written_.insert(start).second) continue;
+      type = *event.type;
+      type.id = kMethodDCStartVerbose;
+      if (!type.name.empty()) type.name = "MethodDCStartVerbose";
+      event.type = &type;
+    } else if (event.type->id != kModuleDCEnd || modules_written_) {
+      continue;
+    }
+    event.process = process_;
+    event.time = early_newest_ = std::max(early_newest_, event.time);
+    event.ticks = event.time.time_since_epoch().count();
+    if (auto written = writer_.write(*early_source_, event); !written && !error_)
+      error_ = written.error();
+  }
 }
 
 void RuntimeSource::write(nettrace::SourceId source, const nettrace::Reader& reader,

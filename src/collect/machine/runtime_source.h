@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "collect/eventpipe/session_end.h"
@@ -31,6 +33,10 @@ class RuntimeSource {
   void release();
   // Its end did not come: the names that it had at the start. False when they did not come either.
   Result<bool> add_early_names();
+  // Samples have hit these addresses: the names of the methods there are wanted before the end.
+  void want_names(std::span<const std::uint64_t> addresses);
+  // Looks for them among the names that it had at the start, for so long; the rest another time.
+  Result<> write_wanted_names(TraceTime until);
   void stop() { end_.ask(); }
   bool ended();  // whole, broken off, or given up
 
@@ -53,6 +59,14 @@ class RuntimeSource {
   void write(nettrace::SourceId source, const nettrace::Reader& reader,
              const nettrace::Batch& batch);
 
+  // A pass through the early names.
+  struct Pass {
+    std::vector<std::uint64_t> addresses;  // sorted
+    nettrace::Reader reader{};
+    off_t at = 0;
+  };
+  void write_wanted(const nettrace::Batch& batch);
+
   ProcessId process_;
   std::unique_ptr<ipc::Endpoint> runtime_;
   ipc::Session session_;
@@ -68,7 +82,13 @@ class RuntimeSource {
   TraceTime heard_;     // when it last said anything
   bool closed_ = false;
   std::unique_ptr<EarlyRundown> early_;  // may be empty
-  SessionEnd end_;                       // last: its thread ends before what it uses goes
+  std::vector<std::uint64_t> wanted_;    // addresses whose methods have no names yet
+  std::unique_ptr<Pass> pass_;           // that goes on
+  std::optional<nettrace::SourceId> early_source_;
+  std::set<std::uint64_t> early_written_;  // starts of methods
+  bool modules_written_ = false;
+  TraceTime early_newest_{};  // of them: a second pass must not go back in time
+  SessionEnd end_;            // last: its thread ends before what it uses goes
 };
 
 }  // namespace clrscope::collect

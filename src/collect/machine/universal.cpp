@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view kSystem = "Universal.System";
 constexpr std::string_view kEvents = "Universal.Events";
 constexpr std::string_view kSwitch = "cswitch";
-constexpr std::uint32_t kIlMap = 1;  // of kSymbolsProvider
+constexpr std::uint32_t kIlMap = 1;        // of kSymbolsProvider
+constexpr std::uint32_t kImageSymbol = 4;  // likewise; as kProcessSymbol
 constexpr std::uint32_t kNoProcessor = 0xffffffff;
 
 enum SystemEvent : std::uint32_t {
@@ -62,6 +63,15 @@ void put_text(ByteWriter& out, std::string_view value) {
   value = value.substr(0, 0xffff);
   out.write(static_cast<std::uint16_t>(value.size()));
   out.put(value);
+}
+
+void put_symbol(ByteWriter& out, std::uint64_t id, MappingId mapping, std::uint64_t first,
+                std::uint64_t last, std::string_view name) {
+  out.write_varuint(id);
+  out.write_varuint(static_cast<std::uint64_t>(mapping));
+  out.write_varuint(first);
+  out.write_varuint(last);
+  put_text(out, name);
 }
 
 Who process_only(ProcessId process) {
@@ -152,12 +162,22 @@ Result<MappingId> UniversalWriter::mapping(TraceTime time, ProcessId process,
 Result<> UniversalWriter::symbol(TraceTime time, ProcessId process, MappingId mapping,
                                  std::uint64_t first, std::uint64_t last, std::string_view name) {
   ByteWriter payload;
-  payload.write_varuint(next_symbol_++);
-  payload.write_varuint(static_cast<std::uint64_t>(mapping));
-  payload.write_varuint(first);
-  payload.write_varuint(last);
-  put_text(payload, name);
+  put_symbol(payload, next_symbol_++, mapping, first, last, name);
   return write(*types_[kProcessSymbol], time, process_only(process), payload.bytes(), {});
+}
+
+Result<> UniversalWriter::image_symbol(TraceTime time, ProcessId process, MappingId mapping,
+                                       std::uint64_t first, std::uint64_t last,
+                                       std::string_view name) {
+  if (!image_symbol_type_)
+    image_symbol_type_ = &add_type({.provider = std::string{kSymbolsProvider},
+                                    .name = "ImageSymbol",
+                                    .id = kImageSymbol,
+                                    .level = 4,
+                                    .fields = types_[kProcessSymbol]->fields});
+  ByteWriter payload;
+  put_symbol(payload, next_symbol_++, mapping, first, last, name);
+  return write(*image_symbol_type_, time, process_only(process), payload.bytes(), {});
 }
 
 Result<> UniversalWriter::il_map(TraceTime time, ProcessId process, std::uint64_t start,

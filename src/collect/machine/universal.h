@@ -55,6 +55,11 @@ class UniversalWriter {
   Result<> symbol(TraceTime time, ProcessId process, MappingId mapping, std::uint64_t first,
                   std::uint64_t last, std::string_view name);
 
+  // Likewise of a method that its runtime names better, if it lives to do so: other readers, which
+  // take the first name they hear, do not see this one.
+  Result<> image_symbol(TraceTime time, ProcessId process, MappingId mapping, std::uint64_t first,
+                        std::uint64_t last, std::string_view name);
+
   // From which IL the code of a method came that begins there: one that was compiled ahead of time,
   // whose image need not be there when the trace is read.
   Result<> il_map(TraceTime time, ProcessId process, std::uint64_t start, const IlMap& map);
@@ -86,7 +91,8 @@ class UniversalWriter {
   nettrace::SourceId source_;
   std::vector<std::unique_ptr<EventType>> types_;
   std::map<std::string, const EventType*, std::less<>> sample_types_;
-  const EventType* il_map_type_ = nullptr;  // made when the first is written
+  const EventType* il_map_type_ = nullptr;        // made when the first is written
+  const EventType* image_symbol_type_ = nullptr;  // likewise
   std::optional<StoppingEvent> stopping_;
   bool stop_found_ = false;
   TraceTime newest_system_{};  // events of one capture thread must not go back in time
