@@ -33,7 +33,17 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool is_special(const std::string& path) {
+  struct stat status {};
+  return path == "-" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
+}
+
 }  // namespace
+
+std::string compressed_name(std::string path) {
+  if (!path.ends_with(".zst") && !is_special(path)) path += ".zst";
+  return path;
+}
 
 std::string expand_output(const std::string& wanted, const Process& process,
                           const std::string& extension) {

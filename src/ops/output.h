@@ -14,6 +14,10 @@ namespace clrscope::ops {
 std::string expand_output(const std::string& wanted, const Process& process,
                           const std::string& extension);
 
+// What is compressed says so by its name, which gains ".zst" where it does not end so; but "-", a
+// pipe or a device keeps its own.
+std::string compressed_name(std::string path);
+
 // "-" is stdout, unless that is a terminal.
 Result<UniqueFd> open_output(const std::string& path);
 

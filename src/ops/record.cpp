@@ -245,6 +245,7 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
                                                     wish.compress ? ".nettrace.zst" : ".nettrace"),
                         .process = target.process,
                         .outcome = {}};
+  if (wish.compress && wish.output_fd < 0) summary.file = compressed_name(std::move(summary.file));
   const auto path = summary.file;
   const auto output = wish.output_fd >= 0 ? UniqueFd{::fcntl(wish.output_fd, F_DUPFD_CLOEXEC, 3)}
                                           : TRY(open_output(path));

@@ -33,7 +33,8 @@ constexpr Option kCollect[] = {
     {.name = "--last",
      .value = "TIME",
      .help = "flight recorder: keep only the last 60s, say, until it is stopped"},
-    {.name = "--compress", .help = "write FILE.nettrace.zst; all verbs that read traces take it"},
+    {.name = "--compress",
+     .help = "write FILE.nettrace.zst (.zst is added to -o); all verbs that read traces take it"},
     {.name = "--stopping-event-provider-name",
      .value = "NAME",
      .help = "stop at an event of this provider"},
@@ -244,9 +245,12 @@ std::string stacks_line(const ops::RecordSummary& s) {
                      fmt::join(reasons, ", "));
 }
 
-void sum_up(const ops::RecordSummary& s, Console& console) {
+void sum_up(const ops::RecordWish& wish, const ops::RecordSummary& s, Console& console) {
   console.talk("Wrote {}  {}  {} samples  {} events  lost {}", s.file, format_bytes(s.bytes),
                format_count(s.samples), format_count(s.events), format_count(s.lost));
+  if (wish.compress && !wish.output.empty() && !wish.output.ends_with(".zst") &&
+      s.file.ends_with(".zst"))
+    console.talk("  compressed, so .zst was added to its name");
   if (s.late > 0)
     console.talk("  {} events came late: they are in the file, after later ones",
                  format_count(s.late));
@@ -303,7 +307,7 @@ Result<int> run(const Args& args, Console& console) {
   const auto summary = TRY(ops::record(wish, watcher));
 
   const int code = explain(summary, console);
-  sum_up(summary, console);
+  sum_up(wish, summary, console);
   if (args.has("--json")) {
     if (summary.file == "-")
       console.talk(std::string_view{as_json(summary)});
