@@ -78,10 +78,13 @@ Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatch
   };
   const auto read = TRY(read_trace(wish.input, visitor, watcher.on_progress));
   const auto profile = std::move(builder).finish();
-  if (profile.samples.empty())
-    return fail(Errc::kNotFound, "{} holds no samples of stacks ({} events)",
-                display_name(wish.input), format_count(read.summary.events))
-        .hint("record some: clrscope collect -p PID --profile dotnet-sampled-thread-time");
+  if (profile.samples.empty()) {
+    const auto damage = damage_line(read);
+    return fail(Errc::kNotFound, "{} holds no samples of stacks ({} events){}",
+                display_name(wish.input), format_count(read.summary.events),
+                damage.empty() ? "" : ", as far as it can be read: " + damage)
+        .hint("record some: clrscope collect -p PID --profile cpu-sampling");
+  }
   auto file = TRY(OutputFile::create(output));
   ByteSink out{file.fd()};
   if (auto done = wish.format->write(profile, out); !done)

@@ -68,8 +68,9 @@ Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_
 
 Error no_samples(const FlameRead& read, const std::string& path) {
   return {Errc::kNotFound,
-          fmt::format("{} holds no samples of stacks ({} events)", display_name(path),
-                      format_count(read.events)),
+          fmt::format("{} holds no samples of stacks ({} events){}", display_name(path),
+                      format_count(read.events),
+                      read.damage.empty() ? "" : ", as far as it can be read: " + read.damage),
           "record some: clrscope collect -p PID --profile cpu-sampling; an idle process has them "
           "with --profile thread-time"};
 }

@@ -182,6 +182,8 @@ Page Cpu::page() const {
       page.summary.push_back(
           "By the runtime's own sampler, which cannot see processors: clrscope collect --profile "
           "cpu-sampling can.");
+    else
+      page.next = "Record some: clrscope collect -p PID --profile cpu-sampling";
     return page;
   }
   Page page{.summary = {sentence()}};

@@ -64,13 +64,22 @@ Result<ops::ReportWish> report_wish(const Args& args) {
   return wish;
 }
 
+// What to ask next, of the trace that was asked about.
+analyze::Page named(analyze::Page page, const std::vector<std::string>& files) {
+  constexpr std::string_view kFile = " FILE ";
+  const auto at = page.next.find(kFile);
+  if (files.size() == 1 && files[0] != "-" && at != std::string::npos)
+    page.next.replace(at, kFile.size(), " " + ops::printable(files[0]) + " ");
+  return page;
+}
+
 Result<int> run(const Args& args, Console& console) {
   const auto wish = TRY(report_wish(args));
   const auto answer = TRY(ops::make_report(wish));
   if (args.has("--json"))
     console.data(answer.json());
   else
-    console.data(ops::page_text(answer.report->page()));
+    console.data(ops::page_text(named(answer.report->page(), wish.files)));
   for (const auto& file : answer.files) {
     if (const auto line = ops::damage_line(file); !line.empty()) console.talk("clrscope: {}", line);
     if (file.summary.lost > 0)
