@@ -29,6 +29,7 @@ void UniversalSamples::on_batch(const nettrace::Reader& reader, const nettrace::
     if (provider == Provider::kUniversalEvents) {
       span_.on_event(event.time);
       if (const auto what = sampled(*event.type)) count(reader, event, *what);
+      if (event.type->name == "waits_ended") on_waits_ended(reader, event);
       continue;
     }
     if (provider == Provider::kOther || provider == Provider::kRuntime) span_.on_event(event.time);
@@ -65,6 +66,14 @@ void UniversalSamples::count(const nettrace::Reader& reader, const Event& event,
   auto& counted = row(0, {.what = what, .thread = thread, .stack = stack});
   ++counted.count;
   counted.value += value;
+}
+
+void UniversalSamples::on_waits_ended(const nettrace::Reader& reader, const Event& event) {
+  ByteReader in{event.payload};
+  const auto per_second = in.read_varuint();
+  const auto* info = reader.info();
+  if (!in.ok() || !info) return;
+  waits_ended_ = {.recorded = between(info->begin(), event.time), .per_second = per_second};
 }
 
 StackSamples& UniversalSamples::row(std::size_t kind, const StackSamples& like) {

@@ -62,6 +62,12 @@ class UniversalSamples {
   // What one cpu sample stands for; 0 when the traces do not say.
   std::chrono::nanoseconds period() const { return period_; }
   const TraceSpan& span() const { return span_; }
+  // Where the recorder left waits out after a while, because threads switched so often.
+  struct WaitsEnded {
+    std::chrono::nanoseconds recorded{};
+    std::uint64_t per_second = 0;
+  };
+  const std::optional<WaitsEnded>& waits_ended() const { return waits_ended_; }
 
  private:
   struct Switch {
@@ -89,6 +95,7 @@ class UniversalSamples {
     std::unordered_map<ProcessId, std::string> command_names;    // better: as the runtime says
   };
   void count(const nettrace::Reader& reader, const Event& event, Sampled what);
+  void on_waits_ended(const nettrace::Reader& reader, const Event& event);
   void settle(TraceTime up_to);
   StackSamples& row(std::size_t kind, const StackSamples& like);
   std::uint32_t thread_index(const Event& event);
@@ -101,6 +108,7 @@ class UniversalSamples {
   std::uint64_t cpu_samples_ = 0, switches_ = 0;
   std::chrono::nanoseconds period_{};
   TraceSpan span_;
+  std::optional<WaitsEnded> waits_ended_;
 };
 
 // "Shop (4312)", or "4312".

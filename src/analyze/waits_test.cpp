@@ -81,6 +81,19 @@ TEST_F(WaitsTest, AddsUpByPlaceAndThread) {
   EXPECT_EQ(waits.by_thread()[1].cpu_samples, 1U);
 }
 
+TEST_F(WaitsTest, SaysUntilWhenTheyWereRecorded) {
+  TestTrace trace;
+  trace.universal("cswitch", {.time = 1'000'000, .thread = 1}, 700, {0x1010});
+  trace.universal("waits_ended", {.time = 2'000'000, .thread = 7}, 65'000, {});
+  trace.universal("cpu", {.time = 9'000'000, .thread = 1}, 1, {0x1010});
+  Waits waits;
+  trace.read_into(waits);
+  ASSERT_TRUE(waits.source().waits_ended());
+  EXPECT_EQ(waits.source().waits_ended()->per_second, 65'000U);
+  EXPECT_EQ(waits.source().waits_ended()->recorded, std::chrono::milliseconds{2});
+  EXPECT_EQ(waits.all().count, 1U);
+}
+
 // Without the kernel's stacks: by thread and time, the runtime's events say where and why.
 class ToldWaitsTest : public testing::Test {
  protected:

@@ -71,9 +71,13 @@ Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) 
   Plan plan;
   auto wanted = words;
   if (words.empty()) {
-    wanted.profiles = grant.works ? kDefaultProfiles : kDefaultProfilesWithoutPerf;
+    plan.waits_while_cheap = grant.works && grant.wanted == Wanted::kMachine;
+    wanted.profiles = plan.waits_while_cheap ? kDefaultMachineProfiles
+                      : grant.works          ? kDefaultProfiles
+                                             : kDefaultProfilesWithoutPerf;
     plan.note = fmt::format(
-        "Profile {}: none asked for, and {}", *wanted.profiles,
+        "Profile {}{}: none asked for, and {}", *wanted.profiles,
+        plan.waits_while_cheap ? " (waits while they are cheap)" : "",
         grant.works ? "perf may be used" : fmt::format("perf may not be used: {}", grant.detail));
   }
   plan.wish = TRY(parse_wish(wanted));

@@ -30,16 +30,17 @@ struct Plan {
   std::vector<collect::perf::EventWish> perf_events{};
   bool kernel = false;  // perf rings beside the runtime's events
   Rung rung{};
-  std::string note{};  // what was chosen and why, when it was not what the words say
+  bool waits_while_cheap = false;  // nobody asked for them: left out where they cost much
+  std::string note{};              // what was chosen and why, when it was not what the words say
   std::string hint{};
 };
 
 // Whether the words mean anything, before a target is looked for.
 Result<> check_words(const ProviderWords& words);
 
-// Nothing asked for: dotnet-common with cpu-sampling where perf may be used, else with the
-// runtime's sampler. Kernel profiles asked for but not granted: the runtime's sampler in their
-// place.
+// Nothing asked for: dotnet-common with cpu-sampling where perf may be used (of the whole machine
+// with waits, while they are cheap), else with the runtime's sampler. Kernel profiles asked for but
+// not granted: the runtime's sampler in their place.
 Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant);
 
 }  // namespace clrscope::ops

@@ -26,6 +26,18 @@ TEST(Plan, TakesTheKernelsSamplesWhenNothingIsAskedAndPerfMayBeUsed) {
   EXPECT_NE(plan->note.find("dotnet-common,cpu-sampling"), std::string::npos);
 }
 
+TEST(Plan, TakesWaitsOfTheMachineWhileTheyAreCheapWhenNothingIsAsked) {
+  const PerfGrant machine{.works = true, .wanted = Wanted::kMachine};
+  const auto plan = plan_recording({}, machine);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->waits_while_cheap);
+  EXPECT_EQ(plan->rung.waits, WaitRung::kStacks);
+  const auto asked = plan_recording({.profiles = "thread-time"}, machine);
+  ASSERT_TRUE(asked);
+  EXPECT_FALSE(asked->waits_while_cheap);
+  EXPECT_FALSE(plan_recording({}, kGranted)->waits_while_cheap);
+}
+
 TEST(Plan, TakesTheRuntimesSamplerWhenNothingIsAskedAndPerfIsRefused) {
   const auto plan = plan_recording({}, kRefused);
   ASSERT_TRUE(plan);

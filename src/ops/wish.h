@@ -13,6 +13,7 @@
 namespace clrscope::ops {
 
 inline constexpr const char* kDefaultProfiles = "dotnet-common,cpu-sampling";
+inline constexpr const char* kDefaultMachineProfiles = "dotnet-common,thread-time";
 inline constexpr const char* kDefaultProfilesWithoutPerf =
     "dotnet-common,dotnet-sampled-thread-time";
 

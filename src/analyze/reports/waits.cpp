@@ -75,6 +75,8 @@ void WaitsReport::write_members(JsonWriter& json) const {
       .member("totalMs", ms(time_of(waits_.all().ns)))
       .member("longestMs", ms(time_of(waits_.all().longest_ns)))
       .member("unexplainedMs", ms(time_of(waits_.unexplained().ns)));
+  if (const auto& ended = waits_.source().waits_ended())
+    json.member("recordedMs", ms(ended->recorded));
   json.key("byReason").begin_array();
   for (const auto reason : reasons()) {
     json.begin_object().member("reason", to_string(reason));
@@ -110,9 +112,13 @@ void WaitsReport::write_members(JsonWriter& json) const {
 
 Page WaitsReport::page() const {
   const auto& all = waits_.all();
+  const auto& ended = waits_.source().waits_ended();
   if (all.count == 0)
     return {
-        .summary = {"No context switches in this trace."},
+        .summary = {ended ? fmt::format("No waits in this trace: with {} switches a second they "
+                                        "would have cost too much.",
+                                        count_text(ended->per_second))
+                          : "No context switches in this trace."},
         .next =
             "Record some: clrscope collect -p PID --profile thread-time (or -a for the machine)"};
   Page page;
@@ -128,6 +134,12 @@ Page WaitsReport::page() const {
     page.summary.push_back(
         fmt::format("{} of them ({}) have no stack: neither the kernel nor the runtime said where.",
                     count_text(dark.count), share_text(dark.ns, all.ns)));
+  if (ended)
+    page.summary.push_back(fmt::format(
+        "Only of the first {} of {}: with {} switches a second waits would have cost "
+        "too much. --profile thread-time records them all the same.",
+        format_duration(ended->recorded), format_duration(waits_.source().span().length()),
+        count_text(ended->per_second)));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
 

@@ -45,7 +45,8 @@ constexpr Option kCollect[] = {
      .value = "LIST",
      .help = "with field:value,field:value in its payload"},
     {.name = "--all",
-     .help = "every process of the machine, with cpu-sampling unless told otherwise",
+     .help = "every process of the machine: CPU samples, and waits while they are cheap, unless "
+             "told otherwise",
      .letter = 'a'},
     {.name = "--perf-events",
      .value = "LIST",

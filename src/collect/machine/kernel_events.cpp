@@ -74,6 +74,7 @@ void KernelEvents::on(const perf::Sample& sample) {
   if (index >= settings_.roles.size()) return;
   const auto role = settings_.roles[index];
   if (role == Role::kAsked) return on_asked(sample, index);
+  if (role == Role::kSwitchOut && settings_.waits == WaitsWish::kNone) return;
   const auto stack = unwound(sample);
   if (role == Role::kCpu) {
     ++samples_;
@@ -100,6 +101,13 @@ void KernelEvents::on_asked(const perf::Sample& sample, std::size_t index) {
 void KernelEvents::stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack) {
   if (ended_.erase(origin.thread) == 0)
     waiting_[origin.thread] = {origin.time, {stack.begin(), stack.end()}, false};
+}
+
+void KernelEvents::end_waits(TraceTime now, std::uint64_t per_second) {
+  settings_.waits = WaitsWish::kNone;
+  waiting_.clear();
+  ended_.clear();
+  check(universal_.waits_ended(now, per_second));
 }
 
 void KernelEvents::on(const perf::Switch& change) {

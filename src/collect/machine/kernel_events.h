@@ -56,6 +56,8 @@ class KernelEvents {
   void start(TraceTime time) { started_ = time; }
   void process_exists(const perf::ProcessFacts& facts);
   void take(const perf::Record& record);
+  // What is still told of waits is left out: there are too many.
+  void end_waits(TraceTime now, std::uint64_t per_second);
   // Work that may wait while the rings fill: stubs that are new, names of what was seen of
   // processes that have ended.
   Result<> catch_up(std::chrono::nanoseconds at_most);

@@ -9,10 +9,13 @@
 #include <algorithm>
 #include <set>
 
+#include "base/io.h"
+#include "base/text.h"
 #include "collect/machine/guardian.h"
 #include "collect/machine/kernel_events.h"
 #include "collect/machine/runtime_finder.h"
 #include "collect/machine/runtime_source.h"
+#include "collect/machine/switch_budget.h"
 #include "collect/machine/urgency.h"
 #include "collect/perf/event_set.h"
 
@@ -45,6 +48,7 @@ nettrace::TraceInfo trace_info(const MachineWish& wish) {
 struct KernelSession {
   perf::SessionWish wish;
   std::vector<KernelEvents::Role> roles;
+  std::size_t switches_at = 0;  // in wish.events, where there are waits
 };
 
 KernelSession kernel_session(const MachineWish& wish) {
@@ -58,9 +62,10 @@ KernelSession kernel_session(const MachineWish& wish) {
         perf::cpu_samples(wish.rate, machine ? perf::kMachineStackBytes : perf::kOnCpuStackBytes));
     session.roles.push_back(KernelEvents::Role::kCpu);
   }
-  session.wish.switches = wish.waits != WaitsWish::kNone;
-  if (wish.waits == WaitsWish::kStacks) {
-    session.wish.events.push_back(perf::context_switch_samples());
+  if (wish.waits != WaitsWish::kNone) {
+    session.switches_at = session.wish.events.size();
+    session.wish.events.push_back(wish.waits == WaitsWish::kStacks ? perf::context_switch_samples()
+                                                                   : perf::switch_records());
     session.wish.events.back().user_callchain = false;
     session.roles.push_back(KernelEvents::Role::kSwitchOut);
   }
@@ -79,22 +84,33 @@ KernelSession kernel_session(const MachineWish& wish) {
   return session;
 }
 
+// Of all threads since the machine started; 0 where it is not told.
+std::uint64_t machine_switches() {
+  const auto text = read_file("/proc/stat");
+  if (!text) return 0;
+  for (const auto line : split(*text, '\n'))
+    if (line.starts_with("ctxt ")) return parse_number(line.substr(5)).value_or(0);
+  return 0;
+}
+
 class MachineRecorder {
  public:
   // Without events it is the runtimes alone.
-  MachineRecorder(const MachineWish& wish, const nettrace::WriteBytes& write,
-                  std::vector<KernelEvents::Role> roles, std::optional<perf::EventSet> events)
+  MachineRecorder(const MachineWish& wish, const nettrace::WriteBytes& write, KernelSession session,
+                  std::optional<perf::EventSet> events)
       : wish_(wish),
         write_(write),
         writer_(trace_info(wish), [this](Bytes bytes) { return write_out(bytes); }),
         events_(std::move(events)),
         kernel_(writer_, {.symbol_folder = wish.symbol_folder,
-                          .roles = std::move(roles),
+                          .roles = std::move(session.roles),
                           .waits = wish.waits,
                           .image_lines = wish.image_lines,
-                          .on_runtime = [this](ProcessId process) {
-                            if (finder_) finder_->expect(static_cast<pid_t>(process));
-                          }}) {}
+                          .on_runtime =
+                              [this](ProcessId process) {
+                                if (finder_) finder_->expect(static_cast<pid_t>(process));
+                              }}),
+        switches_at_(session.switches_at) {}
 
   Result<MachineOutcome> run() {
     auto done = record();
@@ -119,6 +135,7 @@ class MachineRecorder {
 
   Result<> begin() {
     started_ = TraceClock::now();
+    const SwitchesSoFar looked{started_, machine_switches()};
     kernel_.start(started_);
     if (wish_.stopping_event) kernel_.stop_at(*wish_.stopping_event);
     if (events_) kernel_.describe(events_->events());
@@ -137,6 +154,8 @@ class MachineRecorder {
     drain();
     if (events_) TRY(events_->enable());
     started_ = TraceClock::now();
+    if (events_ && wish_.waits != WaitsWish::kNone && wish_.most_switches > 0)
+      begin_switch_budget(looked);
     finder_.emplace(RuntimeFinder::Wish{
         .processes = wish_.processes, .all = wish_.later_runtimes, .session = wish_.runtime});
     if (!wish_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended
@@ -157,6 +176,7 @@ class MachineRecorder {
   Result<> turn() {
     TRY(wait());
     drain();
+    end_costly_waits();
     check(kernel_.catch_up(kLook / 4));
     adopt_runtimes();
     read_runtimes();
@@ -242,6 +262,40 @@ class MachineRecorder {
   void drain() {
     drained_ = TraceClock::now();
     if (events_) events_->drain([&](const perf::Record& record) { kernel_.take(record); });
+  }
+
+  // Each switch costs those who make it, and us.
+  struct SwitchesSoFar {
+    TraceTime time;
+    std::uint64_t count;
+    std::uint64_t per_second(TraceTime now, std::uint64_t more) const {
+      const auto seconds = std::chrono::duration<double>{now - time}.count();
+      return static_cast<std::uint64_t>(static_cast<double>(more - count) / seconds);
+    }
+  };
+
+  // Where there are far too many we had better not look at the first.
+  void begin_switch_budget(const SwitchesSoFar& before) {
+    const auto rate = before.per_second(started_, machine_switches());
+    if (wish_.processes.empty() && rate > 2 * wish_.most_switches) return end_waits(rate);
+    switch_budget_.emplace(wish_.most_switches, started_);
+  }
+
+  void end_costly_waits() {
+    const auto now = TraceClock::now();
+    if (!switch_budget_ || !switch_budget_->exceeded(kernel_.switches(), now)) return;
+    switch_budget_.reset();
+    end_waits(SwitchesSoFar{started_, 0}.per_second(now, kernel_.switches()));
+  }
+
+  void end_waits(std::uint64_t per_second) {
+    events_->disable_event(switches_at_);
+    const auto now = TraceClock::now();
+    kernel_.end_waits(now, per_second);
+    outcome_.notes.push_back(
+        fmt::format("waits only of the first {}: with {} switches a second they would cost too "
+                    "much; --profile thread-time records them all the same",
+                    format_duration(now - started_), format_count(per_second)));
   }
 
   Result<> end() {
@@ -387,6 +441,8 @@ class MachineRecorder {
   nettrace::Writer writer_;
   std::optional<perf::EventSet> events_;
   KernelEvents kernel_;
+  std::size_t switches_at_;  // in the events
+  std::optional<SwitchBudget> switch_budget_;
   std::vector<std::unique_ptr<RuntimeSource>> runtimes_;
   std::vector<std::uint8_t> chunk_ = std::vector<std::uint8_t>(kChunk);  // to read them through
   std::optional<RuntimeFinder> finder_;
@@ -412,7 +468,7 @@ Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::W
   std::optional<perf::EventSet> events;
   if (wish.kernel) events.emplace(TRY(perf::EventSet::open(session.wish)));
   // On the heap: we are in the recording too, and our stacks should fit into a sample.
-  return std::make_unique<MachineRecorder>(wish, write, std::move(session.roles), std::move(events))
+  return std::make_unique<MachineRecorder>(wish, write, std::move(session), std::move(events))
       ->run();
 }
 

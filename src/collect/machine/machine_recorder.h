@@ -36,6 +36,7 @@ struct MachineWish {
   bool samples = true;             // what the CPUs execute
   unsigned rate = 999;             // samples per second and CPU
   WaitsWish waits = WaitsWish::kNone;
+  std::uint64_t most_switches = 0;  // a second; where there are more, waits end. 0: any number
   std::vector<perf::EventWish> perf_events{};  // others, each time they happen
   std::size_t ring_bytes = 0;                  // of the kernel's, per CPU; 0: as it needs
   bool image_lines = false;                    // of precompiled code what its lines are found by

@@ -20,6 +20,10 @@ struct Seen {
   std::uint64_t cpu = 0;
   std::uint64_t switches = 0;
   std::uint64_t switches_with_stack = 0;
+  std::uint64_t waits_ended = 0;
+  TraceTime waits_end{};
+  TraceTime last_cpu{};
+  TraceTime last_switch{};
 };
 
 Seen count(Bytes trace) {
@@ -28,8 +32,16 @@ Seen count(Bytes trace) {
   const auto on_batch = [&](const nettrace::Batch& batch) {
     for (const auto& event : batch.events) {
       if (event.type->provider != "Universal.Events") continue;
-      if (event.type->name == "cpu") ++seen.cpu;
+      if (event.type->name == "waits_ended") {
+        ++seen.waits_ended;
+        seen.waits_end = event.time;
+      }
+      if (event.type->name == "cpu") {
+        ++seen.cpu;
+        seen.last_cpu = std::max(seen.last_cpu, event.time);
+      }
       if (event.type->name != "cswitch") continue;
+      seen.last_switch = std::max(seen.last_switch, event.time);
       ++seen.switches;
       if (reader.stack(event.stack).size() > 0) ++seen.switches_with_stack;
     }
@@ -101,6 +113,24 @@ TEST(MachineRecorder, TellsWhereThreadsWaitWhereItMay) {
   const auto seen = count(trace);
   EXPECT_GT(seen.switches, 100U);
   EXPECT_GT(seen.switches_with_stack, seen.switches * 9 / 10);
+}
+
+TEST(MachineRecorder, LeavesWaitsOutWhereThereAreTooMany) {
+  const Restless child;
+  for (const auto waits : {WaitsWish::kTimes, WaitsWish::kStacks}) {
+    std::vector<std::uint8_t> trace;
+    const auto outcome =
+        record({.processes = {child.pid()}, .waits = waits, .most_switches = 20}, trace);
+    if (!outcome && perf::refused(outcome.error())) GTEST_SKIP() << outcome.error().what;
+    ASSERT_TRUE(outcome) << outcome.error().what;
+    const auto seen = count(trace);
+    EXPECT_EQ(seen.waits_ended, 1U);
+    EXPECT_GT(seen.switches, 20U);
+    EXPECT_LT(seen.last_switch, seen.waits_end);
+    EXPECT_GT(seen.last_cpu, seen.waits_end);
+    ASSERT_FALSE(outcome->notes.empty());
+    EXPECT_TRUE(outcome->notes.front().starts_with("waits only of the first "));
+  }
 }
 
 // A child whose code moves to where the kernel does not say, when it is told to; there it works.

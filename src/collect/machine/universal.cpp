@@ -1,5 +1,7 @@
 #include "collect/machine/universal.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/json.h"
@@ -230,6 +232,11 @@ Result<> UniversalWriter::ran_again(TraceTime time, const Who& who, std::uint64_
   payload.write_varuint(ns);
   payload.write_varuint(preempted ? 1 : 0);
   return write(sample_type(kSwitch), time, who, payload.bytes(), stack);
+}
+
+Result<> UniversalWriter::waits_ended(TraceTime time, std::uint64_t per_second) {
+  const auto self = static_cast<ProcessId>(::getpid());
+  return sample("waits_ended", time, process_only(self), per_second, {});
 }
 
 const EventType& UniversalWriter::add_type(EventType type) {

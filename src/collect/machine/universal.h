@@ -70,6 +70,8 @@ class UniversalWriter {
   // A thread runs again: for how long it did not, where it stopped, and whether it wanted to.
   Result<> ran_again(TraceTime time, const Who& who, std::uint64_t ns, bool preempted,
                      std::span<const std::uint64_t> stack);
+  // No more of those: threads switch so often that they would cost too much.
+  Result<> waits_ended(TraceTime time, std::uint64_t per_second);
   // Any other kind of event: given once, then written by what this returns.
   const EventType& add_type(EventType type);
   Result<> event(const EventType& type, TraceTime time, const Who& who, Bytes payload,

@@ -84,9 +84,6 @@ class EventOpener {
 
   bool per_cpu() const { return set_.scope_ != Scope::kThreads; }
   pid_t first_target() const { return per_cpu() ? -1 : wish_.processes.front(); }
-  Bookkeeping bookkeeping() const {
-    return wish_.switches ? Bookkeeping::kTasksAndSwitches : Bookkeeping::kTasks;
-  }
   Asked asked(const ResolvedEvent& event) const {
     if (event.format) return Asked::kTracepoint;
     return per_cpu() ? Asked::kMachine : Asked::kProcess;
@@ -154,7 +151,7 @@ class EventOpener {
     const auto event = bookkeeping_event();
     auto& features = set_.features_;
     for (;;) {
-      auto attr = make_attr(event, features, per_cpu() ? bookkeeping() : Bookkeeping::kNone);
+      auto attr = make_attr(event, features, per_cpu() ? Bookkeeping::kTasks : Bookkeeping::kNone);
       attr.watermark = 1;
       attr.wakeup_watermark = static_cast<std::uint32_t>(ring_bytes / 4);
       auto fd = open_event(attr, per_cpu() ? -1 : ::getpid(), cpu);
@@ -176,7 +173,7 @@ class EventOpener {
   // All events of one thread (or of everybody) on all CPUs. A thread that is gone is no error.
   Result<bool> open_for(pid_t pid, int listing) {
     for (std::size_t e = 0; e < set_.events_.size(); ++e) {
-      const auto keeping = !per_cpu() && e == 0 ? bookkeeping() : Bookkeeping::kNone;
+      const auto keeping = !per_cpu() && e == 0 ? Bookkeeping::kTasks : Bookkeeping::kNone;
       for (std::size_t c = 0; c < set_.cpus_.size(); ++c) {
         auto fd = try_open(set_.events_[e], keeping, pid, set_.cpus_[c].number);
         if (!fd && errno == ESRCH) return false;
@@ -202,7 +199,7 @@ class EventOpener {
     if (listing > kFirstListing)
       set_.doubles_.suspect(index, ThreadId{static_cast<std::uint64_t>(pid)},
                             static_cast<std::uint32_t>(cpu.number), id, set_.opened_.size());
-    set_.opened_.push_back({std::move(fd), cpu_at});
+    set_.opened_.push_back({std::move(fd), cpu_at, event_at});
     return {};
   }
 

@@ -43,6 +43,11 @@ void EventSet::disable() {
   for (const auto& cpu : cpus_) (void)::ioctl(cpu.owner.get(), PERF_EVENT_IOC_DISABLE, 0);
 }
 
+void EventSet::disable_event(std::size_t at) {
+  for (const auto& opened : opened_)
+    if (opened.event_at == at) (void)::ioctl(opened.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+}
+
 Result<bool> EventSet::wait(std::chrono::milliseconds at_most, int wake_fd) {
   std::vector<pollfd> polled;
   polled.reserve(cpus_.size() + 1);

@@ -52,8 +52,9 @@ class EventSet {
   // Mappings, tasks and names alone: so that what is there already can be looked at, without haste,
   // before there are samples of it.
   Result<> enable_bookkeeping();
-  Result<> enable();  // all of it
-  void disable();     // what is in the rings stays there to be drained
+  Result<> enable();                   // all of it
+  void disable();                      // what is in the rings stays there to be drained
+  void disable_event(std::size_t at);  // one of events(), for good
 
   // True when a ring is a quarter full or wake_fd is readable, false after the time.
   Result<bool> wait(std::chrono::milliseconds at_most, int wake_fd = -1);
@@ -83,7 +84,8 @@ class EventSet {
   };
   struct Opened {
     UniqueFd fd;
-    std::size_t cpu_at = 0;  // in cpus_
+    std::size_t cpu_at = 0;    // in cpus_
+    std::size_t event_at = 0;  // in events_
   };
 
   struct Pending;  // the next record of a ring

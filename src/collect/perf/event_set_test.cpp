@@ -219,9 +219,7 @@ TEST(PerfEventSet, WakesWhenARingIsAQuarterFull) {
 
 // A thread hands a token to and fro: each hand-over is a wait whose stack must be there.
 TEST(PerfEventSet, ContextSwitchesComeWithTheStackOfWhoWaits) {
-  auto wish = wish_for(Scope::kThreads, {context_switch_samples()});
-  wish.switches = true;
-  OPEN_OR_SKIP(set, wish);
+  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {context_switch_samples()}));
   const auto& format = *set.events()[0].format;
   ASSERT_TRUE(set.enable().has_value());
   Pipe there;
@@ -318,6 +316,34 @@ TEST(PerfEventSet, RaisesTheLimitOfOpenFiles) {
   EXPECT_EQ(said, "opened");
 }
 
+TEST(PerfEventSet, OneOfItsEventsCanBeSwitchedOffForGood) {
+  for (const auto scope : {Scope::kMachine, Scope::kThreads}) {
+    OPEN_OR_SKIP(set, wish_for(scope, {clock_samples(0), switch_records()}));
+    ASSERT_TRUE(set.enable().has_value());
+    const auto seen_in_a_while = [&] {
+      std::pair<std::size_t, std::size_t> seen;  // switches, samples
+      for (int i = 0; i < 20; ++i) {
+        burn(5ms);
+        std::this_thread::sleep_for(1ms);
+      }
+      set.drain([&](const Record& record) {
+        seen.first += std::holds_alternative<Switch>(record);
+        seen.second += std::holds_alternative<Sample>(record);
+      });
+      return seen;
+    };
+    const auto before = seen_in_a_while();
+    EXPECT_GE(before.first, 20U);
+    set.disable_event(1);
+    set.drain([](const Record&) {});
+    std::this_thread::sleep_for(2ms);  // what is a moment old stays in the ring till then
+    set.drain([](const Record&) {});
+    const auto after = seen_in_a_while();
+    EXPECT_EQ(after.first, 0U);
+    EXPECT_GT(after.second, 10U);
+  }
+}
+
 TEST(PerfEventSet, LeavesNoDescriptorAndNoMountBehind) {
   const auto tracefs_mounts = [] {
     const auto mounts = read_file("/proc/self/mounts");
@@ -349,9 +375,7 @@ TEST(PerfEventSet, AProcessThatIsGoneIsSaidToBe) {
 
 // A thread is sampled on one CPU and goes to sleep on another: what comes first must be told first.
 TEST(PerfEventSet, TellsTheRecordsOfAllCpusInTheOrderOfTheirTimes) {
-  auto wish = wish_for(Scope::kThreads, {clock_samples(0)});
-  wish.switches = true;
-  OPEN_OR_SKIP(set, wish);
+  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0), switch_records()}));
   ASSERT_TRUE(set.enable().has_value());
   TraceTime newest{};
   std::size_t records = 0;

@@ -47,7 +47,18 @@ EventWish tracepoint_samples(std::string name, std::uint32_t stack_bytes) {
 }
 
 EventWish context_switch_samples(std::uint32_t stack_bytes) {
-  return tracepoint_samples("sched:sched_switch", stack_bytes);
+  auto wish = tracepoint_samples("sched:sched_switch", stack_bytes);
+  wish.switches = true;
+  return wish;
+}
+
+EventWish switch_records() {
+  EventWish wish;
+  wish.software = PERF_COUNT_SW_DUMMY;
+  wish.counter_name = "switches";
+  wish.callchain = false;
+  wish.switches = true;
+  return wish;
 }
 
 Result<ResolvedEvent> resolve(const EventWish& wish) {
@@ -123,8 +134,8 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
     attr.comm_exec = 1;
     attr.task = 1;
     attr.build_id = features.build_id;
-    attr.context_switch = bookkeeping == Bookkeeping::kTasksAndSwitches;
   }
+  attr.context_switch = event.wish.switches;
   return attr;
 }
 

@@ -41,14 +41,18 @@ struct EventWish {
   bool callchain = true;          // frame pointer walk by the kernel: kernel and user part
   bool user_callchain = true;     // false: kernel part only, for those who unwind the copy
   std::uint32_t stack_bytes = 0;  // user stack and registers copied with each; 0: none
+  bool switches = false;          // also Switch records: when threads run, without stacks
 
   bool each_time() const { return !tracepoint.empty() || software.has_value(); }  // has no rate
 };
 
 EventWish cpu_samples(unsigned rate, std::uint32_t stack_bytes = kOnCpuStackBytes);
 EventWish tracepoint_samples(std::string name, std::uint32_t stack_bytes = 0);
-// Where a thread stands when it stops running; `origin` is the thread that goes.
+// Where a thread stands when it stops running (`origin` is the thread that goes), and Switch
+// records.
 EventWish context_switch_samples(std::uint32_t stack_bytes = kOffCpuStackBytes);
+// The latter alone.
+EventWish switch_records();
 
 enum class Scope : std::uint8_t {
   kMachine,   // one event per CPU
@@ -61,7 +65,6 @@ struct SessionWish {
   Scope scope = Scope::kMachine;
   std::vector<pid_t> processes{};  // all but kMachine
   std::vector<EventWish> events{};
-  bool switches = false;       // Switch records: when threads run, without stacks
   bool kernel = true;          // samples and frames of the kernel, where allowed
   std::size_t ring_bytes = 0;  // per CPU; 0: chosen by what the events copy
 };
@@ -85,10 +88,10 @@ struct ResolvedEvent {
 
 // kBest has to be resolved by trying: give kClock or kCycles.
 Result<ResolvedEvent> resolve(const EventWish& wish);
-// Carries mappings, names, forks and exits (and switches) but no samples.
+// Carries mappings, names, forks and exits but no samples.
 ResolvedEvent bookkeeping_event();
 
-enum class Bookkeeping : std::uint8_t { kNone, kTasks, kTasksAndSwitches };
+enum class Bookkeeping : std::uint8_t { kNone, kTasks };
 
 perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
                           Bookkeeping bookkeeping);

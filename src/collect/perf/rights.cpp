@@ -132,8 +132,8 @@ Right tracepoint_right(pid_t pid, int cpu) {
 
 Right switch_right(const Right& tracepoints, pid_t process) {
   if (tracepoints.works == Works::kYes) return {Works::kYes, "with the stack of who waits", {}};
-  const auto number = try_open(bookkeeping_event(), {.kernel_part = false},
-                               Bookkeeping::kTasksAndSwitches, process, 0);
+  const auto number =
+      try_open(*resolve(switch_records()), {.kernel_part = false}, Bookkeeping::kNone, process, 0);
   if (number == 0)
     return {Works::kPartly,
             fmt::format("when threads run, not where they wait: {}", tracepoints.detail),

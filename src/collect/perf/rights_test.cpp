@@ -105,7 +105,7 @@ TEST(PerfRights, AUsersOwnSamplesArrive) {
   const auto said = said_by_child([] {
     become_nobody();
     auto wish = samples_of(::getpid());
-    wish.switches = true;
+    wish.events.push_back(switch_records());
     auto set = EventSet::open(wish);
     if (!set) return set.error().what;
     CHECK(set->enable().has_value());
