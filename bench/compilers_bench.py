@@ -53,7 +53,7 @@ def run(kit):
     if weight.code != 0:
         raise RuntimeError(f"collect -a ended with {weight.code}: {weight.err.strip()[-300:]}")
     told = json.loads(weight.out)
-    whole = 100 * (1 - told["brokenStacks"] / max(told["samples"], 1))
+    whole = 100 * (1 - told["brokenStacks"] / max(told["samples"] + told.get("waits", 0), 1))
     beside = f"collect -a beside {count} compilers"
     return [
         Row(f"{beside} for {seconds} s, peak memory", "MB", weight.rss_mb, 100),

@@ -179,6 +179,7 @@ std::string as_json(const ops::RecordSummary& s) {
       .member("brokenStacks", s.broken_stacks)
       .member("ending", ops::ending_text(s));
   json.member("late", s.late);
+  if (s.switches > 0) json.member("waits", s.switches);
   if (s.perf_events > 0) json.member("perfEvents", s.perf_events);
   if (s.broken_stacks > 0) {
     json.key("brokenByReason").begin_object();
