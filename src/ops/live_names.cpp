@@ -31,6 +31,7 @@ void LiveNames::run(std::stop_token stop) {
   while (const auto process = asked_.pop(stop)) {
     if (stop.stop_requested()) return;
     fetch(*process);
+    --open_;
   }
 }
 

@@ -24,7 +24,11 @@ class LiveNames {
   LiveNames(const LiveNames&) = delete;
   LiveNames& operator=(const LiveNames&) = delete;
 
-  void ask(pid_t process) { (void)asked_.try_push(process); }
+  void ask(pid_t process) {
+    ++open_;
+    if (!asked_.try_push(process)) --open_;
+  }
+  bool busy() const { return open_ > 0; }  // some were asked and have not answered
 
   struct Names {
     pid_t process = 0;
@@ -37,6 +41,7 @@ class LiveNames {
   void fetch(pid_t process);
 
   std::atomic<bool> stopping_ = false;
+  std::atomic<int> open_ = 0;  // questions
   Channel<pid_t> asked_{64};
   Guarded<std::vector<Names>> come_;
   std::jthread worker_{[this](std::stop_token stop) { run(stop); }};  // last: joins first

@@ -19,6 +19,7 @@ using std::chrono::seconds;
 
 constexpr seconds kWaitForRuntime{60};
 constexpr seconds kSilence{3};     // a runtime that samples itself may be behind
+constexpr seconds kFirstNames{3};  // the first view waits so long for them
 constexpr seconds kFirstPause{5};  // before a process is asked for its names again
 constexpr seconds kLongestPause{300};
 constexpr std::uint64_t kWorthAsking = 50;  // one in so many samples lacks a name
@@ -87,16 +88,32 @@ class Top {
   Result<> on_bytes(Bytes bytes) {
     TRY(reader_.feed(bytes, [&](const nettrace::Batch& batch) { live_.on_batch(reader_, batch); }));
     const auto now = TraceClock::now();
+    find_out_whom_to_ask(now);
+    if (awaits_first_names(now)) return {};
     // A tenth less: flushes are not on the dot, and one that misses its turn would wait for the
     // next.
     if (now - last_shown_ >= wish_.interval * 9 / 10) show(now);
     return {};
   }
 
+  // Of a whole machine it is not known who runs: the first moments tell, and are not shown.
+  void find_out_whom_to_ask(TraceTime now) {
+    if (!wish_.whole_machine || looked_ || now - last_shown_ < wish_.interval / 3) return;
+    looked_ = true;
+    ask_for_names(analyze::LiveInterval{live_.cut(reader_, now)});
+  }
+
+  // A first view without names says nothing; but it is not waited for long.
+  bool awaits_first_names(TraceTime now) const {
+    return summary_.intervals == 0 && live_names_.busy() &&
+           now - last_shown_ < wish_.interval + kFirstNames;
+  }
+
   // Nothing ran: an empty interval says so.
   void on_status(const collect::StreamStatus& status) {
     lost_ = status.lost;
     const auto now = TraceClock::now();
+    if (awaits_first_names(now)) return;
     if (status.phase == collect::Phase::kRecording &&
         now - last_shown_ >= wish_.interval * 3 / 2 + (plan_.kernel ? seconds{0} : kSilence))
       show(now);
@@ -110,11 +127,15 @@ class Top {
     interval.lost = lost_;
     interval.by_runtime = !plan_.kernel;
     interval.period = plan_.kernel ? nanoseconds{seconds{1}} / wish_.rate : kSamplerPeriod;
-    for (const auto& [process, unnamed] : interval.unnamed)
-      if (unnamed * kWorthAsking >= interval.samples) ask(static_cast<pid_t>(process));
+    ask_for_names(interval);
     ++summary_.intervals;
     summary_.samples += interval.samples;
     if (watcher_.on_interval) watcher_.on_interval(interval);
+  }
+
+  void ask_for_names(const analyze::LiveInterval& interval) {
+    for (const auto& [process, unnamed] : interval.unnamed)
+      if (unnamed * kWorthAsking >= interval.samples) ask(static_cast<pid_t>(process));
   }
 
   // Stubs never get a name: each question makes the next one rarer.
@@ -134,6 +155,7 @@ class Top {
   analyze::LiveTimes live_;
   std::map<pid_t, std::pair<TraceTime, seconds>> asked_;  // when it may be asked again
   TraceTime last_shown_{};
+  bool looked_ = false;  // who runs on the machine
   std::uint64_t lost_ = 0;
   TopSummary summary_;
   LiveNames live_names_;  // last: its thread ends first
