@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "base/proc.h"
@@ -176,9 +177,10 @@ TEST_F(Capturing, LeavesNothingBehindWheneverItIsKilled) {
     const auto killed = ::fork();
     if (killed == 0)
       for (;;) (void)capture_threads(child_, both(), 1 << 20);
-    for (unsigned i = 0; i < round * 37 % 211; ++i) {
-      ::sched_yield();
-      if (i % 16 == 0) sigqueue(child_, SIGRTMIN + 3, {}), ++sent;
+    // Sleeps, because a yield beside busy programs lasts as long as a turn of each of them.
+    for (unsigned i = 0; i < round * 37 % 211; i += 16) {
+      sigqueue(child_, SIGRTMIN + 3, {}), ++sent;
+      std::this_thread::sleep_for(std::chrono::microseconds{16 + round % 16});
     }
     ::kill(killed, SIGKILL);
     ::waitpid(killed, nullptr, 0);
