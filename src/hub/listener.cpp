@@ -57,7 +57,8 @@ SessionSummary Listener::summary() const {
           .last_failure = last_failure_.with([](const auto& text) { return text; }),
           .notices = notices_.with([](const auto& texts) { return texts; }),
           .lag = std::chrono::nanoseconds{lag_.load()},
-          .state = sink_->state()};
+          .state = sink_->state(),
+          .delivered = sink_->delivered()};
 }
 
 void Listener::note(const Result<>& done) {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct SessionSummary {
   std::vector<std::string> notices{};  // what else its owner should know, each once (on_notice)
   std::chrono::nanoseconds lag{};      // how old the newest event was when its sink took it
   std::string state{};                 // what the sink says of itself
+  std::optional<std::uint64_t> delivered{};  // what its peer took, where it has one
 };
 
 enum class SourceChange : std::uint8_t { kCame, kGone };
@@ -63,6 +65,8 @@ class Sink {
   virtual Result<> on_tick() { return {}; }
   // Any thread, at any time: what people may want to know of it: "listens on 127.0.0.1:52325".
   virtual std::string state() const { return {}; }
+  // Likewise, of a sink that sends to a peer: how much the peer took.
+  virtual std::optional<std::uint64_t> delivered() const { return {}; }
   virtual Result<> close(const SessionSummary& summary) {
     (void)summary;
     return {};

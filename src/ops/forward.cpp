@@ -50,6 +50,7 @@ class SucceedingSink final : public hub::Sink {
   }
   Result<> on_tick() override { return turn_->never ? Result<>{} : sink_->on_tick(); }
   std::string state() const override { return sink_->state(); }
+  std::optional<std::uint64_t> delivered() const override { return sink_->delivered(); }
   Result<> close(const hub::SessionSummary& summary) override {
     return turn_->never ? Result<>{} : sink_->close(summary);
   }

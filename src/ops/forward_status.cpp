@@ -38,9 +38,9 @@ std::string ForwardStatus::json() const {
         .member("failures", one.summary.failures)
         .member("lastFailure", one.summary.last_failure)
         .member("lagMs", std::chrono::duration<double, std::milli>(one.summary.lag).count())
-        .member("state", one.summary.state)
-        .key("notices")
-        .begin_array();
+        .member("state", one.summary.state);
+    if (one.summary.delivered) json.member("delivered", *one.summary.delivered);
+    json.key("notices").begin_array();
     for (const auto& text : one.summary.notices) json.value(text);
     json.end_array().end_object();
   }

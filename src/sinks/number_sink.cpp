@@ -89,6 +89,8 @@ Result<> NumberSink::close(const hub::SessionSummary&) {
 
 std::string NumberSink::state() const { return outbox_->state().text(); }
 
+std::optional<std::uint64_t> NumberSink::delivered() const { return outbox_->state().reached; }
+
 Result<Names> names_of(const SinkAddress& address) {
   constexpr std::array<std::string_view, 2> kNames{"otel", "dotnet"};
   const auto names = TRY(address.one_of("names", "otel", kNames));

@@ -56,6 +56,7 @@ class NumberSink final : public hub::Sink {
   Result<> on_tick() override;
   Result<> close(const hub::SessionSummary& summary) override;
   std::string state() const override;
+  std::optional<std::uint64_t> delivered() const override;
 
  private:
   void add(const hub::CounterValue& value);

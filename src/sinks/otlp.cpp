@@ -24,6 +24,7 @@ constexpr auto kPatienceAtEnd = std::chrono::seconds{5};
 
 // What became of messages, told by the outbox's thread to the sink's.
 struct Fate {
+  std::uint64_t taken = 0;     // messages, at least in part
   std::uint64_t rejected = 0;  // messages, and points of those that were taken in part
   std::uint64_t told = 0;      // of these
   std::string why{};
@@ -44,6 +45,7 @@ class OtlpCarrier final : public Carrier {
       return fail(Errc::kTimeout, "{} asked us to wait", client_.url().text());
     const auto answer = TRY(client_.ask("POST", fields_, message, Deadline{timeout_}));
     if (answer.status == 200) {
+      fate_->with([](Fate& fate) { ++fate.taken; });
       const auto part = read_otlp_answer(answer.body);
       if (part.rejected > 0) reject(part.rejected, part.why);
       return {};
@@ -160,6 +162,12 @@ class OtlpSink final : public hub::Sink {
     if (const auto refused = refused_.load(); refused > 0)
       text += fmt::format(", {} values above the limit of series", format_count(refused));
     return text;
+  }
+
+  // What was refused for good has left the outbox too.
+  std::optional<std::uint64_t> delivered() const override {
+    if (fate_->with([](const Fate& fate) { return fate.taken; }) == 0) return 0;
+    return outbox_.with([](const auto& one) { return one ? one->state().delivered : 0; });
   }
 
   Result<> close(const hub::SessionSummary&) override {

@@ -103,6 +103,16 @@ TEST(OtlpSink, CountsWhatTheCollectorRefusesForGood) {
   }
 }
 
+TEST(OtlpSink, HasDeliveredNothingWhenAllWasRefused) {
+  for (const int status : {401, 200}) {
+    const Collector collector{std::vector<net::HttpResponse>(100, {.status = status})};
+    const auto sink = opened("otlp:http://" + collector.address());
+    (void)tell(*sink);
+    (void)sink->close({});
+    EXPECT_EQ(sink->delivered() == 0U, status == 401) << sink->state();
+  }
+}
+
 TEST(OtlpSink, SpeaksTlsToWhomItTrusts) {
   const net::TestCertificate certificate;
   const Collector collector{

@@ -91,6 +91,7 @@ Outbox::State Outbox::seen() const {
   const auto arrived = waiting_->taken() - std::min(waiting_->taken(), unacknowledged_);
   state.waiting_bytes = waiting_->bytes_after(arrived);
   state.delivered += waiting_->items(arrived);
+  state.reached = std::max(state.reached, state.delivered);
   state.damaged = waiting_->damaged();
   return state;
 }
@@ -155,6 +156,7 @@ void Outbox::settle(const Result<Underway>& underway, const std::stop_token& sto
   if (!underway) {
     if (stop.stop_requested()) return;  // interrupted, not refused
     note(underway.error());
+    state_.reached = std::max(state_.reached, seen().delivered);
     if (waiting_) waiting_->give_back();
     unacknowledged_ = 0;
     const bool hurried = finishing_;

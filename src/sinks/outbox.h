@@ -54,6 +54,7 @@ class Outbox {
   struct State {
     std::uint64_t waiting_bytes = 0;  // not sent yet, or not acknowledged
     std::uint64_t delivered = 0;      // items; acknowledged where the peer does
+    std::uint64_t reached = 0;        // the most that ever were, before a break made some repeat
     std::uint64_t dropped = 0;        // items
     std::uint64_t damaged = 0;        // places in the spool that could not be read again
     std::uint64_t failures = 0;       // attempts to deliver, and to write to the spool

@@ -110,6 +110,7 @@ TEST_F(OutboxTest, CarriesAgainWhatWasNotAcknowledgedWhenTheConnectionBroke) {
   outbox->finish(kPatience);
   EXPECT_THAT(got(), ElementsAre("a", "b", "c", "b", "c"));
   EXPECT_EQ(outbox->state().delivered, 3U);
+  EXPECT_EQ(outbox->state().reached, 3U);
 }
 
 TEST_F(OutboxTest, DropsTheNewestAboveItsLimitAndCountsIt) {
@@ -121,6 +122,7 @@ TEST_F(OutboxTest, DropsTheNewestAboveItsLimitAndCountsIt) {
   EXPECT_EQ(outbox->state().waiting_bytes, 8U);
   outbox->finish(std::chrono::milliseconds{1});
   EXPECT_EQ(outbox->state().dropped, 6U) << "what memory held when it ended";
+  EXPECT_EQ(outbox->state().reached, 0U);
   EXPECT_THAT(got(), ElementsAre());
 }
 

@@ -89,6 +89,16 @@ Result<int> show_status(const Args& args, Console& console) {
   return kDone;
 }
 
+// Its peer took nothing from the first to the last moment.
+void tell_undelivered(const ops::ForwardStatus::Sink& sink, bool spooled, Console& console) {
+  const auto& why = sink.summary.last_failure;
+  console.talk("clrscope: {}: nothing was delivered: {}\n  hint: {}; {}", sink.to,
+               why.empty() ? "its peer took nothing in time" : why,
+               "look whether the address is right and somebody listens there",
+               spooled ? "the spool keeps what it could for the next forward to the same sink"
+                       : "--spool DIR keeps what a peer cannot take yet");
+}
+
 Result<int> run(const Args& args, Console& console) {
   if (args.has("--status")) return show_status(args, console);
   ops::ForwardWish wish{.plan = TRY(plan_of(args))};
@@ -126,7 +136,10 @@ Result<int> run(const Args& args, Console& console) {
                      ? ""
                      : fmt::format("  {} failure{}, the last: {}", format_count(one.failures),
                                    one.failures == 1 ? "" : "s", one.last_failure));
-    failed = failed || (one.failures != 0 && one.events + one.counters == 0);
+    const bool nothing =
+        one.delivered ? *one.delivered == 0 : one.failures != 0 && one.events + one.counters == 0;
+    if (nothing && one.delivered) tell_undelivered(sink, !wish.plan.spool.empty(), console);
+    failed = failed || nothing;
   }
   if (args.has("--json")) {
     auto text = summary.last.json();
