@@ -14,6 +14,9 @@ static class Meters
         var requests = meter.CreateCounter<long>("samples.requests", "{request}", "Requests served");
         var queue = meter.CreateUpDownCounter<int>("samples.queue", "{item}", "Items waiting");
         var latency = meter.CreateHistogram<double>("samples.latency", "ms", "Time to answer");
+        // One instrument, as many histograms as it has items.
+        var items = stage.Options.Int("histograms", 0);
+        var size = items > 0 ? meter.CreateHistogram<double>("samples.size", "By", "Size by item") : null;
         meter.CreateObservableCounter("samples.bytes", Bytes, "By", "Bytes sent");
         meter.CreateObservableUpDownCounter("samples.connections", () => 17, "{connection}", "Open connections");
         meter.CreateObservableGauge("samples.temperature", Temperature, "Cel", "Temperature by room");
@@ -31,6 +34,7 @@ static class Meters
             if (n % 4 == 0) requests.Add(1, Tag("route", "/b"), Tag("status", 500));
             else requests.Add(1, Tag("route", "/a"), Tag("status", 200));
             latency.Record(1 + n % 100, Tag("route", "/a"));
+            for (var item = 0; item < items; ++item) size?.Record(item, Tag("item", item));
             foreach (var name in (string[])["fast", "slow"])
             {
                 queue.Add(1, Tag("queue", name));

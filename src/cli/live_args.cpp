@@ -21,9 +21,30 @@ constexpr Option kTargets[] = {
      .alias = "--dport"},
 };
 
+constexpr Option kLimits[] = {
+    {.name = "--max-histograms",
+     .value = "N",
+     .help = "that a process collects of its meters, each set of tags one; 10 unless told",
+     .alias = "--maxHistograms"},
+    {.name = "--max-time-series",
+     .value = "N",
+     .help = "likewise, of all instruments; 1000 unless told",
+     .alias = "--maxTimeSeries"},
+};
+
 }  // namespace
 
 const Options kLiveTargetOptions{kTargets};
+const Options kMeterLimitOptions{kLimits};
+
+Result<hub::MeterLimits> meter_limits(const Args& args) {
+  hub::MeterLimits limits;
+  if (const auto most = TRY(args.number("--max-histograms", 1, hub::MeterLimits::kMostHistograms)))
+    limits.histograms = static_cast<std::uint32_t>(*most);
+  if (const auto most = TRY(args.number("--max-time-series", 1, hub::MeterLimits::kMostSeries)))
+    limits.series = static_cast<std::uint32_t>(*most);
+  return limits;
+}
 
 Result<ops::WatchWish> watch_wish(const Args& args) {
   ops::WatchWish wish{.names = args.all("--name"), .all = args.has("--all")};

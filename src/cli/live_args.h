@@ -10,6 +10,9 @@ namespace clrscope::cli {
 extern const Options
     kLiveTargetOptions;  // -p (several), -n (several, with *), -a, --diagnostic-port
 
+extern const Options kMeterLimitOptions;  // --max-histograms, --max-time-series
+
 Result<ops::WatchWish> watch_wish(const Args& args);
+Result<hub::MeterLimits> meter_limits(const Args& args);
 
 }  // namespace clrscope::cli

@@ -305,15 +305,20 @@ bool may_be_meters_trouble(const EventType& type) {
          (type.name.ends_with("Error") || type.name.ends_with("LimitReached"));
 }
 
-std::optional<std::string> meters_trouble(const Event& event, const PayloadPlan& plan) {
+std::optional<std::string> meters_trouble(const Event& event, const PayloadPlan& plan,
+                                          const MeterLimits& limits) {
   const auto& type = event.type->name;
   const auto fields = fields_of(event, plan);
   if (type == "TimeSeriesLimitReached")
-    return "more series than its runtime collects for us (1,000): those that came later are "
-           "missing; name fewer meters or instruments";
+    return fmt::format(
+        "more series than its runtime collects for us ({}): those that came later are missing; "
+        "name fewer meters or instruments, or raise --max-time-series",
+        format_count(limits.series));
   if (type == "HistogramLimitReached")
-    return "more histograms than its runtime collects for us (10, each set of tags is one): those "
-           "that came later are missing; name fewer meters or instruments";
+    return fmt::format(
+        "more histograms than its runtime collects for us ({}, each set of tags is one): those "
+        "that came later are missing; name fewer meters or instruments, or raise --max-histograms",
+        format_count(limits.histograms));
   if (type == "MultipleSessionsNotSupportedError")
     return fmt::format(
         "another tool has its meters for itself (session '{}'): of meters only what that one asked "

@@ -95,7 +95,8 @@ std::vector<std::pair<std::string, std::string>> parse_tags(std::string_view tex
 // Why the runtime tells less of its meters than it was asked for, or something else than that;
 // nothing when the event is about nothing of the kind.
 bool may_be_meters_trouble(const EventType& type);
-std::optional<std::string> meters_trouble(const Event& event, const nettrace::PayloadPlan& plan);
+std::optional<std::string> meters_trouble(const Event& event, const nettrace::PayloadPlan& plan,
+                                          const MeterLimits& limits);
 
 // Puts values of short intervals together to the longer one that a listener asked for: increments
 // and buckets are added, means weighed by their counts, gauges are the last. Quantiles cannot be

@@ -84,7 +84,7 @@ Result<> Hub::serve(Attached& process, ListenerId id, const Listening& listening
   const auto& info = process.source->info();
   auto& wishes = process.wishes[id];
   wishes = wish.providers;
-  for (auto& one : providers_for(wish.counters, info->runtime_major()))
+  for (auto& one : providers_for(wish.counters, info->runtime_major(), wish.limits))
     wishes.push_back(std::move(one));
   std::vector<Need> missing;
   std::vector<std::size_t> places;

@@ -402,6 +402,9 @@ TEST(Wish, AsksMetersOnceWithOneSetOfLimits) {
   EXPECT_EQ(providers[1].arguments,
             "SessionId=SHARED;Metrics=System.Runtime,Shop\\orders,Shop\\queue;RefreshInterval=1;"
             "MaxTimeSeries=1000;MaxHistograms=10");
+  EXPECT_EQ(
+      providers_for({{.provider = "Meter"}}, 10, {.histograms = 50, .series = 7}).back().arguments,
+      "SessionId=SHARED;Metrics=Meter;RefreshInterval=1;MaxTimeSeries=7;MaxHistograms=50");
   const auto old = providers_for({{.provider = "System.Runtime"}}, 8);
   ASSERT_EQ(old.size(), 1U);
   EXPECT_EQ(old[0].name, "System.Runtime");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace clrscope::hub {
 namespace {
 
@@ -19,6 +21,8 @@ Listener::Listener(SessionWish wish, std::unique_ptr<Sink> sink, std::size_t que
     : wish_(std::move(wish)),
       sink_(std::move(sink)),
       aggregate_(wish_.interval),
+      series_(std::max<std::size_t>(SeriesLimit::kPerMetric, wish_.limits.series),
+              std::max<std::size_t>(SeriesLimit::kPerProcess, wish_.limits.series)),
       wants_derived_(std::any_of(wish_.counters.begin(), wish_.counters.end(),
                                  [](const auto& one) { return one.provider == kDerivedProvider; })),
       inbox_(queue_batches, kMaxQueuedBytes),
@@ -151,7 +155,7 @@ void Listener::take(Batch& batch) {
       }
     }
     if ((use & kTrouble) != 0)
-      if (const auto why = meters_trouble(event, known.plans.of(*event.type)))
+      if (const auto why = meters_trouble(event, known.plans.of(*event.type), wish_.limits))
         notice(fmt::format("{} ({}): {}", block.source().process, block.source().pid, *why));
     if ((use & kDerived) != 0) {
       known.known.resize(known.uses.size());
@@ -179,7 +183,7 @@ bool Listener::admits(const CounterValue& value) {
   if (!std::exchange(told_left_out_, true))
     notice(fmt::format(
         "{} has more series than are kept ({} of a metric, {} of a process): the rest is left out",
-        value.name, SeriesLimit::kPerMetric, SeriesLimit::kPerProcess));
+        value.name, format_count(series_.per_metric()), format_count(series_.per_process())));
   return false;
 }
 

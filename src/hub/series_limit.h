@@ -30,6 +30,8 @@ class SeriesLimit {
     ++process.series;
     return true;
   }
+  std::size_t per_metric() const { return per_metric_; }
+  std::size_t per_process() const { return per_process_; }
   void forget(pid_t pid) { processes_.erase(pid); }
 
  private:

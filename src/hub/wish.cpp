@@ -113,7 +113,7 @@ bool matches(const ProviderWish& wish, const EventType& type) {
 }
 
 std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters,
-                                        std::uint32_t runtime_major) {
+                                        std::uint32_t runtime_major, const MeterLimits& limits) {
   std::vector<ProviderWish> providers;
   std::string meters;
   for (const auto& wish : counters) {
@@ -135,8 +135,8 @@ std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters
                          .keywords = kTimeSeriesValues,
                          .level = 5,
                          .arguments = fmt::format("SessionId=SHARED;Metrics={};RefreshInterval=1;"
-                                                  "MaxTimeSeries=1000;MaxHistograms=10",
-                                                  meters)});
+                                                  "MaxTimeSeries={};MaxHistograms={}",
+                                                  meters, limits.series, limits.histograms)});
   return providers;
 }
 

@@ -65,12 +65,24 @@ struct CounterWish {
   Kind kind = Kind::kEither;
 };
 
+// How much a runtime collects of its meters, for all who share its one collector: a second session
+// with other limits gets the first one's (docs/sessions.md). So all listeners of a hub ask for the
+// same.
+struct MeterLimits {
+  static constexpr std::uint32_t kMostHistograms = 10'000, kMostSeries = 1'000'000;
+  std::uint32_t histograms = 10;  // each set of tags is one
+  std::uint32_t series = 1000;
+
+  friend bool operator==(const MeterLimits&, const MeterLimits&) = default;
+};
+
 struct SessionWish {
   std::vector<ProviderWish> providers{};
   bool stacks = false;
   Where where{};
   std::vector<CounterWish> counters{};
   std::chrono::nanoseconds interval{std::chrono::seconds{1}};  // of counters
+  MeterLimits limits{};
   // Block mode: when its queue is full its sessions, which are its own then, are not read on. What
   // the runtime cannot keep meanwhile is lost there, and counted. Else: dropped, and counted.
   bool waits = false;
@@ -79,6 +91,7 @@ struct SessionWish {
 // The providers that a runtime session needs for these counters. `meters` says whether the runtime
 // has the meter that a name of either kind means (.NET 9 and later: System.Runtime and kin).
 std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters,
-                                        std::uint32_t runtime_major);
+                                        std::uint32_t runtime_major,
+                                        const MeterLimits& limits = {});
 
 }  // namespace clrscope::hub

@@ -168,8 +168,9 @@ std::vector<hub::CounterWish> default_counters() {
 
 Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher) {
   hub::Hub hub;
-  const auto listener = TRY(hub.add({.counters = wish.counters, .interval = wish.interval},
-                                    std::make_unique<CountersSink>(watcher)));
+  const auto listener =
+      TRY(hub.add({.counters = wish.counters, .interval = wish.interval, .limits = wish.limits},
+                  std::make_unique<CountersSink>(watcher)));
   const auto watch =
       TRY(Watch::start(hub, wish.targets, wish.stop_fds.empty() ? -1 : wish.stop_fds.front()));
   const auto attached = watch->attached();

@@ -24,6 +24,7 @@ struct CountersWish {
   WatchWish targets{};
   std::vector<hub::CounterWish> counters{};
   std::chrono::nanoseconds interval{std::chrono::seconds{1}};
+  hub::MeterLimits limits{};
   std::optional<std::chrono::nanoseconds> duration{};
   std::span<const int> stop_fds{};
 };

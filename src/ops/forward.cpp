@@ -185,6 +185,9 @@ class Forwarder {
   // Either all of the new plan, or nothing of it.
   Result<> take_plan() {
     const auto plan = TRY(wish_.read_plan());
+    if (plan.limits != wish_.plan.limits)
+      return fail(Errc::kUsage, "max-histograms and max-time-series cannot change while it runs")
+          .hint("programs keep the limits that were set first: end forward and start it again");
     std::vector<Running> next;
     std::vector<Running> leaving = running_;
     std::vector<hub::ListenerId> fresh;
@@ -313,6 +316,7 @@ Result<ForwardRoute> route_of(const RouteWords& words) {
   if (wish.providers.empty() && wish.counters.empty()) wish.counters = default_counters();
   wish.where = TRY(hub::Where::parse(words.where));
   wish.stacks = words.stacks;
+  wish.limits = words.limits;
   wish.waits = TRY(route.to.truth("block", false));
   wish.interval =
       TRY(route.to.duration("interval", words.interval.value_or(std::chrono::seconds{1})));

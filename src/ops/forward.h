@@ -32,6 +32,7 @@ struct ForwardPlan {
   std::vector<ForwardRoute> routes{};
   std::string spool{};  // folder; empty: none
   std::uint64_t spool_limit = 1ULL << 30;
+  hub::MeterLimits limits{};  // of all routes
 };
 
 // A route as it was written, by flags or in a section of a file; made whole by route_of().
@@ -42,6 +43,7 @@ struct RouteWords {
   std::string where{};
   bool stacks = false;
   std::optional<std::chrono::nanoseconds> interval{};
+  hub::MeterLimits limits{};
   std::string to{};
 };
 Result<ForwardRoute> route_of(const RouteWords& words);

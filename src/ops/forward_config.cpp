@@ -32,6 +32,28 @@ Result<std::vector<pid_t>> pids(std::string_view text) {
   return all;
 }
 
+Result<std::uint32_t> limit(std::string_view text, std::uint32_t most) {
+  const auto number = parse_number(text);
+  if (!number || *number == 0 || *number > most)
+    return fail(Errc::kUsage, "'{}' is no number from 1 to {}", text, most);
+  return static_cast<std::uint32_t>(*number);
+}
+
+// What goes for all sinks and stands before the first section. False: it is none of these.
+Result<bool> set_for_all(ForwardPlan& plan, std::string_view key, std::string_view value) {
+  if (key == "spool")
+    plan.spool = value;
+  else if (key == "spool-limit")
+    plan.spool_limit = TRY(parse_size(value));
+  else if (key == "max-histograms")
+    plan.limits.histograms = TRY(limit(value, hub::MeterLimits::kMostHistograms));
+  else if (key == "max-time-series")
+    plan.limits.series = TRY(limit(value, hub::MeterLimits::kMostSeries));
+  else
+    return false;
+  return true;
+}
+
 // What a section says of a thing replaces what was said for all.
 Result<> set(RouteWords& words, std::string_view key, std::string_view value) {
   std::string text{value};
@@ -62,7 +84,8 @@ Result<> set(RouteWords& words, std::string_view key, std::string_view value) {
     return fail(Errc::kUsage, "no such key")
         .hint(
             "process-id, name, all, counters, providers, profile, clrevents, clreventlevel, "
-            "where, stacks, interval; before the first section also spool, spool-limit");
+            "where, stacks, interval; before the first section also spool, spool-limit, "
+            "max-histograms, max-time-series");
   }
   return {};
 }
@@ -103,21 +126,19 @@ Result<ForwardPlan> parse_forward_config(std::string_view text, std::string_view
     Result<> done{};
     if (value.empty()) {
       done = fail(Errc::kUsage, "has no value");
-    } else if (sections.empty() && key == "spool") {
-      plan.spool = value;
-    } else if (sections.empty() && key == "spool-limit") {
-      if (auto size = parse_size(value))
-        plan.spool_limit = *size;
-      else
-        done = fail(std::move(size.error()));
     } else {
-      done = set(sections.empty() ? common : sections.back().words, key, value);
+      auto taken = sections.empty() ? set_for_all(plan, key, value) : Result<bool>{false};
+      if (!taken)
+        done = fail(std::move(taken.error()));
+      else if (!*taken)
+        done = set(sections.empty() ? common : sections.back().words, key, value);
     }
     if (!done) return at(file, number, key, fail(std::move(done.error())));
   }
   if (sections.empty())
     return fail(Errc::kUsage, "{}: names no sink", file).hint("[graphite:HOST:PORT] begins one");
-  for (const auto& section : sections) {
+  for (auto& section : sections) {
+    section.words.limits = plan.limits;
     auto route = route_of(section.words);
     if (!route) return at(file, section.line, section.words.to, fail(std::move(route.error())));
     plan.routes.push_back(std::move(*route));

@@ -15,6 +15,8 @@ TEST(ForwardConfig, GivesEachSectionWhatStandsAboveAllOfThem) {
       "counters = System.Runtime\n"
       "spool = /var/lib/clrscope\n"
       "spool-limit = 64MiB\n"
+      "max-histograms = 40\n"
+      "max-time-series = 5000\n"
       "\n"
       "[ndjson:-]\n"
       "[ndjson:/tmp/x.ndjson]\n"
@@ -27,6 +29,8 @@ TEST(ForwardConfig, GivesEachSectionWhatStandsAboveAllOfThem) {
   ASSERT_EQ(plan->routes.size(), 2U);
   EXPECT_EQ(plan->spool, "/var/lib/clrscope");
   EXPECT_EQ(plan->spool_limit, 64U << 20);
+  EXPECT_EQ(plan->limits, (hub::MeterLimits{.histograms = 40, .series = 5000}));
+  for (const auto& route : plan->routes) EXPECT_EQ(route.wish.limits, plan->limits);
   EXPECT_EQ(plan->routes[0].targets.names, (std::vector<std::string>{"Shop.*", "Cart"}));
   EXPECT_EQ(plan->routes[0].wish.counters.size(), 1U);
   EXPECT_TRUE(plan->routes[0].wish.providers.empty());
@@ -57,6 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"all = perhaps\n[ndjson:-]", "f.conf:1: all: "},
                     Wrong{"all\n[ndjson:-]", "f.conf:1: 'all' is neither"},
                     Wrong{"all =\n[ndjson:-]", "f.conf:1: all: has no value"},
+                    Wrong{"max-histograms = 0\n[ndjson:-]", "f.conf:1: max-histograms: '0'"},
+                    Wrong{"[ndjson:-]\nmax-time-series = 9", "max-time-series: no such key"},
                     Wrong{"[ndjson:-]\n\nspool = x", "f.conf:3: spool: no such key"},
                     Wrong{"process-id = 1,x\n[ndjson:-]", "f.conf:1: process-id: "},
                     Wrong{"all = yes\n\n[pigeon:-]", "f.conf:3: pigeon:-: "},

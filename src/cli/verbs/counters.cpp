@@ -35,6 +35,7 @@ Result<ops::CountersWish> counters_wish(const Args& args) {
   wish.counters = TRY(ops::parse_counters(args.all("--counters")));
   if (wish.counters.empty()) wish.counters = ops::default_counters();
   wish.interval = std::chrono::seconds{TRY(args.number("--refresh-interval", 1, 3600)).value_or(1)};
+  wish.limits = TRY(meter_limits(args));
   wish.duration = TRY(args.duration("--duration"));
   return wish;
 }
@@ -214,7 +215,8 @@ Result<int> run(const Args& args, Console& console) {
   return fail(Errc::kUsage, "counters: there is no '{}'", what).hint("monitor, collect or list");
 }
 
-const Options kOptions[] = {kLiveTargetOptions, Options{kCounters}, kCommonOptions};
+const Options kOptions[] = {kLiveTargetOptions, Options{kCounters}, kMeterLimitOptions,
+                            kCommonOptions};
 
 }  // namespace
 

@@ -44,9 +44,10 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
     if (args.has("--to"))
       return fail(Errc::kUsage, "--config and --to at once")
           .hint("the sinks stand in the file, each in a section of its own");
-    for (const auto* name : {"--process-id", "--name", "--all", "--diagnostic-port", "--counters",
-                             "--where", "--stacks", "--refresh-interval", "--profile",
-                             "--providers", "--clrevents", "--clreventlevel"})
+    for (const auto* name :
+         {"--process-id", "--name", "--all", "--diagnostic-port", "--counters", "--where",
+          "--stacks", "--refresh-interval", "--max-histograms", "--max-time-series", "--profile",
+          "--providers", "--clrevents", "--clreventlevel"})
       if (args.has(name))
         return fail(Errc::kUsage, "--config and {} at once", name)
             .hint("write it into {}: docs/forwarding.md has the keys", *file);
@@ -58,6 +59,7 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
     words.stacks = args.has("--stacks");
     words.interval =
         std::chrono::seconds{TRY(args.number("--refresh-interval", 1, 3600)).value_or(1)};
+    words.limits = plan.limits = TRY(meter_limits(args));
     if (!args.has("--to"))
       return fail(Errc::kUsage, "where to?").hint("--to KIND:TARGET, such as {}", sink_examples());
     for (const auto& to : args.all("--to")) {
@@ -153,8 +155,8 @@ Result<int> run(const Args& args, Console& console) {
   return failed ? kFailedWhileRunning : kDone;
 }
 
-const Options kOptions[] = {kLiveTargetOptions, Options{kForward}, kProviderOptions,
-                            kCommonOptions};
+const Options kOptions[] = {kLiveTargetOptions, Options{kForward}, kMeterLimitOptions,
+                            kProviderOptions, kCommonOptions};
 
 }  // namespace
 
