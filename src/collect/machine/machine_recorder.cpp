@@ -284,8 +284,8 @@ class MachineRecorder {
   void end_costly_waits() {
     const auto now = TraceClock::now();
     if (!switch_budget_ || !switch_budget_->exceeded(kernel_.switches(), now)) return;
+    end_waits(switch_budget_->per_second());
     switch_budget_.reset();
-    end_waits(SwitchesSoFar{started_, 0}.per_second(now, kernel_.switches()));
   }
 
   void end_waits(std::uint64_t per_second) {

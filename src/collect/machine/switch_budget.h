@@ -11,25 +11,47 @@ namespace clrscope::collect {
 
 class SwitchBudget {
  public:
-  // Two seconds' worth may come at once.
   SwitchBudget(std::uint64_t per_second, TraceTime now)
-      : per_second_(static_cast<double>(per_second)), left_(2 * per_second_), looked_(now) {}
+      : allowed_(static_cast<double>(per_second)),
+        left_(kAtOnce * allowed_),
+        looked_{now, 0},
+        recent_(looked_),
+        before_(looked_) {}
 
   // Used up, when there have been so many since it was made?
   bool exceeded(std::uint64_t switches, TraceTime now) {
-    const auto seconds = std::chrono::duration<double>{now - looked_}.count();
-    left_ = std::min(left_ + per_second_ * seconds, 2 * per_second_);
-    left_ -= static_cast<double>(switches - counted_);
-    looked_ = now;
-    counted_ = switches;
+    left_ = std::min(left_ + allowed_ * seconds(now - looked_.time), kAtOnce * allowed_);
+    left_ -= static_cast<double>(switches - looked_.switches);
+    looked_ = {now, switches};
+    if (now - recent_.time >= std::chrono::seconds{1}) {
+      before_ = recent_;
+      recent_ = looked_;
+    }
     return left_ < 0;
+  }
+  // Of the last second or two.
+  std::uint64_t per_second() const {
+    const auto passed = std::max(seconds(looked_.time - before_.time), 0.001);
+    return static_cast<std::uint64_t>(static_cast<double>(looked_.switches - before_.switches) /
+                                      passed);
   }
 
  private:
-  double per_second_;
+  static constexpr double kAtOnce = 5;  // seconds' worth
+
+  struct Look {
+    TraceTime time;
+    std::uint64_t switches;
+  };
+  static double seconds(std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>{time}.count();
+  }
+
+  double allowed_;  // a second
   double left_;
-  TraceTime looked_;
-  std::uint64_t counted_ = 0;
+  Look looked_;
+  Look recent_;
+  Look before_;
 };
 
 }  // namespace clrscope::collect

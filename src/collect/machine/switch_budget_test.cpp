@@ -14,18 +14,18 @@ TEST(SwitchBudget, LastsForEverWhileThereAreNoMoreThanItAllows) {
     EXPECT_FALSE(budget.exceeded(switches, now += 100ms));
 }
 
-TEST(SwitchBudget, TakesTwoSecondsWorthAtOnceAndNoMore) {
+TEST(SwitchBudget, TakesFiveSecondsWorthAtOnceAndNoMore) {
   TraceTime now{};
   SwitchBudget budget{1000, now};
-  EXPECT_FALSE(budget.exceeded(2000, now));
-  EXPECT_TRUE(budget.exceeded(2001, now));
+  EXPECT_FALSE(budget.exceeded(5000, now));
+  EXPECT_TRUE(budget.exceeded(5001, now));
 }
 
 TEST(SwitchBudget, DoesNotSaveMoreThanThatForLater) {
   TraceTime now{};
   SwitchBudget budget{1000, now};
   EXPECT_FALSE(budget.exceeded(0, now += 1h));
-  EXPECT_TRUE(budget.exceeded(2001, now));
+  EXPECT_TRUE(budget.exceeded(5001, now));
 }
 
 TEST(SwitchBudget, IsUsedUpInTheEndWhenThereAreAlwaysMore) {
@@ -34,7 +34,17 @@ TEST(SwitchBudget, IsUsedUpInTheEndWhenThereAreAlwaysMore) {
   std::uint64_t switches = 0;
   int looks = 0;
   while (!budget.exceeded(switches += 110, now += 100ms)) ++looks;
-  EXPECT_NEAR(looks, 190, 10);
+  EXPECT_NEAR(looks, 490, 10);
+  EXPECT_NEAR(static_cast<double>(budget.per_second()), 1100, 1);
+}
+
+TEST(SwitchBudget, TellsTheRateOfTheLastMoments) {
+  TraceTime now{};
+  SwitchBudget budget{1000, now};
+  for (int second = 0; second < 60; ++second) (void)budget.exceeded(0, now += 1s);
+  for (std::uint64_t switches = 0; switches < 20'000; switches += 1000)
+    (void)budget.exceeded(switches, now += 100ms);
+  EXPECT_GT(budget.per_second(), 5000U);
 }
 
 }  // namespace
