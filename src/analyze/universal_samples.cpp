@@ -28,8 +28,10 @@ void UniversalSamples::on_batch(const nettrace::Reader& reader, const nettrace::
     const auto provider = trace_->providers.of(*event.type);
     if (provider == Provider::kUniversalEvents) {
       span_.on_event(event.time);
-      if (const auto what = sampled(*event.type)) count(reader, event, *what);
-      if (event.type->name == "waits_ended") on_waits_ended(reader, event);
+      if (const auto what = sampled(*event.type))
+        count(reader, event, *what);
+      else if (event.type->name == "waits_ended")
+        on_waits_ended(reader, event);
       continue;
     }
     if (provider == Provider::kOther || provider == Provider::kRuntime) span_.on_event(event.time);
