@@ -2,7 +2,7 @@
 
 packages=(build-essential cmake ninja-build ccache pkg-config git python3
   libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libboost1.81-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev
-  clang-format clang-tidy clang libclang-rt-14-dev
+  clang-format clang-tidy clang-16 libclang-rt-16-dev
   graphite-carbon collectd-core prometheus protobuf-compiler python3-protobuf
   linux-perf bpftrace libfaketime wrk gdb strace binutils babeltrace2 liblttng-ust-dev lttng-tools zstd time jq procps iproute2 util-linux curl ca-certificates openssl)
 

@@ -4,12 +4,13 @@
 
 #include "analyze/cpu_times.h"
 #include "analyze/test_trace.h"
+#include "base/test_data.h"
 
 namespace clrscope::analyze {
 namespace {
 
 // What tests/data/pdb/ made.
-const std::string kModule = CLRSCOPE_TEST_DATA "/fuzz/pdb/shop.dll";
+const std::string kModule = test_data("fuzz/pdb/shop.dll");
 constexpr std::uint64_t kModuleId = 7;
 constexpr std::uint64_t kMethodId = 0x5000;
 
@@ -17,7 +18,7 @@ class ManagedLinesTest : public testing::Test {
  protected:
   // Cart.Total: its IL from 0 is line 12, that of the loop's body line 15.
   ManagedLinesTest() {
-    const auto file = PdbFile::open(CLRSCOPE_TEST_DATA "/fuzz/pdb/shop.pdb");
+    const auto file = PdbFile::open(test_data("fuzz/pdb/shop.pdb"));
     CHECK(file);
     id_ = file->pdb().id();
     for (std::uint32_t row = 1; row <= file->pdb().method_count(); ++row)

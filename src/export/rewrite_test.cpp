@@ -5,6 +5,7 @@
 
 #include "base/decompress.h"
 #include "base/io.h"
+#include "base/test_data.h"
 #include "base/text.h"
 #include "export/byte_sink.h"
 #include "export/format.h"
@@ -43,7 +44,7 @@ nettrace::Summary summary_of(std::string_view trace) {
 
 std::vector<std::filesystem::path> recorded_traces() {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator{CLRSCOPE_TEST_DATA "/nettrace"})
+  for (const auto& entry : std::filesystem::directory_iterator{test_data("nettrace")})
     if (const auto end = entry.path().extension();
         end == ".nettrace" || end == ".netperf" || end == ".zst")
       paths.push_back(entry.path());

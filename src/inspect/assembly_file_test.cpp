@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/io.h"
+#include "base/test_data.h"
 
 namespace clrscope::inspect {
 namespace {
 
 std::string file(const std::string& name) {
-  return *read_file(std::string{CLRSCOPE_TEST_DATA} + "/assemblies/" + name);
+  return *read_file(test_data(std::string{"assemblies/"} + name));
 }
 
 // shop_debug.dll and shop_release.dll are one source, compiled by csc -optimize- and -optimize+.

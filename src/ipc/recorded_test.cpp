@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/io.h"
+#include "base/test_data.h"
 #include "ipc/frame.h"
 
 namespace clrscope::ipc {
@@ -16,7 +17,7 @@ struct Runtime {
 class Recorded : public testing::TestWithParam<Runtime> {
  protected:
   std::string load(const std::string& answer) {
-    const auto path = fmt::format("{}/fuzz/ipc/{}-{}", CLRSCOPE_TEST_DATA, answer, GetParam().name);
+    const auto path = test_data(fmt::format("fuzz/ipc/{}-{}", answer, GetParam().name));
     auto bytes = read_file(path);
     EXPECT_TRUE(bytes) << bytes.error().what;
     return bytes.value_or("");

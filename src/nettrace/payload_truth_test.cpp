@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/test_data.h"
 #include "base/text.h"
 #include "nettrace/payload_text.h"
 
@@ -38,7 +39,7 @@ bool is_default(std::string_view text) {
 }
 
 TEST(PayloadTruth, SaysWhatTraceEventSaysOfRealEvents) {
-  std::ifstream file{CLRSCOPE_TEST_DATA "/payload/events.tsv"};
+  std::ifstream file{test_data("payload/events.tsv")};
   std::size_t events = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('#')) continue;

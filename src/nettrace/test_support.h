@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/decompress.h"
+#include "base/test_data.h"
 #include "nettrace/reader.h"
 
 namespace clrscope::nettrace {
@@ -19,7 +20,7 @@ inline std::string read_text_file(const std::string& path) {
 }
 
 inline std::string data_path(std::string_view name) {
-  return std::string{CLRSCOPE_TEST_DATA} + "/nettrace/" + std::string{name};
+  return test_data("nettrace/" + std::string{name});
 }
 
 // A recorded trace, without its compression.

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
+
+#include "ops/output.h"
 
 namespace clrscope::ops {
 namespace {
@@ -16,11 +17,6 @@ constexpr mode_t kMode = 0666;  // less the umask
 Failure cannot_write(const std::string& path) {
   return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
       .hint("choose another place with -o");
-}
-
-std::string folder_of(const std::string& path) {
-  const auto folder = std::filesystem::path{path}.parent_path().string();
-  return folder.empty() ? "." : folder;
 }
 
 }  // namespace

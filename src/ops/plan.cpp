@@ -45,11 +45,11 @@ Result<> check_words(const ProviderWords& words) {
 }
 
 PerfGrant perf_grant(pid_t process) {
-  using Works = collect::perf::Right::Works;
+  using PerfWorks = collect::perf::Right::Works;
   if (process == 0) {
     const auto rights = collect::perf::probe_rights(std::nullopt);
     const bool works =
-        rights.machine_cpu.works != Works::kNo || rights.process_cpu.works != Works::kNo;
+        rights.machine_cpu.works != PerfWorks::kNo || rights.process_cpu.works != PerfWorks::kNo;
     return {.works = works,
             .detail = rights.machine_cpu.detail,
             .hint = rights.machine_cpu.hint,
@@ -61,7 +61,7 @@ PerfGrant perf_grant(pid_t process) {
             .hint = "run clrscope where the process is visible, with its number there"};
   const auto rights = collect::perf::probe_rights(process);
   const auto& right = rights.process_cpu;
-  return {.works = right.works != Works::kNo,
+  return {.works = right.works != PerfWorks::kNo,
           .detail = right.detail,
           .hint = right.hint,
           .rights = rights};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/test_data.h"
 #include "symbols/native_file.h"
 #include "symbols/source_lines.h"
 
@@ -11,7 +12,7 @@ namespace clrscope {
 namespace {
 
 // What tests/data/dwarf/ made.
-const std::string kFolder = CLRSCOPE_TEST_DATA "/fuzz/dwarf/";
+const std::string kFolder = test_data("fuzz/dwarf/");
 
 struct Opened {
   explicit Opened(const std::string& name)
@@ -88,7 +89,7 @@ TEST(DwarfLines, LeavesADamagedProgramAndReadsTheNext) {
 }
 
 TEST(DwarfLines, AreNotInAFileWithoutThem) {
-  const auto file = NativeFile::open(CLRSCOPE_TEST_DATA "/fuzz/elf/push").value();
+  const auto file = NativeFile::open(test_data("fuzz/elf/push")).value();
   EXPECT_FALSE(DwarfLines::of(ElfFile::parse(file.bytes()).value()));
 }
 

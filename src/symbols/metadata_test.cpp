@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/test_data.h"
 #include "symbols/signature.h"
 
 namespace clrscope {
@@ -14,7 +15,7 @@ namespace {
 class ShopMetadata : public testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream file{CLRSCOPE_TEST_DATA "/inspect/shop.metadata", std::ios::binary};
+    std::ifstream file{test_data("inspect/shop.metadata"), std::ios::binary};
     bytes_.assign(std::istreambuf_iterator<char>{file}, {});
     auto opened = Metadata::open(std::make_unique<WholeMetadata>(bytes_));
     ASSERT_TRUE(opened) << opened.error().what;

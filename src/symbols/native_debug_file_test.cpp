@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/test_data.h"
 #include "symbols/native_file.h"
 #include "symbols/native_names.h"
 
@@ -12,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Two hand-made files of one build: one without sections, one with symbols.
-const std::string kStripped = CLRSCOPE_TEST_DATA "/fuzz/elf/stripped";
-const std::string kWithSymbols = CLRSCOPE_TEST_DATA "/fuzz/elf/push";
+const std::string kStripped = test_data("fuzz/elf/stripped");
+const std::string kWithSymbols = test_data("fuzz/elf/push");
 constexpr const char* kBuildId = "000102030405060708090a0b0c0d0e0f10111213";
 
 class DebugFileTest : public testing::Test {

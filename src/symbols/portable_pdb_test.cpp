@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/test_data.h"
 #include "symbols/il_map.h"
 #include "symbols/pdb_file.h"
 
@@ -19,9 +20,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // What tests/data/pdb/ made.
-const std::string kModule = CLRSCOPE_TEST_DATA "/fuzz/pdb/shop.dll";
-const std::string kPdb = CLRSCOPE_TEST_DATA "/fuzz/pdb/shop.pdb";
-const std::string kEmbedded = CLRSCOPE_TEST_DATA "/fuzz/pdb/embedded.dll";
+const std::string kModule = test_data("fuzz/pdb/shop.dll");
+const std::string kPdb = test_data("fuzz/pdb/shop.pdb");
+const std::string kEmbedded = test_data("fuzz/pdb/embedded.dll");
 constexpr const char* kSource = "/_/shop/Shop.cs";
 
 std::vector<std::uint8_t> bytes_of(const std::string& path) {

@@ -1,4 +1,5 @@
 #include "symbols/ready_to_run.h"
+#include "base/test_data.h"
 
 #include <gmock/gmock.h>
 
@@ -106,7 +107,7 @@ TEST_F(ReadyToRunTest, SaysNothingOfWhatIsNoImageOrEndsEarly) {
 }
 
 TEST(ReadyToRunImage, RefusesAModuleOfIlAlone) {
-  const auto image = ReadyToRunImage::open(CLRSCOPE_TEST_DATA "/fuzz/pdb/shop.dll", {});
+  const auto image = ReadyToRunImage::open(test_data("fuzz/pdb/shop.dll"), {});
   EXPECT_FALSE(image);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/decompress.h"
 #include "base/io.h"
+#include "base/test_data.h"
 #include "nettrace/reader.h"
 
 namespace clrscope::collect {
@@ -45,7 +46,7 @@ std::vector<std::uint8_t> replayed(const FlightRing& ring) {
 }
 
 std::string recorded(const char* name) {
-  const auto file = read_file(std::string{CLRSCOPE_TEST_DATA "/nettrace/"} + name).value();
+  const auto file = read_file(test_data(std::string{"nettrace/"} + name)).value();
   std::string trace;
   Decompressor decompressor;
   const auto on_bytes = [&](Bytes bytes) -> Result<> {

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/io.h"
+#include "base/test_data.h"
 
 namespace clrscope::collect {
 namespace {
 
 bool found(StoppingEventWish wish) {
-  const auto trace = read_file(CLRSCOPE_TEST_DATA "/nettrace/net10-v4.nettrace").value();
+  const auto trace = read_file(test_data("nettrace/net10-v4.nettrace")).value();
   StoppingEvent stopping{std::move(wish)};
   nettrace::Reader reader;
   bool hit = false;

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/io.h"
+#include "base/test_data.h"
 #include "collect/perf/record.h"
 #include "collect/perf/registers_x64.h"
 #include "collect/perf/tracepoint_format.h"
@@ -14,7 +15,7 @@ namespace clrscope::collect::perf {
 namespace {
 
 std::string corpus(const char* name) {
-  const auto text = read_file(std::string{CLRSCOPE_TEST_DATA "/fuzz/perf/"} + name);
+  const auto text = read_file(test_data(std::string{"fuzz/perf/"} + name));
   if (!text) ADD_FAILURE() << text.error().what;
   return text.value_or("");
 }
