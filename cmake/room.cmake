@@ -25,9 +25,21 @@ function(clrscope_room name)
       target_compile_options(${name}_test PRIVATE -O0)
     endif()
     target_link_libraries(${name}_test PRIVATE ${name} test_data GTest::gmock GTest::gtest GTest::gtest_main)
+    add_dependencies(unit_tests ${name}_test)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS "unit;${name}" TIMEOUT 300)
   endif()
+endfunction()
+
+# clrscope_case_program(NAME SOURCES… ROOM room): a program of a room for live tests, end-to-end cases or benchmarks.
+function(clrscope_case_program name)
+  cmake_parse_arguments(ARG "" "ROOM" "" ${ARGN})
+  if(NOT CLRSCOPE_TESTS OR CLRSCOPE_SANITIZE)
+    return()
+  endif()
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_ROOM})
+  add_dependencies(case_programs ${name})
 endfunction()
 
 # clrscope_unity(OUT NAME FILES): sets OUT to the files to compile instead of FILES: groups that include several of them, so that

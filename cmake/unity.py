@@ -6,7 +6,8 @@
 Prints the files to compile, one per line: OUT_FOLDER/unity_N.cpp, or a source itself when its group would have one member.
 
 Two files share a group only when no file-local name of one (anonymous namespace, static, #define, using) is an unqualified
-word of the other. Then joining them changes no meaning: neither clashes, nor overloads that would be chosen silently.
+word of the other. Then joining them changes no meaning: neither clashes, nor overloads that would be chosen silently. The same
+using-declaration in both is allowed.
 """
 import pathlib
 import re
@@ -42,7 +43,7 @@ class Source:
             else:
                 tokens.append("0")  # a literal
         self.words = unqualified(tokens)
-        self.private = private_names(tokens) | self.macros
+        self.private = {**private_names(tokens), **dict.fromkeys(self.macros, "#define")}  # name: what tells the same name apart
 
 
 def unqualified(tokens):
@@ -56,14 +57,14 @@ def unqualified(tokens):
 
 def private_names(tokens):
     """What an anonymous namespace, or static or using in a named one, declares."""
-    names, scopes, head, depth = set(), [], [], 0  # scopes: of namespaces, True for an anonymous one; depth: of other braces
+    names, scopes, head, depth = {}, [], [], 0  # scopes: of namespaces, True for an anonymous one; depth: of other braces
     for token in tokens:
         if depth == 0 and token == "{" and head and "namespace" in head and not {"(", "="} & set(head):
             scopes.append(head[-1] == "namespace")
             head = []
         elif token in "{(":
             if depth == 0:
-                names |= declared(head, any(scopes))
+                names.update(declared(head, any(scopes)))
                 head = [*head, "{}"] if token == "{" else [*head, "()"]
             depth += 1
         elif token in "})":
@@ -75,7 +76,7 @@ def private_names(tokens):
                 scopes.pop()
                 head = []
         elif depth == 0 and token == ";":
-            names |= declared(head, any(scopes))
+            names.update(declared(head, any(scopes)))
             head = []
         elif depth == 0:
             head.append(token)
@@ -83,23 +84,23 @@ def private_names(tokens):
 
 
 def declared(head, anonymous):
-    """The name that a declaration's first tokens introduce, where it is local to the file."""
+    """The name that a declaration's first tokens introduce, where it is local to the file; for a using-declaration with its origin."""
     if not head or "{}" in head or (not anonymous and not {"static", "using"} & set(head)):
-        return set()
+        return {}
     if head[0] == "using" and head[1:2] == ["namespace"]:
-        return set() if head[-1].endswith("_literals") else {"*"}  # all its names: such a file stays alone
+        return {} if head[-1].endswith("_literals") else {"*": ""}  # all its names: such a file stays alone
+    if head[0] == "using" and "=" not in head:
+        return {head[-1]: "".join(head)}
     head = head[:head.index("=")] if "=" in head and "operator" not in head else head
     if "()" in head:
         head = head[:head.index("()")]
     words = [word for word in outside_angles(head) if word[0].isalpha() or word[0] == "_"]
     for kind in ("struct", "class", "enum", "union"):
         if kind in words:
-            after = [word for word in words[words.index(kind) + 1:] if word not in KEYWORDS]
-            return {after[0]} if after else set()
-    if "using" in words:
-        return {words[-1]}
-    words = [word for word in words if word not in KEYWORDS and not word.startswith(("TEST", "INSTANTIATE_TEST"))]
-    return {words[-1]} if words else set()
+            words = [word for word in words[words.index(kind) + 1:] if word not in KEYWORDS]
+            return {words[0]: ""} if words else {}
+    words = [word for word in words if (word not in KEYWORDS or word == "using") and not word.startswith(("TEST", "INSTANTIATE_TEST"))]
+    return {words[-1]: ""} if words else {}
 
 
 def outside_angles(head):
@@ -115,7 +116,8 @@ def outside_angles(head):
 
 def fits(group, source):
     def apart(one, other):
-        return "*" not in one.private and not one.private & other.words
+        return "*" not in one.private and all(origin.startswith("using") and other.private.get(name) == origin
+                                              for name, origin in one.private.items() if name in other.words or name in other.private)
 
     return all(apart(member, source) and apart(source, member) for member in group)
 
@@ -137,19 +139,17 @@ def write_if_new(path, text):
         path.write_text(text, encoding="utf-8")
 
 
-def main():
-    top, folder = map(pathlib.Path, sys.argv[1:])
+def files_to_compile(top, folder, paths):
     folder.mkdir(parents=True, exist_ok=True)
-    sources = [Source(line.strip()) for line in sys.stdin if line.strip()]
-    for number, group in enumerate(grouped(sources)):
+    for number, group in enumerate(grouped([Source(path) for path in paths])):
         if len(group) == 1:
-            print(group[0].path)
+            yield group[0].path
             continue
         path = folder / f"unity_{number}.cpp"
         # Relative paths: the same text in every clone, for the compiler cache.
         write_if_new(path, "".join(f'#include "{pathlib.Path(member.path).relative_to(top)}"\n' for member in group))
-        print(path)
+        yield str(path)
 
 
 if __name__ == "__main__":
-    main()
+    print(*files_to_compile(*map(pathlib.Path, sys.argv[1:]), filter(None, map(str.strip, sys.stdin))), sep="\n")

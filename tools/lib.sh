@@ -1,27 +1,30 @@
 # What ./test and ./start share: packages, compiler cache, timed steps. Sourced by bash, in the repository's top folder.
 
-packages=(build-essential cmake ninja-build ccache pkg-config git python3
+# What a build needs, and ./start.
+build_packages=(build-essential cmake ninja-build ccache pkg-config git python3
   libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libboost1.81-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev
-  clang-format clang-tidy clang-16 libclang-rt-16-dev
-  graphite-carbon collectd-core prometheus protobuf-compiler python3-protobuf
-  linux-perf bpftrace libfaketime wrk gdb strace binutils babeltrace2 liblttng-ust-dev lttng-tools zstd time jq procps iproute2 util-linux curl ca-certificates openssl)
+  liblttng-ust-dev jq procps util-linux curl ca-certificates)
+# The pages are bundled by node. Where node came from elsewhere, Debian's would conflict with it.
+command -v node >/dev/null && command -v npm >/dev/null || build_packages+=(nodejs npm)
 
-# Without these nothing is built; the others make single checks and tests impossible.
+# What ./test needs besides.
+test_packages=(clang-format clang-tidy clang-16 libclang-rt-16-dev
+  graphite-carbon collectd-core prometheus protobuf-compiler python3-protobuf
+  linux-perf bpftrace libfaketime wrk gdb strace binutils babeltrace2 lttng-tools zstd time iproute2 openssl chromium fonts-dejavu-core)
+
+# Without these nothing is built; without the others single checks and tests cannot run.
 needed_commands=(g++ cmake ninja git python3 node npm)
 needed_headers=(fmt/core.h tl/expected.hpp zstd.h zlib.h boost/asio.hpp openssl/ssl.h gtest/gtest.h gmock/gmock.h benchmark/benchmark.h)
-
-# The pages are bundled by node, and looked at in Chromium. Where node came from elsewhere, Debian's would fight with it.
-command -v node >/dev/null && command -v npm >/dev/null || packages+=(nodejs npm)
-packages+=(chromium fonts-dejavu-core)
 
 logs=build/logs
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1
 
 say() { printf '%s\n' "$*" >&2; }
 
-missing_packages() {
-  local package
-  for package in "${packages[@]}"; do
+missing_packages() { # PACKAGE…
+  local package installed
+  installed=" $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | tr '\n' ' ') "
+  for package in "$@"; do
     case $installed in *" $package "*) ;; *) printf '%s ' "$package" ;; esac
   done
 }
@@ -35,11 +38,10 @@ missing_parts() {
   done
 }
 
-# Installs what is missing, as root. Without root it names it and goes on if all that is needed is there.
+# install_packages PACKAGE…: installs what is missing, as root. Without root it lists it and goes on if a build is possible.
 install_packages() {
-  local installed missing parts
-  installed=" $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null | sed -n 's/^installed //p' | tr '\n' ' ') "
-  missing=$(missing_packages)
+  local missing parts
+  missing=$(missing_packages "$@")
   [ -n "$missing" ] || return 0
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     say "installing: $missing"
@@ -84,7 +86,7 @@ step() {
   "$@" >"$log" 2>&1 </dev/null || code=$?
   note_time "$name" "$began"
   if [ $code -ne 0 ]; then
-    say "FAILED after $(last_time), exit code $code; $log ends with:"
+    say "FAILED after $(last_time), exit code $code; the end of $log:"
     tail -n 60 "$log" | sed 's/^/  | /' >&2
     note_failure "$name"
   else
@@ -107,14 +109,14 @@ step_shown() {
   return $code
 }
 
-# The step, and what its log says has failed: the last of hundreds of lines should tell it.
+# Keeps the step's name and the failures named in its log, for the end of the run.
 note_failure() { # NAME
   failures+=("$1" "$(grep -E '^failed: |\[  FAILED  \] [^ ]+\.[^ ]+( |$)|^(FAIL|ERROR): |\*\*\*(Failed|Timeout|Exception)' "$(log_of "$1")" | sort -u | head -n 20 | sed 's/^/  /')")
 }
 print_failures() {
-  [ ${#failures[@]} = 0 ] || { echo "What failed:" && printf '%s\n' "${failures[@]}" | sed '/^$/d'; }
+  [ ${#failures[@]} = 0 ] || { echo "Failed:" && printf '%s\n' "${failures[@]}" | sed '/^$/d'; }
 }
 
-note_time() { times+=("$(printf '%-28s %7.1f s' "$1" "$(($(now_ms) - $2))e-3")"); }
+note_time() { times+=("$(printf '%-28s %7.1f s' "$1" "$(($(now_ms) - $2))e-3")"); } # NAME BEGAN
 last_time() { printf '%s' "${times[-1]}" | awk '{print $(NF-1), $NF}'; }
 print_times() { printf '%s\n' "${times[@]}"; }

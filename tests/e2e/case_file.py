@@ -5,8 +5,9 @@ import re
 
 from values import CaseError
 
-COMMANDS = {"RUN", "SHELL", "ORACLE", "PEER", "WAIT"}  # what EXIT and EXPECT look at
-STEPS = COMMANDS | {"APP", "USER", "ENV", "EXPECT", "SAVE", "BACKGROUND", "SIGNAL", "SEND", "UNTIL", "SKIP"}
+COMMANDS = {"RUN", "SHELL", "ORACLE", "PEER", "WAIT", "HTTP"}  # what EXIT, STATUS and EXPECT look at
+REPEATABLE = {"RUN", "HTTP", "SHELL", "ORACLE"}  # what UNTIL can run until an expectation holds
+STEPS = COMMANDS | {"APP", "USER", "ENV", "EXPECT", "SAVE", "BACKGROUND", "SIGNAL", "SEND", "UNTIL", "SKIP", "AT"}
 HEADERS = {"NAME", "ON", "LIMIT", "LONG", "QUICK", "ALONE"}
 TARGETS = ("net8.0", "net9.0", "net10.0")
 
@@ -16,7 +17,9 @@ class Step:
     line: int
     word: str
     text: str
-    exit: str = "0"  # the exit codes a command may end with: "0", "1 2", "any"
+    exit: str = "0"  # what a command must end with: one exit code, or "any"
+    status: str = "2xx"  # what HTTP must answer: one status, "2xx" or "any"
+    until: str = ""  # UNTIL RUN …: the expectation; word and text are the command's
 
 
 @dataclasses.dataclass
@@ -24,6 +27,7 @@ class Case:
     path: pathlib.Path
     name: str = ""
     targets: tuple = ("net10.0",)
+    each: bool = False  # what is tested differs by runtime: always on all targets, not on one in rotation
     limit: float = 60
     long: bool = False
     quick: bool = False
@@ -51,7 +55,9 @@ def _header(case, number, word, text):
     if word == "NAME":
         case.name = text
     elif word == "ON":
-        case.targets = tuple(text.split())
+        words = text.split()
+        case.each = words[0] == "EACH"
+        case.targets = tuple(words[1:] if case.each else words)
         if unknown := set(case.targets) - set(TARGETS):
             raise CaseError(f"line {number}: {', '.join(sorted(unknown))}: ON takes {' '.join(TARGETS)}")
     elif word == "LIMIT":
@@ -62,6 +68,20 @@ def _header(case, number, word, text):
         setattr(case, word.lower(), True)
 
 
+SLEEPS = re.compile(r"\bsleep\s+[\d.$]|\bread\s+-t\b")
+
+
+def _step(number, word, rest):
+    """UNTIL RUN command => expectation is a RUN step with an `until`."""
+    command = rest.split(None, 1)[0]
+    if word != "UNTIL" or command not in REPEATABLE:
+        return Step(number, word, rest)
+    text, arrow, until = rest[len(command):].strip().rpartition(" => ")
+    if not arrow:
+        raise CaseError(f"line {number}: write UNTIL {command} … => EXPECTATION")
+    return Step(number, command, text, until=until.strip())
+
+
 def parse(text, path=pathlib.Path("case")):
     case = Case(path)
     for number, line in logical_lines(text):
@@ -69,15 +89,19 @@ def parse(text, path=pathlib.Path("case")):
         rest = line[len(word):].strip()
         if word in HEADERS:
             _header(case, number, word, rest)
-        elif word == "EXIT":
+        elif word in ("EXIT", "STATUS"):
             command = next((s for s in reversed(case.steps) if s.word in COMMANDS), None)
-            if not command:
-                raise CaseError(f"line {number}: EXIT follows a command")
-            command.exit = rest
+            if not command or (word == "STATUS" and command.word != "HTTP"):
+                raise CaseError(f"line {number}: {word} must follow {'HTTP' if word == 'STATUS' else 'a command'}")
+            if not re.fullmatch(r"any|2xx|\d+", rest):
+                raise CaseError(f"line {number}: {word} takes one number or any")
+            setattr(command, word.lower(), rest)
         elif word in STEPS:
             if not rest:
-                raise CaseError(f"line {number}: {word} of what?")
-            case.steps.append(Step(number, word, rest))
+                raise CaseError(f"line {number}: {word} needs an argument")
+            if word in ("SHELL", "UNTIL") and SLEEPS.search(rest):
+                raise CaseError(f"line {number}: a case must not sleep: wait for what happens with UNTIL")
+            case.steps.append(_step(number, word, rest))
         else:
             raise CaseError(f"line {number}: no directive {word}; see tests/e2e/README.md")
     if not case.name:

@@ -24,6 +24,7 @@ class Started:
             self.process = subprocess.Popen(arguments, env=environment, cwd=cwd, stdin=stdin, stdout=out, stderr=err,
                                             start_new_session=True)
         self.pid = self.process.pid
+        self.answer = None  # http_step.Answer of an HTTP request
 
     def stdout(self):
         return self.stdout_path.read_text(errors="replace")
@@ -47,6 +48,12 @@ class Started:
 
     def signal(self, name):
         self.process.send_signal(getattr(signal, "SIG" + name.removeprefix("SIG")))
+
+    def forget(self):
+        """An attempt that is repeated: ends it and removes its output."""
+        self.end()
+        self.stdout_path.unlink()
+        self.stderr_path.unlink()
 
     def end(self):
         """Kills the group. Once its leader is reaped the id may belong to others: end_strays() finds the rest."""

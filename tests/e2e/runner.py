@@ -10,12 +10,14 @@ import tempfile
 import time
 import traceback
 
+import http_step as http
 import values
 from kit import Skipped
 from processes import MARK, Interrupted, Started, as_user, copy_for_user, end_strays, reachable_by, wait_until
 from values import CaseError, Missing, Variables
 
 SHOWN = 6000  # characters of an output in a transcript
+REPEAT = 0.1  # seconds between two attempts of UNTIL RUN and UNTIL HTTP
 
 
 @dataclasses.dataclass
@@ -43,6 +45,7 @@ class Run:
         self.tmp.chmod(0o755)
         self.user, self.extra_environment = 0, {}
         self.named, self.started, self.apps, self.last = {}, [], 0, None
+        self.address = ""  # where HTTP goes: a URL, or unix:PATH
         self.transcript = []
         self.bin = kit.bin
         self.variables = Variables(tmp=str(self.tmp), bin=str(kit.bin), target=target, root=str(kit.root), here=str(case.path.parent))
@@ -86,8 +89,10 @@ class Run:
         self.note(started)
         if not code:
             raise CaseError(f"{started.name} had not ended after {time.monotonic() - started.began:.1f} s")
-        if step.exit != "any" and str(started.exit_code()) not in step.exit.split():
+        if step.exit not in ("any", str(started.exit_code())):
             raise CaseError(f"exit code {started.exit_code()}, expected {step.exit}")
+        if step.word == "HTTP" and not http.status_matches(step.status, started.answer.status):
+            raise CaseError(f"status {values.show(started.answer.status)}, expected {step.status}")
 
     def note(self, started):
         self.transcript.append(f"$ {shlex.join(map(str, started.arguments))}")
@@ -154,6 +159,21 @@ class Run:
 
     def do_run(self, step):
         self.finish(self.start("run", self.words(step.text.replace("\n", " "))), step)
+
+    def do_at(self, step):
+        """URL or unix:PATH: where HTTP goes from here on."""
+        self.address = self.variables.expand(step.text)
+
+    def do_http(self, step):
+        """METHOD PATH [-> FILE], then lines "Name: value" for headers and the body."""
+        if not self.address:
+            raise CaseError("HTTP needs AT ADDRESS before it")
+        head = self.outputs / f"{len(self.started)}-http.head"
+        request = http.parse([self.variables.expand(line, strict=not http.is_body(line)) for line in step.text.splitlines()])
+        seconds = max(1, self.deadline - time.monotonic())
+        started = self.start("http", http.curl(self.address, request, head, seconds, self.user))
+        started.answer = http.Answer(head)
+        self.finish(started, step)
 
     def do_oracle(self, step):
         self.finish(self.start("oracle", [self.kit.oracle(), *self.words("- " + step.text)[1:]]), step)
@@ -241,6 +261,10 @@ class Run:
             return getattr(source, text)()
         if text in ("exit", "time"):
             return source.exit_code() if text == "exit" else source.seconds
+        if text == "status" or text.startswith("header "):
+            if not getattr(source, "answer", None):
+                raise CaseError(f"{text}: the last command is not HTTP")
+            return source.answer.status if text == "status" else source.answer.header(text.split(None, 1)[1])
         if text.startswith((".", "[")):
             document = values.parse_json(source.stdout()) if source else None
             return Missing("stdout, which is not JSON") if document is None else values.follow(document, self.variables.expand(text))
@@ -273,10 +297,38 @@ class Run:
 
     def execute(self):
         for step in self.case.steps:
-            self.transcript.append(f"{self.case.path.name}:{step.line}: {step.word} {step.text}")
+            shown = f"UNTIL {step.word} {step.text} => {step.until}" if step.until else f"{step.word} {step.text}"
+            self.transcript.append(f"{self.case.path.name}:{step.line}: {shown}")
             if time.monotonic() >= self.deadline:
                 raise CaseError(f"LIMIT of {self.case.limit:g} s reached")
-            getattr(self, "do_" + step.word.lower())(step)
+            do = getattr(self, "do_" + step.word.lower())
+            if step.until:
+                self.repeat(do, step)
+            else:
+                do(step)
+
+    def repeat(self, do, step):
+        """Runs a step until it succeeds and its expectation holds; the transcript keeps the last attempt."""
+        kept, failure = len(self.transcript), None
+        while True:
+            del self.transcript[kept:]
+            before = len(self.started)
+            try:
+                do(step)
+                holds, failure = self.judge(step.until, self.last)
+                if holds:
+                    return
+            except CaseError as error:
+                cut_short = time.monotonic() >= self.deadline
+                failure = failure if failure and cut_short else error
+            if self.stop.is_set():
+                raise Interrupted
+            if time.monotonic() >= self.deadline:
+                raise CaseError(f"never came true; {failure}")
+            for started in self.started[before:]:
+                started.forget()
+            del self.started[before:]
+            time.sleep(REPEAT)
 
     def clean_up(self):
         for started in self.started:

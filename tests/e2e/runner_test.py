@@ -1,10 +1,13 @@
 """Tests of the runner with stand-ins for the programs under test: shell scripts in a folder of their own."""
+import http.server
+import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -110,9 +113,11 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.exit, 0)
         self.assertIn("(unless false)", self.output)
 
-    def test_targets_multiply_and_repeat_too(self):
-        self.assertEqual(self.run_case("ON net8.0 net10.0", "APP cpu", options=["--repeat", "2"]), "4 passed, 0 failed, 0 skipped")
-        self.assertEqual(self.run_case("ON net8.0 net10.0", "APP cpu", options=["--filter", "net8"]), "1 passed, 0 failed, 0 skipped")
+    def test_one_target_in_rotation_unless_each_or_all_are_asked_for(self):
+        self.assertEqual(self.run_case("ON net8.0 net10.0", "APP cpu", options=["--repeat", "2"]), "2 passed, 0 failed, 0 skipped")
+        self.assertEqual(self.run_case("ON EACH net8.0 net10.0", "APP cpu"), "2 passed, 0 failed, 0 skipped")
+        self.assertEqual(self.run_case("ON net8.0 net10.0", "APP cpu", options=["--all-targets"]), "2 passed, 0 failed, 0 skipped")
+        self.assertEqual(self.run_case("ON net8.0 net10.0", "APP cpu", options=["--all-targets", "--filter", "net8"]), "1 passed, 0 failed, 0 skipped")
 
     def test_long_runs_only_when_asked(self):
         self.assertEqual(self.run_case("LONG", "RUN clrscope json"), "0 passed, 0 failed, 1 skipped")
@@ -121,17 +126,72 @@ class RunnerTest(unittest.TestCase):
     def test_alone_runs_after_the_others_one_at_a_time(self):
         log = self.folder / "log"
         self.write("other.case", f"NAME other\nSHELL echo other >>{log}\n")
-        self.assertEqual(self.run_case("ALONE", f"SHELL echo begin >>{log}; read -t 0.3 <> <(:) || true; echo end >>{log}",
+        self.assertEqual(self.run_case("ALONE", f"SHELL echo begin >>{log}; seq 100000 >$tmp/work; echo end >>{log}",
                                        options=["--repeat", "2", str(self.folder / "other.case")]), "4 passed, 0 failed, 0 skipped")
         self.assertEqual(log.read_text().split(), ["other"] * 2 + ["begin", "end"] * 2)
 
-    def test_what_failed_is_told_again_at_the_end_unless_it_passed_the_second_time(self):
-        self.assertEqual(self.run_case(f"SHELL test -e {self.folder}/second || {{ touch {self.folder}/second; false; }}", options=["--again"]),
+    def test_a_failed_case_is_retried_once_and_listed(self):
+        self.assertEqual(self.run_case(f"SHELL test -e {self.folder}/second || {{ touch {self.folder}/second; false; }}", options=["--retry"]),
                          "1 passed, 0 failed, 0 skipped")
-        self.assertIn("1 of them passed only when run a second time, alone", self.output)
+        self.assertIn("retried: one.case [net10.0]: one.case:3: SHELL test", self.output)
         self.assertNotIn("failed: ", self.output)
-        self.assertEqual(self.run_case("SHELL false", options=["--again"]), "0 passed, 1 failed, 0 skipped")
+        self.assertEqual(self.run_case("SHELL false", options=["--retry"]), "0 passed, 1 failed, 0 skipped")
         self.assertIn("failed: one [net10.0]: one.case:3: SHELL false: exit code 1, expected 0", self.output)
+
+    def test_four_failures_are_not_retried(self):
+        flaky = f"SHELL test -e {self.folder}/second && exit; false"
+        self.assertEqual(self.run_case(flaky, options=["--retry", "--repeat", "4"]), "0 passed, 4 failed, 0 skipped")
+        self.assertNotIn("retried: ", self.output)
+
+    def test_the_slowest_cases_are_listed(self):
+        self.run_case("RUN clrscope json")
+        self.assertRegex(self.output, r"slow: +[0-9.]+ s  one.case \[net10.0\]")
+
+    def test_http_status_header_and_body(self):
+        serve = self.serve()
+        self.assert_passes(f"AT {serve}", "HTTP GET /hello?a=1", "EXPECT .path == /hello?a=1", "EXPECT status == 200", "EXPECT header X-Test == yes",
+                           "EXPECT header X-None missing", "HTTP GET /missing", "STATUS 404", "EXPECT status == 404",
+                           "HTTP POST /echo -> {tmp}/body", "  X-Give: {target}", '  {"target":"{target}",', '  "list":[1]}',
+                           'EXPECT file body contains "net10.0"', "EXPECT header X-Got == net10.0")
+        self.assert_fails("status 404, expected 2xx", f"AT {serve}", "HTTP GET /missing")
+        self.assert_fails("HTTP needs AT", "HTTP GET /")
+
+    def test_until_repeats_a_command_or_a_request(self):
+        serve = self.serve()
+        self.assert_passes("UNTIL SHELL echo x >>$tmp/n; wc -l <$tmp/n => stdout ~ ^3$", "EXPECT file n size == 6",
+                           f"AT {serve}", "UNTIL HTTP GET /count => .n >= 3", "EXPECT .n == 3")
+        self.assert_fails("never came true; stdout is", "LIMIT 0.5", "UNTIL SHELL echo no => stdout contains yes")
+        self.assert_fails("never came true; exit code 1", "LIMIT 0.5", "UNTIL RUN clrscope fail => stdout exists")
+
+    def serve(self):
+        """A server of our own, for HTTP."""
+        seen = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append(self.path)
+                body = json.dumps({"path": self.path, "n": seen.count("/count")}).encode()
+                self.answer(404 if self.path == "/missing" else 200, body)
+
+            def do_POST(self):
+                self.answer(200, self.rfile.read(int(self.headers["Content-Length"])), self.headers.get("X-Give"))
+
+            def answer(self, status, body, got=None):
+                self.send_response(status)
+                self.send_header("X-Test", "yes")
+                if got:
+                    self.send_header("X-Got", got)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_port}"
 
     def test_a_case_given_by_a_relative_path_finds_what_is_beside_it(self):
         self.write("one.case", "NAME one\nRUN cat {here}/one.case\nEXPECT stdout contains NAME\n")
@@ -139,9 +199,12 @@ class RunnerTest(unittest.TestCase):
         self.assertIn("1 passed", done.stdout)
 
     def test_bad_cases_are_refused(self):
-        self.run_case("RUM clrscope")
-        self.assertEqual(self.exit, 3)
-        self.assertIn("line 3: no directive RUM", self.output)
+        for line, complaint in (("RUM clrscope", "no directive RUM"), ("SHELL sleep 1", "must not sleep"), ("SHELL read -t 1", "must not sleep"),
+                                ("RUN clrscope json\nEXIT 0 1", "EXIT takes one number"), ("RUN clrscope\nSTATUS 200", "STATUS must follow HTTP"),
+                                ("UNTIL RUN clrscope json", "UNTIL RUN … => EXPECTATION")):
+            self.run_case(line)
+            self.assertEqual(self.exit, 3, line)
+            self.assertIn(complaint, self.output)
 
     def test_nothing_survives_a_case(self):
         self.assert_passes("APP cpu", "SHELL echo {pid} > " + str(self.folder / "pid"), f"RUN clrscope orphan {self.folder}/orphan")
