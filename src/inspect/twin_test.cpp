@@ -64,7 +64,7 @@ void sum_for_ever() {
 void wait_for_ever() {
   static std::atomic<int> never = 0;
   ++shared->ready;
-  for (unsigned round = 0;; ++round) {
+  for (;;) {
     timespec limit{0, 3'000'000};
     const auto done = ::syscall(SYS_futex, &never, 0, 0, &limit, nullptr, 0);
     if (done == 0 || (errno != ETIMEDOUT && errno != EINTR)) shared->failed.fetch_add(1);

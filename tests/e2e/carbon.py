@@ -5,9 +5,10 @@
     carbon.py run FOLDER                              becomes carbon-cache
     carbon.py find FOLDER PATTERN VALUE               waits until a series that matches the glob holds the value; prints them
     carbon.py ends FOLDER PATTERN END …               waits until there is a series that matches for each of the endings
-    carbon.py compare FOLDER PATTERN NDJSON NAME [--except TIME …]
+    carbon.py compare FOLDER PATTERN NDJSON NAME [--killed TIME]
                                                       waits until the series holds the values of that name in the NDJSON file:
-                                                      each in its second, and none between. --except: not those within 1.5 s of it
+                                                      each in its second, and none between. --killed: who wrote both was killed
+                                                      after the line of that time: one of the two may lack what came then
 
 carbon cannot tell which port it got, so it has its own loopback address instead: two never meet.
 """
@@ -108,20 +109,19 @@ def ends(folder, pattern, endings):
     wait(check)
 
 
-def seconds_of(row):
-    return datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00")).timestamp()
+def seconds_of(time_text):
+    return datetime.datetime.fromisoformat(time_text.replace("Z", "+00:00")).timestamp()
 
 
-def compare(folder, pattern, file, name, exceptions):
+def compare(folder, pattern, file, name, killed):
     def check():
-        expected = {}
-        for line in open(file):
-            row = json.loads(line)
-            when = seconds_of(row)
-            if row["name"] == name:
-                expected[int(when)] = row["value"]
+        rows = map(json.loads, open(file))
+        expected = {int(seconds_of(row["time"])): row["value"] for row in rows if row["name"] == name}
+        last = int(seconds_of(killed)) if killed else None
+        following = min((second for second in expected if last is not None and second > last), default=0)
+
         def wanted(second):
-            return not any(abs(second + 0.5 - one) < 1.5 for one in exceptions)
+            return last is None or not last <= second < following
         found = series(folder, pattern)
         if len(found) != 1 or not expected:
             return f"{len(found)} series match {pattern}, {len(expected)} values of {name}"
@@ -140,7 +140,7 @@ def main():
     parser.add_argument("what", choices=["prepare", "run", "find", "ends", "compare"])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("words", nargs="*")
-    parser.add_argument("--except", dest="exceptions", type=float, nargs="*", default=[])
+    parser.add_argument("--killed", metavar="TIME")
     options = parser.parse_args()
     if options.what == "prepare":
         prepare(options.folder)
@@ -151,7 +151,7 @@ def main():
     elif options.what == "ends":
         ends(options.folder, options.words[0], options.words[1:])
     else:
-        compare(options.folder, *options.words, options.exceptions)
+        compare(options.folder, *options.words, options.killed)
 
 
 if __name__ == "__main__":

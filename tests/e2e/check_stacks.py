@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Compares what `clrscope stacks --json` saw with what a sample says of itself.
+"""Runs a command that prints what `clrscope stacks --json` saw, compares it with the truth and prints it again.
 
-check_stacks.py cycle|threads|native SEEN-FILE app_truth: the truth is in the environment, where a case puts it
-($app_truth_threads …). check_stacks.py same SEEN-FILE SEEN-FILE, or
-dac SEEN-FILE ASK-PROGRAM PID. Exits 1 with the first difference.
+check_stacks.py KIND TRUTH COMMAND…
+
+KIND cycle, threads, native, mini: TRUTH is what a sample says of itself, as JSON, or @FILE: the file of its ready line.
+KIND same, dac: TRUTH is a command, which prints what it saw, or answers questions (ask_runtime PID dac).
+Exits 1 with the first difference; 2 when the moment was the wrong one (native: it did not sort just then).
 """
 import json
-import os
+import shlex
 import subprocess
 import sys
 
@@ -24,15 +26,15 @@ def method_name(frame):
     return frame["method"].split("(")[0]
 
 
-def truth_of(name):
-    truth = {}
-    for key, value in os.environ.items():
-        if key.startswith(name + "_"):
-            try:
-                truth[key[len(name) + 1:]] = json.loads(value)
-            except ValueError:
-                truth[key[len(name) + 1:]] = value
-    return truth
+def truth_of(text):
+    if text.startswith("@"):
+        with open(text[1:], encoding="utf-8") as file:
+            return json.loads(file.readline())["truth"]
+    return json.loads(text)
+
+
+def run(command):
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def check_cycle(seen, truth):
@@ -78,9 +80,11 @@ def check_threads(seen, truth):
 
 def check_native(seen, truth):
     """A comparison in qsort in SortOnce, each called by the next."""
-    thread = by_os_id(seen)[json_of(truth["thread_osId"])]
+    thread = by_os_id(seen)[truth["thread"]["osId"]]
     methods = [method_name(frame) for frame in thread["frames"]]
-    wanted = [name for name in truth["frames"]]
+    wanted = truth["frames"]
+    if not any(m.startswith(wanted[0]) for m in methods):
+        sys.exit(2)
     places = [next((i for i, m in enumerate(methods) if m.startswith(name)), None) for name in wanted]
     if None in places or places != sorted(places):
         fail(f"{wanted} are at {places} in {methods}")
@@ -88,8 +92,22 @@ def check_native(seen, truth):
         fail(f"the stack is not whole: {thread.get('broken')}")
 
 
+def check_mini(seen, truth):
+    """A core without a heap: whole stacks, and the cycle, or that locks could not be read."""
+    threads = by_os_id(seen)
+    for true in truth["threads"]:
+        if truth["method"] not in map(method_name, threads[true["osId"]]["frames"]):
+            fail(f"{true['name']} has no frame of {truth['method']}")
+    cycles = [set(cycle) for cycle in seen["cycles"]]
+    if cycles not in ([], [set(truth["cycle"])]):
+        fail(f"cycles are {seen['cycles']}, the truth is {truth['cycle']}")
+    if not cycles and not seen["locksUnread"] and not any("lock" in note for note in seen["notes"]):
+        fail(f"neither a cycle, nor a word about locks that could not be read: {seen['notes']}")
+
+
 def check_same(seen, other):
     """The managed frames of every blocked thread, by two ways."""
+    other = run(shlex.split(other))
     threads = by_os_id(seen)
     compared = 0
     for theirs in other["threads"]:
@@ -107,11 +125,11 @@ def managed(thread):
     return [frame["method"] for frame in thread["frames"] if frame["kind"] in ("managed", "framework")]
 
 
-def check_dac(seen, ask, pid):
+def check_dac(seen, ask):
     """The managed frames of every thread of the program, by our walk and by the runtime's own library."""
     threads = [t for t in seen["threads"] if any(f["kind"] == "managed" for f in t["frames"])]
     questions = "".join(f"frames {thread['osId']}\n" for thread in threads)
-    answers = subprocess.run([ask, pid, "dac"], input=questions, capture_output=True, text=True, check=True)
+    answers = subprocess.run(shlex.split(ask), input=questions, capture_output=True, text=True, check=True)
     for thread, answer in zip(threads, answers.stdout.splitlines(), strict=True):
         theirs = [frame["method"] for frame in json.loads(answer) if frame["method"]]
         # Before .NET 10 the library puts first what has no code of its own: a method inside of the runtime.
@@ -121,21 +139,14 @@ def check_dac(seen, ask, pid):
         fail(f"only {len(threads)} threads could be compared")
 
 
-def json_of(value):
-    return json.loads(value) if isinstance(value, str) else value
+CHECKS = {"cycle": check_cycle, "threads": check_threads, "native": check_native, "mini": check_mini, "same": check_same, "dac": check_dac}
 
 
 def main():
-    kind, file, name, *rest = sys.argv[1:]
-    with open(file, encoding="utf-8") as text:
-        seen = json.load(text)
-    if kind == "same":
-        with open(name, encoding="utf-8") as text:
-            return check_same(seen, json.load(text))
-    if kind == "dac":
-        return check_dac(seen, name, *rest)
-    truth = truth_of(name)
-    return {"cycle": check_cycle, "threads": check_threads, "native": check_native}[kind](seen, truth)
+    kind, truth, *command = sys.argv[1:]
+    seen = run(command)
+    CHECKS[kind](seen, truth if kind in ("same", "dac") else truth_of(truth))
+    print(json.dumps(seen))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares two speedscope files by method and time, thread by thread.
 
-    compare_speedscope.py OURS THEIRS [--percent 1] [--last-ms 5] [--states] [-v]
+    compare_speedscope.py OURS THEIRS [--percent 1] [--states] [-v]
 
 A method's time is what it has alone (self) and with all it called (total), in milliseconds; overloads are one method,
-since the two tools write arguments differently. Each must agree within --percent of the larger one, or within
---last-ms: dotnet-trace gives the last sample of a thread no time. --states also compares CPU_TIME and
+since the two tools write arguments differently. dotnet-trace gives the last sample of a thread no time, we do: that much
+more, the same for all methods of the thread, ours may have; else each must agree within --percent of the larger one. --states also compares CPU_TIME and
 UNMANAGED_CODE_TIME below the methods; without it their time is the method's own. Prints one JSON object; exit code 1
 when they differ.
 """
@@ -16,6 +16,7 @@ import re
 import sys
 
 FACTORS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1, "seconds": 1e3}
+SAME_MS = 0.01  # the two round differently
 # What dotnet-trace puts above the first method of a thread.
 ROOTS = re.compile(r"Process\d+ .*|Threads|\(Non-Activities\)|Thread \(\d+\).*")
 
@@ -68,12 +69,13 @@ def add_profile(profile, names, times, path):
         raise ValueError(f"{path}: {len(stack)} frames stay open in {profile['name']}")
 
 
-def differences(ours, theirs, percent, last_ms):
+def differences(ours, theirs, percent):
     for thread in sorted(set(ours) | set(theirs)):
+        last_sample = max(ours[thread][""][1] - theirs[thread][""][1], 0) + SAME_MS
         for method in sorted(set(ours[thread]) | set(theirs[thread])):
             for kind, index in (("self", 0), ("total", 1)):
                 a, b = ours[thread][method][index], theirs[thread][method][index]
-                if abs(a - b) > max(percent / 100 * max(a, b), last_ms):
+                if abs(a - b) > percent / 100 * max(a, b) and not -SAME_MS <= a - b <= last_sample:
                     yield {"thread": thread, "method": method, "kind": kind, "oursMs": a, "theirsMs": b}
 
 
@@ -82,12 +84,11 @@ def main():
     parser.add_argument("ours")
     parser.add_argument("theirs")
     parser.add_argument("--percent", type=float, default=1)
-    parser.add_argument("--last-ms", type=float, default=5)
     parser.add_argument("--states", action="store_true")
     parser.add_argument("-v", action="store_true", help="list every difference")
     options = parser.parse_args()
     ours, theirs = times_of(options.ours, options.states), times_of(options.theirs, options.states)
-    found = list(differences(ours, theirs, options.percent, options.last_ms))
+    found = list(differences(ours, theirs, options.percent))
     methods = {method for times in theirs.values() for method in times if method}
     unknown = {method for times in ours.values() for method in times if method} - methods
     print(json.dumps({

@@ -3,18 +3,23 @@
 
     compare_with_perf.py PID SECONDS CLRSCOPE FOLDER
 
-PID runs perf_oracle.c. Both record it at the same time, clrscope as a part of the whole machine. Compared are whole chains of
+PID runs perf_oracle.c. Both record it at the same time, clrscope as a part of the whole machine, until it has used SECONDS of
+processor time: so many samples there are then, however busy the machine is. Compared are whole chains of
 functions, from oracle_main to the leaf, by their share of the samples. Writes JSON: how far the two are apart, in percent points
 summed over chains and halved (0: the same, 100: nothing in common), and how many chains of 10 % or more only one of them has.
 """
 import collections
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import time
 
 MARKS = {"CPU_TIME"}  # a leaf of our own that says what the sample is
+PATIENCE = 120  # seconds
 FRAME = re.compile(r"^\s+[0-9a-f]+ (\S+?)(?:\+0x[0-9a-f]+)? \((.*)\)$")
 
 
@@ -53,13 +58,41 @@ def of_clrscope(folded):
             yield [f for i, f in enumerate(frames) if i >= user or not f.startswith("[kernel")]
 
 
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            sys.exit(f"compare_with_perf: {what}")
+        time.sleep(0.05)
+
+
+def record(pid, seconds, clrscope, data, trace):
+    perf = subprocess.Popen(["perf", "record", "-q", "-B", "-N", "-F", "499", "-e", "cpu-clock:u", "--call-graph", "dwarf,8192",
+                             "-p", pid, "-o", data], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    messages = pathlib.Path(trace + ".stderr")
+    with messages.open("w") as stderr:
+        ours = subprocess.Popen([clrscope, "collect", "-a", "--profile", "cpu-sampling", "--duration", "10m", "-o", trace],
+                                stdout=subprocess.DEVNULL, stderr=stderr)
+    try:
+        until(lambda: "Recording" in messages.read_text() and os.path.getsize(data) > 0, "they do not record")
+        begin = cpu_seconds(pid)
+        until(lambda: cpu_seconds(pid) >= begin + seconds, f"process {pid} did not get {seconds} s of processor time")
+    finally:
+        for process in (perf, ours):
+            process.send_signal(signal.SIGINT)
+        perf.wait(PATIENCE)
+        if ours.wait(PATIENCE) != 0:
+            sys.exit(f"compare_with_perf: clrscope ended with {ours.returncode}: {messages.read_text()}")
+
+
 def main(pid, seconds, clrscope, folder):
     data, trace, folded = f"{folder}/perf.data", f"{folder}/perf.nettrace", f"{folder}/perf.folded"
-    perf = subprocess.Popen(["perf", "record", "-q", "-B", "-N", "-F", "499", "-e", "cpu-clock:u", "--call-graph", "dwarf,8192",
-                             "-p", pid, "-o", data, "--", "sleep", seconds], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    subprocess.run([clrscope, "collect", "-a", "--profile", "cpu-sampling", "--duration", f"{seconds}s", "-o", trace],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    perf.communicate()
+    record(pid, float(seconds), clrscope, data, trace)
     subprocess.run([clrscope, "convert", trace, "--format", "collapsed", "-o", folded], check=True, capture_output=True)
     theirs, their_samples = chains(of_perf(data))
     ours, our_samples = chains(of_clrscope(pathlib.Path(folded).read_text()))

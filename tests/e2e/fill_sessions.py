@@ -6,10 +6,10 @@
 import glob
 import json
 import os
+import signal
 import socket
 import struct
 import sys
-import time
 
 
 def text(words):
@@ -37,7 +37,7 @@ def main():
             break
         kept.append(one)
     print(json.dumps({"opened": len(kept)}), flush=True)
-    time.sleep(100)
+    signal.pause()
 
 
 main()

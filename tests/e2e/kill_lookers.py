@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """kill_lookers.py ROUNDS SAMPLE: kills those who look at a process, at ever other moments, and holds the process to its health.
 
-Starts the heartbeat sample. Each of `clrscope stacks` itself, the worker that it starts (where it starts one), and `clrscope doctor` is killed
+Starts the heartbeat sample. Each of `clrscope stacks` itself, the worker that it starts (.NET 8 and 9), and `clrscope doctor` is killed
 ROUNDS times by SIGKILL while it is at work. After each the process must run on, by nobody traced and without a child, and answer its signal;
 in the end all that it kept must be right. Prints one JSON object; exits 1 with the first thing that is wrong."""
 import json
+import os
 import pathlib
 import signal
 import subprocess
 import sys
 import time
 
-rounds, sample = int(sys.argv[1]), sys.argv[2]
 PATIENCE = 60
 MOST_MISSED = 20  # times so many rounds: who is always through before it is killed cannot be
 
 
 def fail(text):
-    sys.exit(f"kill_lookers: {text}")
+    sys.exit(f"{pathlib.Path(sys.argv[0]).stem}: {text}")
 
 
 def of_threads(pid, name):
@@ -38,7 +38,35 @@ def until(condition, what):
     while not condition():
         if time.monotonic() > end:
             fail(what)
-        time.sleep(0.005)
+        time.sleep(0.001)
+
+
+def faults(pid):
+    """How far a process has come, by the page faults it has had: the same on a busy machine. None when it has ended."""
+    try:
+        after_name = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return None if after_name[0] in "ZX" else int(after_name[7])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def wait_for_progress(pid, wanted):
+    """Whether it has come so far; not when it ended before."""
+    until(lambda: (now := faults(pid)) is None or now >= wanted, f"process {pid} had no {wanted} page faults")
+    return faults(pid) is not None
+
+
+def faults_in_all(command, whom="main"):
+    """The page faults of a whole run, without those of its end; 0 when there is no such process."""
+    looker = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    victim = worker_of(looker) if whom == "worker" else looker.pid
+    most = 0
+    while victim and (now := faults(victim)) is not None:
+        most = now
+        time.sleep(0.001)
+    if looker.wait(PATIENCE) != 0:
+        fail(f"{command} ended with {looker.returncode}")
+    return most
 
 
 def check_health(app, asked):
@@ -65,19 +93,18 @@ def worker_of(looker):
     return None
 
 
-def kill_one(command, whom, delay):
-    """Whether it was still at work."""
+def kill_one(command, whom, progress):
+    """Whether it was still at work; None when there is nobody to be killed."""
     looker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         victim = worker_of(looker) if whom == "worker" else looker.pid
         if victim is None:
             return None
-        time.sleep(delay)
-        if looker.poll() is not None:
+        if not wait_for_progress(victim, progress):
             return False
         try:
-            subprocess.run(["kill", "-KILL", str(victim)], check=True, stderr=subprocess.DEVNULL)
-        except subprocess.CalledProcessError:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
             return False
         looker.wait(PATIENCE)  # without its worker it ends by itself
         return True
@@ -87,30 +114,31 @@ def kill_one(command, whom, delay):
         looker.wait()
 
 
-app = subprocess.Popen([sample, "heartbeat"], stdout=subprocess.PIPE, text=True)
-try:
-    app.stdout.readline()
-    looks = ["clrscope", "stacks", "-p", str(app.pid), "--json"]
-    start = time.monotonic()
-    subprocess.run(looks, check=True, stdout=subprocess.DEVNULL)
-    usual = time.monotonic() - start
-    kinds = {"stacks": (looks, "main"), "worker": (looks, "worker"),
-             "doctor": (["clrscope", "doctor", "-p", str(app.pid), "--duration", "2s", "--json"], "main")}
-    killed, asked = {}, 0
-    for kind, (command, whom) in kinds.items():
-        span = 2 if kind == "doctor" else usual if whom == "main" else usual / 2
-        killed[kind] = missed = 0
-        while killed[kind] < rounds and missed <= MOST_MISSED * rounds:
-            hit = kill_one(command, whom, (killed[kind] + missed) * 37 % 101 / 101 * span)
-            if hit is None:  # this runtime needs no worker
-                break
-            killed[kind] += hit
-            missed += not hit
-            asked += 1
-            check_health(app, asked)
-    app.terminate()
-    done = json.loads(app.stdout.readline())["truth"]
-    print(json.dumps({"killed": killed, "asked": done["asked"], "wrong": done["wrong"], "beats": done["beats"]}))
-finally:
-    app.kill()
-    app.wait()
+def main(rounds, sample):
+    app = subprocess.Popen([sample, "heartbeat"], stdout=subprocess.PIPE, text=True)
+    try:
+        app.stdout.readline()
+        looks = ["clrscope", "stacks", "-p", str(app.pid), "--json"]
+        doctor = ["clrscope", "doctor", "-p", str(app.pid), "--duration", "1s", "--json"]
+        killed, missed, asked = {}, {}, 0
+        for kind, (command, whom) in {"stacks": (looks, "main"), "worker": (looks, "worker"), "doctor": (doctor, "main")}.items():
+            whole = faults_in_all(command, whom)
+            killed[kind] = missed[kind] = 0
+            while killed[kind] < rounds and missed[kind] <= MOST_MISSED * rounds:
+                hit = kill_one(command, whom, (killed[kind] + missed[kind]) * 37 % 101 * whole // 101)
+                if hit is None:  # this runtime needs no worker
+                    break
+                killed[kind] += hit
+                missed[kind] += not hit
+                asked += 1
+                check_health(app, asked)
+        app.terminate()
+        done = json.loads(app.stdout.readline())["truth"]
+        print(json.dumps({"killed": killed, "missed": missed, "asked": done["asked"], "wrong": done["wrong"], "beats": done["beats"]}))
+    finally:
+        app.kill()
+        app.wait()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

@@ -39,7 +39,8 @@ def read_lines(connection, out, size=65536, pause=0.0):
         for line in lines:
             out.write(line.decode() + "\n")
         out.flush()
-        time.sleep(pause)
+        if pause:
+            time.sleep(pause)  # a slow reader is what is tested
 
 
 def read_exactly(connection, count):

@@ -202,7 +202,8 @@ class Run:
         name, colon, command = step.text.partition(":")
         if not colon:
             raise CaseError("write BACKGROUND NAME: COMMAND")
-        self.start(name.strip(), self.words(command.replace("\n", " ")), subprocess.PIPE)
+        started = self.start(name.strip(), self.words(command.replace("\n", " ")), subprocess.PIPE)
+        self.variables[name.strip()] = {"pid": started.pid}
 
     def find(self, name):
         if name not in self.named:
@@ -246,7 +247,8 @@ class Run:
         found = self.value(what.strip(), self.last)
         if not equals or isinstance(found, Missing):
             raise CaseError(f"cannot save {what.strip()}: {values.show(found)}")
-        self.variables[name.strip()] = found[0] if isinstance(found, values.Selection) else found
+        found = found[0] if isinstance(found, values.Selection) else found
+        self.variables[name.strip()] = found.rstrip("\n") if isinstance(found, str) else found
 
     # Judging
 

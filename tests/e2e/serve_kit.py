@@ -55,12 +55,14 @@ class Serve:
         out = subprocess.run([self.bin, "key", "create", "--folder", str(self.folder), "--scopes", ",".join(scopes),
                               "--name", name or "-".join(scopes), "--json", *more], capture_output=True, check=True)
         made = json.loads(out.stdout)
-        made["at"] = time.monotonic()
+        self.newest = made["key"]
         return made
 
     def keys_known(self):
-        """Until the server has surely looked at the file again."""
-        time.sleep(1.3)
+        """Until the server has taken the file with the newest key."""
+        # It looks each second. Not asked too often: many wrong keys from one address are refused otherwise.
+        known = until(lambda: self.ask("/processes", key=self.newest, whole=False).status not in (401, 429), pause=0.25)
+        check(known, "the server takes new keys")
 
     def connect(self, timeout=20):
         if self.url.startswith("https"):
@@ -83,7 +85,7 @@ class Serve:
         finally:
             connection.close()
 
-    def raw(self, data, timeout=5):
+    def raw(self, data, timeout=20):
         """Bytes as they are; what came until the end or the timeout."""
         with socket.create_connection((self.at.hostname, self.at.port), timeout=timeout) as connection:
             connection.sendall(data)
@@ -113,6 +115,17 @@ class Serve:
         code = self.end()
         if kind is None and code != 0:
             raise SystemExit(f"serve ended with {code}: {self.said()}")
+
+
+def until(truth, seconds=30, pause=0.05):
+    """What `truth` returns once that is true; None when it never was."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if value := truth():
+            return value
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(pause)
 
 
 failures = []

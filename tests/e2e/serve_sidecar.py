@@ -9,10 +9,9 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 from processes import copy_for_user
-from serve_kit import Serve, check, finish
+from serve_kit import Serve, check, finish, until
 
 SIDECAR, APP = 65534, 65532
 
@@ -60,14 +59,10 @@ def app(samples, shared, name, suspend):
     return process, home / "out"
 
 
-def until(truth, seconds, what):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := truth():
-            return value
-        time.sleep(0.1)
-    check(False, what)
-    return None
+def comes_true(truth, what):
+    value = until(truth)
+    check(value, what)
+    return value
 
 
 def main():
@@ -93,10 +88,10 @@ def main():
     one, said_one = app(samples, shared, "one", suspend=True)
     two, said_two = app(samples, shared, "two", suspend=False)
     try:
-        until(lambda: "ready" in said_one.read_text(), 30, "an application that waited at its start was let go on")
-        until(lambda: "ready" in said_two.read_text(), 30, "one that did not wait runs too")
+        comes_true(lambda: "ready" in said_one.read_text(), "an application that waited at its start was let go on")
+        comes_true(lambda: "ready" in said_two.read_text(), "one that did not wait runs too")
         listed = lambda: serve.ask("/processes", key=key).json()
-        found = until(lambda: len(listed()) == 2 and listed(), 20, f"both are listed: {listed()}") or []
+        found = comes_true(lambda: len(now := listed()) == 2 and now, "both are listed") or []
         check(len({one["uid"] for one in found}) == 2, "each by an id of its own")
         check(len({one["pid"] for one in found}) == 2 and 1 in [one["pid"] for one in found],
               f"and by a number of its own, though both are 1: {found}")
@@ -114,18 +109,17 @@ def main():
             check(trace.status == 200 and trace.body.startswith(b"Nettrace"), f"a trace: {trace.status} {trace.body[:100]}")
             pathlib.Path("trace.nettrace").write_bytes(trace.body)
         if "/counters" in paths:
-            counters = until(lambda: (a := serve.ask(f"/counters?uid={uid}", key=key)).status == 200 and "cpu" in a.text and a, 20,
-                             "counters")
-            check(counters, "counters of a process that is known by its port")
+            comes_true(lambda: (a := serve.ask(f"/counters?uid={uid}", key=key)).status == 200 and "cpu" in a.text,
+                       "counters of a process that is known by its port")
         if "/stacks" in paths:
             stacks = serve.ask(f"/stacks?uid={uid}", key=key, headers={"Accept": "text/plain"}, timeout=60)
             check(stacks.status == 200 and "Burn" in stacks.text, f"stacks: {stacks.status} {stacks.text[:200]}")
         end_inside(two, signal.SIGKILL)
-        until(lambda: len(listed()) == 1, 15, "one that ended is listed no more")
+        comes_true(lambda: len(listed()) == 1, "one that ended is listed no more")
         serve.end()
         check(one.poll() is None, "an application survives the end of its sidecar")
         serve = Sidecar(shared)
-        again = until(lambda: serve.ask("/processes", key=key).json(), 30, "and connects to the next one") or []
+        again = comes_true(lambda: serve.ask("/processes", key=key).json(), "and connects to the next one") or []
         check([p["uid"] for p in again] == [p["uid"] for p in found if p["uid"] in [q["uid"] for q in again]] and again,
               "where it has the same id; keys are kept")
     finally:

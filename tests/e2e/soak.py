@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import time
 
+EVENTS = 150  # of each process before its wave ends: meters has about 15 a second
 MODES = (["meters"], ["flood", "--rate", "500"], ["gc"])
 
 
@@ -19,7 +20,7 @@ def status():
     return json.loads(subprocess.run(["clrscope", "forward", "--status", "--json"], check=True, capture_output=True, text=True).stdout)
 
 
-def wait_for(happened, seconds=60):
+def wait_for(happened, seconds=180):
     end = time.monotonic() + seconds
     while not happened(status()):
         if time.monotonic() > end:
@@ -32,8 +33,7 @@ def wave(program, processes):
                for i in range(processes)]
     try:
         pids = {one.pid for one in started}
-        wait_for(lambda now: {p["pid"] for p in now["processes"] if p["events"] > 0} >= pids)
-        time.sleep(10)  # the load itself, not a wait for something
+        wait_for(lambda now: {p["pid"] for p in now["processes"] if p["events"] >= EVENTS} >= pids)
     finally:
         for one in started:
             one.kill()

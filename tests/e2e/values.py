@@ -12,6 +12,9 @@ STEP = re.compile(r"""\.(?P<key>[A-Za-z_$][\w$-]*)
                     | \[\?(?P<field>[\w.$-]+)\s*(?P<op>==|!=|<=|>=|<|>|~)\s*(?P<wanted>(?:"(?:[^"\\]|\\.)*"|[^\]])+)\]""", re.VERBOSE)
 
 
+MOST_IN_ENVIRONMENT = 64 * 1024  # characters of a variable that a shell gets; the kernel takes 128 KiB
+
+
 class CaseError(Exception):
     """The case itself is wrong, or what it expects did not come true."""
 
@@ -174,8 +177,8 @@ class Variables:
             if isinstance(value, dict):
                 for key, inner in value.items():
                     add(f"{name}_{key}", inner)
-            elif re.fullmatch(r"\w+", name):
-                flat[name] = text_of(value)
+            elif re.fullmatch(r"\w+", name) and len(text := text_of(value)) <= MOST_IN_ENVIRONMENT:
+                flat[name] = text
 
         for name, value in self.values.items():
             add(name, value)

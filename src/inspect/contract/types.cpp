@@ -244,7 +244,7 @@ std::string Types::text_of_string(std::uint64_t object) {
 
 SignatureNames Types::names_in(Module& module) {
   SignatureNames names;
-  names.type = [this, &module](std::uint32_t token) -> std::string {
+  names.type = [&module](std::uint32_t token) -> std::string {
     if (!module.metadata) return "?";
     if (token >> 24 == Metadata::kTypeSpec) return "?";
     auto name = module.metadata->own_name(token);
