@@ -16,20 +16,25 @@ Result<UniqueFd> open_for_reading(const std::string& path) {
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const auto fd = TRY(open_for_reading(path));
+  auto text = read_open_file(fd.get(), limit);
+  if (!text) return fail(text.error().code, "{}: {}", path, text.error().what);
+  return text;
+}
+
+Result<std::string> read_open_file(int fd, std::size_t limit) {
   std::string content;
   for (;;) {
     const auto used = content.size();
     content.resize(used + 4096);
-    const auto got = ::read(fd.get(), content.data() + used, content.size() - used);
+    const auto got = ::read(fd, content.data() + used, content.size() - used);
     if (got < 0 && errno == EINTR) {
       content.resize(used);
       continue;
     }
-    if (got < 0) return fail(errc_of(errno), "cannot read {}: {}", path, errno_text());
+    if (got < 0) return fail(errc_of(errno), "cannot read: {}", errno_text());
     content.resize(used + static_cast<std::size_t>(got));
     if (got == 0) return content;
-    if (content.size() > limit)
-      return fail(Errc::kCorrupt, "{} holds more than {} bytes", path, limit);
+    if (content.size() > limit) return fail(Errc::kCorrupt, "holds more than {} bytes", limit);
   }
 }
 

@@ -15,6 +15,9 @@ namespace clrscope {
 // The whole of a small file such as those of /proc; more than `limit` bytes is an error.
 Result<std::string> read_file(const std::string& path, std::size_t limit = 64 << 20);
 
+// The rest of an open file, within the same kind of limit.
+Result<std::string> read_open_file(int fd, std::size_t limit);
+
 Result<UniqueFd> open_for_reading(const std::string& path);
 
 // Writes all of it, whatever the kernel takes at a time.

@@ -13,6 +13,7 @@
 #include <climits>
 
 #include "base/io.h"
+#include "base/target_root.h"
 #include "base/text.h"
 
 namespace clrscope {
@@ -160,9 +161,10 @@ std::string container_of(pid_t pid) {
   if (const auto cgroups = read_file(proc_path(pid, "cgroup")))
     if (auto id = id_in_cgroup(*cgroups); !id.empty() && (!ours || id != id_in_cgroup(*ours)))
       return id;
-  if (const auto name = read_file(proc_root(pid) + "/etc/hostname");
-      name && in_other_namespace(pid, "uts"))
-    return std::string{trim(*name)};
+  constexpr std::size_t kLongestName = 256;
+  if (const auto root = TargetRoot::open(pid); root && in_other_namespace(pid, "uts"))
+    if (const auto name = root->read_file("/etc/hostname", kLongestName))
+      if (const auto shown = trim(*name); !shown.empty()) return std::string{shown};
   return "private namespaces";
 }
 

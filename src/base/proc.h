@@ -32,7 +32,8 @@ Result<ProcStatus> proc_status(pid_t pid);
 Result<std::vector<std::string>> proc_command_line(pid_t pid);
 Result<std::map<std::string, std::string>> proc_environment(pid_t pid);
 
-// "/proc/PID/root": file names of the target are looked up below it.
+// "/proc/PID/root": file names of the target are looked up below it, by base/target_root.h and
+// never by a plain open().
 std::string proc_root(pid_t pid);
 // The link behind /proc/PID/exe, without " (deleted)".
 Result<std::string> proc_executable(pid_t pid);

@@ -3,9 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -16,7 +14,7 @@
 
 #include "base/io.h"
 #include "base/maps.h"
-#include "base/proc.h"
+#include "base/target_root.h"
 #include "base/text.h"
 
 namespace clrscope::inspect {
@@ -194,18 +192,7 @@ Result<std::vector<OsThread>> ProcView::threads() const {
 }
 
 Result<UniqueFd> ProcView::open_below_root(const std::string& path) const {
-  const UniqueFd root{::openat(folder_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  if (!root) return fail(errc_of(errno), "cannot open /proc/{}/root: {}", pid_, errno_text());
-  // Links of the target lead to files of the target, also those that start with a slash.
-  open_how how{};
-  how.flags = kOpenFlags;
-  how.resolve = RESOLVE_IN_ROOT;
-  const auto relative = "." + path;
-  UniqueFd file{
-      static_cast<int>(::syscall(SYS_openat2, root.get(), relative.c_str(), &how, sizeof how))};
-  if (!file && (errno == ENOSYS || errno == EPERM))  // before 5.6, or a container's filter
-    file.reset(::openat(root.get(), relative.c_str(), kOpenFlags));
-  return only_regular(std::move(file), path);
+  return TRY(TargetRoot::open(folder_.get(), pid_)).open_file(path);
 }
 
 Result<UniqueFd> ProcView::open_file(const std::string& path) const {

@@ -1,7 +1,6 @@
 #include <sys/socket.h>
-#include <sys/stat.h>
 
-#include "base/proc.h"
+#include "base/target_root.h"
 #include "ipc/commands.h"
 #include "ipc/exchange.h"
 #include "ipc/refusal.h"
@@ -22,9 +21,8 @@ Result<> check_hook(int connection, const std::string& path) {
   if (!path.starts_with('/'))
     return fail(Errc::kUsage, "the startup hook {} must be an absolute path", path);
   const auto peer = peer_of(connection);
-  struct stat found {};
-  if (peer != 0 && ::stat((proc_root(peer) + path).c_str(), &found) == 0 && S_ISREG(found.st_mode))
-    return {};
+  if (peer != 0)
+    if (const auto root = TargetRoot::open(peer); root && root->open_file(path)) return {};
   return fail(Errc::kNotFound, "the target does not have the startup hook {}", path)
       .hint("the path must exist in the target's own file system; a missing hook would end it");
 }

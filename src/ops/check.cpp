@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/proc.h"
+#include "base/target_root.h"
 #include "base/text.h"
 #include "collect/perf/rights.h"
 #include "ipc/commands.h"
@@ -63,7 +64,8 @@ CheckRow check_dump(pid_t pid) {
     row.hint = "run as the process's user or as root; a single-file app needs createdump beside it";
     return row;
   }
-  if (::access((proc_root(pid) + *folder + "/createdump").c_str(), X_OK) != 0) {
+  const auto root = TargetRoot::open(pid);
+  if (!root || !root->is_executable(*folder + "/createdump")) {
     row.detail = fmt::format("{}/createdump is not there", *folder);
     row.hint = "the runtime's own package has it; trimmed images leave it out";
     return row;

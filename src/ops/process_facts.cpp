@@ -12,6 +12,7 @@
 #include "base/json_reader.h"
 #include "base/maps.h"
 #include "base/proc.h"
+#include "base/target_root.h"
 #include "base/text.h"
 #include "inspect/assembly_file.h"
 #include "symbols/method_name.h"
@@ -72,7 +73,9 @@ std::map<std::string, std::string> runtime_config(pid_t pid) {
   if (path.empty()) return {};
   if (path.ends_with(".dll")) path.resize(path.size() - 4);
   constexpr std::size_t kMost = 1 << 20;
-  const auto text = read_file(proc_root(pid) + path + ".runtimeconfig.json", kMost);
+  const auto root = TargetRoot::open(pid);
+  if (!root) return {};
+  const auto text = root->read_file(path + ".runtimeconfig.json", kMost);
   const auto json = text ? read_json(*text) : fail(text.error());
   const auto* options = json ? json->find("runtimeOptions") : nullptr;
   const auto* properties = options ? options->find("configProperties") : nullptr;
@@ -85,7 +88,8 @@ std::map<std::string, std::string> runtime_config(pid_t pid) {
 // The application's own assemblies that are mapped and were compiled without optimization.
 void add_debug_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
   const auto maps = read_file(fmt::format("/proc/{}/maps", pid));
-  if (!maps) return;
+  const auto root = TargetRoot::open(pid);
+  if (!maps || !root) return;
   constexpr std::size_t kMost = 64 << 20;
   std::set<std::string> seen;
   for (const auto line : split(*maps, '\n')) {
@@ -93,7 +97,7 @@ void add_debug_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
     if (!mapped || !mapped->path.ends_with(".dll")) continue;
     const auto path = unescaped_maps_path(mapped->path);
     if (is_framework_module(path) || !seen.insert(path).second) continue;
-    const auto file = read_file(proc_root(pid) + path, kMost);
+    const auto file = root->read_file(path, kMost);
     if (!file) continue;
     const auto debug = inspect::is_debug_build(as_bytes(*file));
     if (debug && *debug) facts.debug_assemblies.push_back(path.substr(path.rfind('/') + 1));

@@ -235,7 +235,8 @@ std::optional<std::string> find_debug_file(const ElfFile& file, const std::strin
   if (id.size() > 2)
     places.push_back(fmt::format("{}/usr/lib/debug/.build-id/{}/{}.debug", folders.root,
                                  id.substr(0, 2), id.substr(2)));
-  if (const auto link = file.debug_link()) {
+  const auto link = file.debug_link();
+  if (link && link->file.find('/') == std::string::npos) {
     places.push_back(fmt::format("{}/{}", folder, link->file));
     places.push_back(fmt::format("{}/.debug/{}", folder, link->file));
     places.push_back(fmt::format("{}/usr/lib/debug{}/{}", folders.root, folder, link->file));

@@ -1,6 +1,5 @@
 #include "unwind/code_map.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -12,6 +11,7 @@
 #include "base/io.h"
 #include "base/maps.h"
 #include "base/proc.h"
+#include "base/target_root.h"
 #include "base/text.h"
 #include "symbols/elf.h"
 #include "symbols/native_file.h"
@@ -101,9 +101,10 @@ UnwindTable table_of_open(int fd) {
 
 // Null when there is no file of that build there.
 const CodeMap::File* CodeMap::file_at(const std::string& path, const std::string& build_id) {
-  UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  auto opened = open_regular_file(path);
   struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
+  if (!opened || ::fstat(opened->get(), &status) != 0) return nullptr;
+  auto fd = *std::move(opened);
   const auto changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   const Key key{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
                 static_cast<std::uint64_t>(changed)};
