@@ -1,8 +1,6 @@
 #include "symbols/native_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include <span>
 
 #include "base/fd.h"
+#include "base/target_root.h"
 #include "symbols/elf.h"
 #include "symbols/pe.h"
 
@@ -41,12 +40,10 @@ struct OpenFile {
 };
 
 Result<OpenFile> open_regular(const std::string& path) {
-  OpenFile file{.fd = UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)}};
-  if (!file.fd) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
+  OpenFile file{.fd = TRY(open_regular_file(path))};
   struct stat status {};
   if (::fstat(file.fd.get(), &status) != 0)
     return fail(errc_of(errno), "cannot read {}: {}", path, errno_text());
-  if (!S_ISREG(status.st_mode)) return fail(Errc::kUnsupported, "{} is not a regular file", path);
   file.size = static_cast<std::size_t>(status.st_size);
   file.owner = status.st_uid;
   return file;
@@ -104,9 +101,7 @@ Result<NativeFile> NativeFile::open(const std::string& path, Manner small_ones) 
   NativeFile file;
   const bool trusted = owner == 0 || owner == ::geteuid();
   if (size > kLargestCopied || (small_ones == Manner::kMap && trusted && size > 0)) {
-    void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (start == MAP_FAILED) return fail(errc_of(errno), "cannot map {}: {}", path, errno_text());
-    file.mapped_ = {static_cast<const std::uint8_t*>(start), size};
+    file.mapped_ = TRY(GuardedMapping::of(fd.get(), size));
   } else {
     file.copy_.resize(size);
     file.copy_.resize(TRY(read_whole(fd.get(), file.copy_)));
@@ -125,15 +120,6 @@ Result<NativeFile> NativeFile::open_tables(const std::string& path, Tables table
   NativeFile file;
   file.pieces_ = std::move(pieces);
   return file;
-}
-
-void NativeFile::rest() const {
-  if (!mapped_.empty())
-    (void)::madvise(const_cast<std::uint8_t*>(mapped_.data()), mapped_.size(), MADV_DONTNEED);
-}
-
-NativeFile::~NativeFile() {
-  if (!mapped_.empty()) ::munmap(const_cast<std::uint8_t*>(mapped_.data()), mapped_.size());
 }
 
 }  // namespace clrscope

@@ -1,7 +1,8 @@
 // The bytes of a file whose tables are about to be read.
 //
 // Read into memory when small, so that somebody who overwrites the file meanwhile cannot harm us;
-// mapped when large. Keep it only as long as the tables are being made.
+// mapped when large, where what is cut off meanwhile reads as zeros (symbols/guarded_mapping.h).
+// Keep it only as long as the tables are being made.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "symbols/file_pieces.h"
+#include "symbols/guarded_mapping.h"
 
 namespace clrscope {
 
@@ -20,7 +22,7 @@ class NativeFile {
   // Regular files only.
   static Result<NativeFile> open(const std::string& path);
   // For a look at a few pages of it: mapped whatever its size, unless somebody else than root and
-  // us owns it and could cut it short under our hands.
+  // us owns it and could change it under our hands.
   static Result<NativeFile> open_few_pages(const std::string& path);
   enum class Tables : std::uint8_t {
     kHeaders,  // and notes
@@ -31,29 +33,15 @@ class NativeFile {
   // zeros. Other files whole.
   static Result<NativeFile> open_tables(const std::string& path, Tables tables);
 
-  NativeFile(NativeFile&& other) noexcept
-      : copy_(std::move(other.copy_)),
-        mapped_(std::exchange(other.mapped_, {})),
-        pieces_(std::move(other.pieces_)) {}
-  NativeFile& operator=(NativeFile&& other) noexcept {
-    std::swap(copy_, other.copy_);
-    std::swap(mapped_, other.mapped_);
-    std::swap(pieces_, other.pieces_);
-    return *this;
-  }
-  NativeFile(const NativeFile&) = delete;
-  NativeFile& operator=(const NativeFile&) = delete;
-  ~NativeFile();
-
   // Memory of ours that it takes as long as it lives.
   std::size_t copied_bytes() const { return copy_.capacity(); }
   // It is not looked into for a while: pages of a mapped file go back to the system, and come again
   // when they are.
-  void rest() const;
+  void rest() const { mapped_.rest(); }
 
   Bytes bytes() const {
     if (pieces_) return pieces_->bytes();
-    return mapped_.empty() ? Bytes{copy_} : mapped_;
+    return mapped_.bytes().empty() ? Bytes{copy_} : mapped_.bytes();
   }
 
  private:
@@ -61,7 +49,7 @@ class NativeFile {
   enum class Manner : std::uint8_t { kCopy, kMap };
   static Result<NativeFile> open(const std::string& path, Manner small_ones);
   std::vector<std::uint8_t> copy_;
-  Bytes mapped_{};
+  GuardedMapping mapped_{};
   std::optional<FilePieces> pieces_{};
 };
 
