@@ -129,7 +129,9 @@ Result<Answer> tell(Target& target, const TargetFolder& folder, const std::strin
 }
 
 Result<std::string> one_time_word(const TargetFolder& folder) {
-  net::HttpClient client{{.address = {.path = folder.reach("s")}, .path = "/sign-in"}};
+  const auto socket = TRY(folder.find_socket("s"));
+  net::HttpClient client{
+      {.address = {.path = fmt::format("/proc/self/fd/{}", socket.get())}, .path = "/sign-in"}};
   const auto answer = TRY(client.ask("POST", {}, "", Deadline{std::chrono::seconds{5}}));
   if (answer.status != 200)
     return fail(Errc::kSystem, "the controller gives no key: {} {}", answer.status, answer.body);
