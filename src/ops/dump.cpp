@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <optional>
 
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/text.h"
 #include "ipc/commands.h"
 #include "ops/output.h"
+#include "ops/target_folder.h"
 
 namespace clrscope::ops {
 namespace {
@@ -78,37 +80,60 @@ DumpPrice price_of(pid_t pid, DumpType type, const std::string& folder) {
   return price;
 }
 
-// Where the runtime is told to write, and where we find that.
+constexpr const char* kStaged = "dump";
+
+// Where the runtime is told to write: the final place, or a private folder in its own file system,
+// which is removed at the end whatever happened.
 struct Staging {
-  std::string told;    // path in the target's file system
-  std::string seen;    // the same file, from here
-  bool moved = false;  // it has to be moved to its final place
+  std::string told;                    // path in the target's file system
+  std::optional<TargetFolder> folder;  // empty: the final place
+
+  Staging(std::string path, std::optional<TargetFolder> where)
+      : told(std::move(path)), folder(std::move(where)) {}
+  Staging(Staging&& other) noexcept
+      : told(std::move(other.told)), folder(std::exchange(other.folder, std::nullopt)) {}
+  Staging& operator=(Staging&&) = delete;
+  ~Staging() {
+    if (!folder) return;
+    folder->remove(kStaged);
+    folder->remove_folder();
+  }
 };
 
 Result<Staging> choose_staging(const Process& process, const std::string& output) {
   const auto status = TRY(proc_status(process.pid));
   const bool same_files = !in_other_namespace(process.pid, "mnt");
-  if (same_files && (status.uid == ::geteuid())) return Staging{output, output};
-  const auto environment = proc_environment(process.pid);
-  std::string folder = "/tmp";
-  if (environment)
-    if (const auto tmp = environment->find("TMPDIR");
-        tmp != environment->end() && !tmp->second.empty())
-      folder = tmp->second;
-  const auto name = fmt::format("{}/clrscope-dump-{}-{}", folder, ::getpid(), process.pid);
-  return Staging{name, proc_root(process.pid) + name, true};
+  if (same_files && (status.uid == ::geteuid())) return Staging{output, std::nullopt};
+  auto folder = TRY(TargetFolder::make_new(process.pid));
+  auto told = fmt::format("{}/{}", folder.path(), kStaged);
+  return Staging{std::move(told), std::move(folder)};
 }
 
-Result<> move_home(const std::string& from, const std::string& to) {
-  const auto source = TRY(open_for_reading(from));
+// As much as the file holds now: a target that keeps writing, or claims any size, must not fill our
+// disk.
+Result<> copy_dump(const UniqueFd& source, const std::string& to) {
+  struct stat status {};
+  if (::fstat(source.get(), &status) != 0)
+    return fail(errc_of(errno), "cannot read the dump: {}", errno_text());
+  auto left = static_cast<std::uint64_t>(status.st_size);
+  const auto folder = fs::path{to}.parent_path().string();
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) == 0)
+    if (const auto free = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize; left > free)
+      return fail(Errc::kSystem, "the dump has {}, {} has {} free", format_bytes(left), folder,
+                  format_bytes(free))
+          .hint("-o FILE chooses another disk");
   const UniqueFd target{::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
   if (!target) return fail(errc_of(errno), "cannot write {}: {}", to, errno_text());
-  for (;;) {
-    const auto sent = ::sendfile(target.get(), source.get(), nullptr, 1 << 24);
+  while (left > 0) {
+    const auto sent =
+        ::sendfile(target.get(), source.get(), nullptr, std::min<std::uint64_t>(left, 1 << 24));
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return fail(errc_of(errno), "cannot copy {} to {}: {}", from, to, errno_text());
-    if (sent == 0) return {};
+    if (sent < 0) return fail(errc_of(errno), "cannot copy the dump to {}: {}", to, errno_text());
+    if (sent == 0) break;  // it became shorter meanwhile
+    left -= static_cast<std::uint64_t>(sent);
   }
+  return {};
 }
 
 std::uint64_t size_of(const std::string& path) {
@@ -125,16 +150,17 @@ Result<> write_and_watch(ipc::Endpoint& runtime, ipc::DumpKind kind, const Stagi
       std::launch::async, [&] { return ipc::write_dump(runtime, kind, staging.told, kPatience); });
   while (written.wait_for(kLook) != std::future_status::ready)
     if (watcher.on_progress)
-      watcher.on_progress(size_of(staging.seen), TraceClock::now() - started);
+      watcher.on_progress(staging.folder ? staging.folder->size_of(kStaged) : size_of(staging.told),
+                          TraceClock::now() - started);
   return written.get();
 }
 
 Result<> bring_home(const Staging& staging, const std::string& output) {
-  if (!staging.moved) return {};
-  auto moved = move_home(staging.seen, output);
-  std::error_code ignored;
-  fs::remove(staging.seen, ignored);
-  return moved;
+  if (!staging.folder) return {};
+  auto file = staging.folder->open_file(kStaged);
+  if (!file)
+    return fail(file.error().code, "the runtime says it wrote a dump, but: {}", file.error().what);
+  return copy_dump(*file, output);
 }
 
 }  // namespace
