@@ -58,7 +58,11 @@ def topn(clrscope, oracle, trace):
 
 
 def gc(clrscope, oracle, trace):
-    ours = {one["number"]: one for one in answer(clrscope, "report", trace, "gc", "--json")["collections"]}
+    report = answer(clrscope, "report", trace, "gc", "--json")
+    ours = {one["number"]: one for one in report["collections"]}
+    pauses = sum(one["pauseMs"] or 0 for one in report["collections"])
+    if abs(report["totalPauseMs"] - pauses) > SAME_MS:
+        yield f"totalPauseMs is {report['totalPauseMs']}, those of the collections are {pauses}"
     theirs = {one["number"]: one for p in answer(oracle, "gc", trace)["processes"] for one in p["collections"]}
     if not ours:
         yield "no collections to compare"

@@ -232,10 +232,19 @@ class Run:
         """[NAME] EXPECTATION"""
         word, _, rest = step.text.partition(" ")
         source, expectation = (self.named[word], rest) if word in self.named else (self.last, step.text)
-        if not wait_until(lambda: self.judge(expectation, source)[0], self.deadline, self.stop):
+        ended = False
+
+        def settled():
+            """It holds, or the command it is about has ended and cannot make it hold any more."""
+            nonlocal ended
+            ended = word in self.named and source.exit_code() is not None  # asked first: its last output counts
+            return self.judge(expectation, source)[0] or ended
+
+        if not wait_until(settled, self.deadline, self.stop) or not self.judge(expectation, source)[0]:
             if source:
                 self.note(source)
-            raise CaseError(f"never came true; {self.judge(expectation, source)[1]}")
+            how = f"{word} has ended with {source.exit_code()}" if ended else "never came true"
+            raise CaseError(f"{how}; {self.judge(expectation, source)[1]}")
 
     def do_expect(self, step):
         holds, was = self.judge(step.text, self.last)
@@ -247,8 +256,7 @@ class Run:
         found = self.value(what.strip(), self.last)
         if not equals or isinstance(found, Missing):
             raise CaseError(f"cannot save {what.strip()}: {values.show(found)}")
-        found = found[0] if isinstance(found, values.Selection) else found
-        self.variables[name.strip()] = found.rstrip("\n") if isinstance(found, str) else found
+        self.variables[name.strip()] = found[0] if isinstance(found, values.Selection) else found
 
     # Judging
 

@@ -88,6 +88,10 @@ class RunnerTest(unittest.TestCase):
     def test_wait_is_bounded(self):
         self.assert_fails("had not ended", "BACKGROUND rec: clrscope wait", "WAIT rec 0.3")
 
+    def test_waiting_for_a_command_that_has_ended_fails_at_once(self):
+        self.assert_fails("rec has ended with 1; stdout is", "BACKGROUND rec: clrscope fail", "UNTIL rec stdout contains never")
+        self.assert_passes("BACKGROUND rec: clrscope json", "UNTIL rec .lost == 0")
+
     def test_the_limit_ends_a_case(self):
         self.assert_fails("never came true", "LIMIT 0.5", "BACKGROUND rec: clrscope wait", "UNTIL rec stdout contains never")
 
