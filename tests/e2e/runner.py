@@ -49,6 +49,11 @@ class Run:
         self.transcript = []
         self.bin = kit.bin
         self.variables = Variables(tmp=str(self.tmp), bin=str(kit.bin), target=target, root=str(kit.root), here=str(case.path.parent))
+        text = "\n".join(step.text for step in case.steps)  # what is not used is not published
+        if "{samples}" in text:
+            self.variables["samples"] = str(kit.samples(target))
+        if "{oracle}" in text:
+            self.variables["oracle"] = kit.oracle()
         self.deadline = time.monotonic() + case.limit
 
     # Starting things

@@ -36,6 +36,14 @@ bool is_array(std::uint32_t flags) {
   return (flags & kHasComponents) != 0 && (flags & kArrayMask) == kArray;
 }
 
+// Words on a stack can look like a type. One without a name must at least have the size of an
+// object.
+bool is_believable_size(std::uint32_t base_size) {
+  constexpr std::uint32_t kSmallest = 24;
+  constexpr std::uint32_t kLargest = 4096;
+  return base_size >= kSmallest && base_size <= kLargest && base_size % 8 == 0;
+}
+
 }  // namespace
 
 Result<Types> Types::open(Memory& memory, const Descriptor& descriptor, Modules& modules) {
@@ -198,6 +206,7 @@ const TypeInfo* Types::info(std::uint64_t method_table, int depth) {
   made->method_table = method_table;
   made->name = name(method_table);
   made->base_size = table->base_size;
+  if (made->name == "?" && !is_believable_size(made->base_size)) return nullptr;
   if ((table->flags & kHasComponents) != 0) made->component_size = table->flags & 0xffff;
   if (table->parent != 0 && table->parent != method_table) {
     if (const auto* const base = info(table->parent, depth + 1)) {
