@@ -131,6 +131,16 @@ TEST(Ndjson, HasALineForEveryEventOfARecordedTrace) {
   }
 }
 
+TEST(Ndjson, LeavesOutAnEventWithTheSmallestTime) {
+  const auto trace = read_file(test_data("fuzz/export/int64min.nettrace"));
+  ASSERT_TRUE(trace);
+  const auto made = rewrite("ndjson", *trace);
+  ASSERT_TRUE(made.result) << made.result.error().what;
+  EXPECT_EQ(made.text, "");
+  ASSERT_EQ(made.result->damage.size(), 1U);
+  EXPECT_NE(made.result->damage[0].what.find("invalid time"), string::npos);
+}
+
 TEST(Nettrace, KeepsEventsAndLossesOfARecordedTrace) {
   for (const auto& path : recorded_traces()) {
     const auto trace = plain_trace(path);

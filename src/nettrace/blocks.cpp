@@ -1,4 +1,6 @@
 // The blocks beside the events: types, stacks, threads, labels, sequence points.
+#include <algorithm>
+
 #include "nettrace/impl.h"
 #include "nettrace/labels.h"
 
@@ -64,7 +66,7 @@ void Reader::Impl::checkpoint(std::uint64_t id, std::uint32_t sequence) {
 
 void Reader::Impl::read_sequence_point(const Block& block, const OnBatch& on_batch) {
   ByteReader in{block.content};
-  const auto ticks = in.read<std::int64_t>();
+  auto ticks = in.read<std::int64_t>();
   const auto flags = v6() ? in.read<std::uint32_t>() : 0;
   const auto count = in.read<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
@@ -75,6 +77,10 @@ void Reader::Impl::read_sequence_point(const Block& block, const OnBatch& on_bat
   }
   if (!in.ok()) note(block.offset, "a sequence point that is cut short");
 
+  if (!valid_ticks_.holds(ticks)) {
+    note(block.offset, "a sequence point with an invalid time");
+    ticks = std::clamp(ticks, valid_ticks_.first, valid_ticks_.last);
+  }
   const SequencePoint point{.time = info.time_of(ticks), .ticks = ticks};
   on_batch({.events = {}, .sequence_point = &point});
   stacks_.clear();

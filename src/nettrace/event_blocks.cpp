@@ -67,6 +67,8 @@ void Reader::Impl::read_rows(Bytes rows, const Block& block, const OnBatch& on_b
   bool thread_known = !is_v6(F);
   std::uint64_t undefined = 0;
   std::uint64_t undeclared = 0;
+  std::uint64_t out_of_range = 0;
+  const auto valid_ticks = valid_ticks_;
 
   const auto leave_capture = [&] {
     if (!capture) return;
@@ -116,6 +118,10 @@ void Reader::Impl::read_rows(Bytes rows, const Block& block, const OnBatch& on_b
       ++undefined;
       return;
     }
+    if (!valid_ticks.holds(row.ticks)) [[unlikely]] {
+      ++out_of_range;
+      return;
+    }
     Event& event = batch_[filled_++];
     event.type = type;
     event.time = direct ? TraceTime{std::chrono::nanoseconds{row.ticks}} : info.time_of(row.ticks);
@@ -142,6 +148,7 @@ void Reader::Impl::read_rows(Bytes rows, const Block& block, const OnBatch& on_b
   if (undefined > 0) note(block.offset, fmt::format("{} events of no declared type", undefined));
   if (undeclared > 0)
     note(block.offset, fmt::format("{} times a thread that is not declared", undeclared));
+  note_invalid_times(block.offset, out_of_range);
   if (read == rows.size()) return;
   const auto left = rows.size() - read;
   summary.skipped_bytes += left;
@@ -182,6 +189,10 @@ void Reader::Impl::read_events_v3(const Block& block, const OnBatch& on_batch) {
       note(block.offset + begin, fmt::format("an event of undeclared type {}", number));
       continue;
     }
+    if (!valid_ticks_.holds(ticks)) {
+      note_invalid_times(block.offset + begin, 1);
+      continue;
+    }
     if (!stack.empty()) inline_stacks_.push_back(stack);
     Event& event = batch_[filled_++];
     event = {
@@ -197,6 +208,11 @@ void Reader::Impl::read_events_v3(const Block& block, const OnBatch& on_batch) {
     if (filled_ == kBatch) flush(on_batch);
   }
   flush(on_batch);
+}
+
+void Reader::Impl::note_invalid_times(std::uint64_t offset, std::uint64_t events) {
+  if (events == 0) return;
+  note(offset, fmt::format("{} events with an invalid time left out", events));
 }
 
 void Reader::Impl::forget_decoded_labels() {

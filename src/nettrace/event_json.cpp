@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-void append_padded(std::string& out, std::int64_t number, int digits) {
+void append_padded(std::string& out, std::uint64_t number, int digits) {
   char text[20];
   for (int i = digits - 1; i >= 0; --i, number /= 10)
     text[i] = static_cast<char>('0' + number % 10);
@@ -19,8 +19,8 @@ void append_padded(std::string& out, std::int64_t number, int digits) {
 }
 
 void append_ms(std::string& out, nanoseconds time) {
-  auto count = time.count();
-  if (count < 0) out += '-', count = -count;
+  auto count = static_cast<std::uint64_t>(time.count());
+  if (time.count() < 0) out += '-', count = 0 - count;  // the smallest number too
   fmt::format_int whole{count / 1'000'000};
   out.append(whole.data(), whole.size());
   out += '.';
@@ -47,7 +47,7 @@ void EventJson::TimeText::append(std::string& out, WallTime time) {
     prefix_.resize(prefix_.find('.') + 1);
   }
   out += prefix_;
-  append_padded(out, (time - second).count() / 1000, 6);
+  append_padded(out, static_cast<std::uint64_t>((time - second).count()) / 1000, 6);
   out += 'Z';
 }
 

@@ -13,6 +13,7 @@
 #include "nettrace/metadata.h"
 #include "nettrace/reader.h"
 #include "nettrace/rows.h"
+#include "nettrace/tick_range.h"
 
 namespace clrscope::nettrace {
 
@@ -73,6 +74,7 @@ class Reader::Impl {
   void checkpoint(std::uint64_t capture, std::uint32_t sequence);
   const EventLabels* labels_of(std::uint32_t id);
   void forget_decoded_labels();
+  void note_invalid_times(std::uint64_t offset, std::uint64_t events);
   void flush(const OnBatch& on_batch);
 
   bool v6() const { return info.version >= 6; }
@@ -89,6 +91,8 @@ class Reader::Impl {
 
   IdBlocks stacks_;
   IdBlocks labels_;
+
+  TickRange valid_ticks_;
 
   bool started_ = false;  // the magic was read
   bool netperf_ = false;

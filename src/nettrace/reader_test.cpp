@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "nettrace/test_support.h"
+#include "nettrace/tick_range.h"
 
 namespace clrscope::nettrace {
 namespace {
@@ -223,6 +224,56 @@ TEST(NettraceReader, ReadsRowsThatAreNotPacked) {
                          }
                        }));
   EXPECT_EQ(payloads, "abcabc");
+}
+
+TEST(NettraceReader, LeavesOutEventsWithATimeFarFromTheStart) {
+  constexpr std::int64_t kCentury = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000'000;
+  const auto trace = V4Builder{}
+                         .declare(1)
+                         .event(7, 1, 5000)
+                         .event(7, 2, INT64_MIN)
+                         .event(7, 3, INT64_MAX)
+                         .event(7, 4, -kCentury)
+                         .event(7, 5, kCentury)
+                         .sequence_point(INT64_MIN, {{7, 5}})
+                         .event(7, 6, 900)  // a little before the start is valid
+                         .end();
+  Reader reader;
+  std::vector<std::int64_t> ticks;
+  const auto keep = [&](const Batch& batch) {
+    for (const auto& event : batch.events) ticks.push_back(event.ticks);
+    if (!batch.sequence_point) return;
+    EXPECT_GT(batch.sequence_point->time.time_since_epoch(), std::chrono::nanoseconds{-kCentury});
+  };
+  ASSERT_TRUE(read_all(reader, trace, keep));
+  EXPECT_EQ(ticks, (std::vector<std::int64_t>{5000, 900}));
+  EXPECT_EQ(reader.summary().lost, 0U);
+  EXPECT_EQ(reader.summary().damaged, 5U);
+  EXPECT_THAT(reader.damage()[0].what, HasSubstr("invalid time"));
+}
+
+TEST(NettraceReader, AllowsTicksWithin60YearsOfTheStart) {
+  constexpr std::int64_t kReach = std::int64_t{60} * 365 * 24 * 3600;
+  TraceInfo info{.sync_ticks = 1000, .ticks_per_second = 1};
+  ASSERT_TRUE(valid_ticks(info));
+  EXPECT_EQ(valid_ticks(info)->first, 1000 - kReach);
+  EXPECT_EQ(valid_ticks(info)->last, 1000 + kReach);
+  info.ticks_per_second = INT64_MAX;
+  ASSERT_TRUE(valid_ticks(info));
+  EXPECT_EQ(valid_ticks(info)->first, INT64_MIN);
+  EXPECT_EQ(valid_ticks(info)->last, INT64_MAX);
+}
+
+TEST(NettraceReader, RefusesAStartTimeOutOfRange) {
+  auto trace = V4Builder{}.declare(1).event(7, 1, 5000).end();
+  const std::int64_t start = 1000, smallest = INT64_MIN;
+  const auto at = trace.find(std::string{reinterpret_cast<const char*>(&start), sizeof start});
+  ASSERT_NE(at, std::string::npos);
+  std::memcpy(trace.data() + at, &smallest, sizeof smallest);
+  Reader reader;
+  const auto read = read_all(reader, trace, kIgnore);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().what, HasSubstr("start time in the trace header is out of range"));
 }
 
 TEST(NettraceReader, RefusesWhatIsNoTrace) {

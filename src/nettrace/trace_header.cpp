@@ -21,12 +21,16 @@ std::optional<WallTime> read_wall_time(ByteReader& in) {
          milliseconds{part[7]};
 }
 
-Result<> check(const TraceInfo& info) {
+Result<TickRange> check(const TraceInfo& info) {
   if (info.pointer_size != 4 && info.pointer_size != 8)
     return fail(Errc::kCorrupt, "the trace header says pointers of {} bytes", info.pointer_size);
   if (info.ticks_per_second <= 0)
     return fail(Errc::kCorrupt, "the trace header says {} ticks per second", info.ticks_per_second);
-  return {};
+  const auto valid = valid_ticks(info);
+  if (!valid)
+    return fail(Errc::kCorrupt, "the start time in the trace header is out of range: {} ticks",
+                info.sync_ticks);
+  return *valid;
 }
 
 template <class T>
@@ -53,7 +57,8 @@ Result<> Reader::Impl::read_trace(const Block& block, std::uint32_t version) {
   info.processors = in.read<std::uint32_t>();
   info.sampling_ns = in.read<std::uint32_t>();
   if (!start) note(block.offset, "the trace header has no valid start time");
-  return check(info);
+  valid_ticks_ = TRY(check(info));
+  return {};
 }
 
 Result<> Reader::Impl::read_trace_v6(const Block& block) {
@@ -80,7 +85,8 @@ Result<> Reader::Impl::read_trace_v6(const Block& block) {
   if (info.window_ns < 0 || info.window_ns > kTenYears) info.window_ns = 0;
   if (!start) note(block.offset, "the trace header has no valid start time");
   if (!in.ok()) note(block.offset, "the properties in the trace header are cut short");
-  return check(info);
+  valid_ticks_ = TRY(check(info));
+  return {};
 }
 
 }  // namespace clrscope::nettrace
