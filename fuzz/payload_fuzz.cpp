@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "base/json_reader.h"
 #include "ctf/event_class.h"
 #include "nettrace/manifest.h"
 #include "nettrace/payload.h"
@@ -31,7 +32,9 @@ void decode(const PayloadPlan& plan, Bytes payload) {
     if (!read_field(plan, i, payload).has_value() && i < fields) __builtin_trap();
   std::string out;
   append_text(out, plan, payload);
+  out.clear();
   append_json(out, plan, payload);
+  if (!read_json(out)) __builtin_trap();
   std::vector<std::uint8_t> bytes;
   ctf::append_payload(bytes, plan, payload);
   (void)ctf::describe(plan);
