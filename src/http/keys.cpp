@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "base/fd.h"
-#include "base/io.h"
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/private_folder.h"
 #include "base/text.h"
 #include "http/state_folder.h"
 #include "net/digest.h"
@@ -18,6 +18,8 @@
 namespace clrscope::http {
 namespace {
 
+constexpr const char* kFile = "keys.json";
+constexpr const char* kLock = "keys.json.lock";
 constexpr std::string_view kBefore = "csk_";  // so that scanners for leaked secrets know it
 constexpr std::size_t kMostKeys = 10'000;
 constexpr std::chrono::minutes kWriteUsed{1};
@@ -99,27 +101,41 @@ std::string text_of(const std::vector<Key>& keys) {
   return std::move(json).take() + "\n";
 }
 
+Result<int> Keys::folder(Missing missing) const {
+  return opened_.with([&](UniqueFd& opened) -> Result<int> {
+    if (!opened) {
+      if (missing == Missing::kIsMade) TRY(make_state_folder(folder_));
+      opened = TRY(open_private_folder(folder_));
+    }
+    return opened.get();
+  });
+}
+
 Result<std::vector<Key>> Keys::list() const {
-  struct stat there {};
-  if (::stat(path().c_str(), &there) != 0 && errno == ENOENT) return std::vector<Key>{};
-  const auto text = TRY(read_file(path(), 16 << 20));
-  auto keys = parse_keys(text);
+  const auto opened = folder(Missing::kIsAnError);
+  if (!opened && opened.error().code == Errc::kNotFound) return std::vector<Key>{};
+  if (!opened) return fail(opened.error());
+  const auto text = read_private_file(*opened, kFile, 16 << 20);
+  if (!text && text.error().code == Errc::kNotFound) return std::vector<Key>{};
+  if (!text)
+    return fail(text.error().code, "in {}: {}", folder_, text.error().what)
+        .hint("no key is valid until the file is repaired or removed");
+  auto keys = parse_keys(*text);
   if (!keys)
-    return fail(keys.error().code, "{} is damaged: {}", path(), keys.error().what)
+    return fail(keys.error().code, "{}/{} is damaged: {}", folder_, kFile, keys.error().what)
         .hint("mend it or remove it: no key is good until then");
   return keys;
 }
 
 template <class Change>
 Result<> Keys::rewrite(Change change) {
-  TRY(make_state_folder(folder_));
-  const auto lock_path = path() + ".lock";
-  const UniqueFd lock{::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  const int opened = TRY(folder(Missing::kIsMade));
+  const UniqueFd lock{::openat(opened, kLock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)};
   if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
-    return fail(errc_of(errno), "cannot lock {}: {}", lock_path, errno_text());
+    return fail(errc_of(errno), "cannot lock {}/{}: {}", folder_, kLock, errno_text());
   auto keys = TRY(list());
   TRY(change(keys));
-  return replace_file(path(), text_of(keys));
+  return replace_private_file(opened, kFile, text_of(keys));
 }
 
 Result<Keys::Made> Keys::create(const std::string& name, ScopeSet scopes,
@@ -190,12 +206,14 @@ bool Keys::good(const std::string& id, WallTime now) const {
 
 Result<> Keys::refresh(WallTime now) {
   struct stat there {};
-  const bool exists = ::stat(path().c_str(), &there) == 0;
+  const auto opened = folder(Missing::kIsAnError);
+  const bool exists = opened && ::fstatat(*opened, kFile, &there, AT_SYMLINK_NOFOLLOW) == 0;
   const Stamp stamp{there.st_mtim.tv_sec, there.st_mtim.tv_nsec, there.st_ino,
                     static_cast<std::uint64_t>(there.st_size)};
   const auto known = state_.with([](const State& state) { return state.stamp; });
   if (!exists) {
     state_.with([](State& state) { state = {}; });  // whoever removed the file revoked all
+    if (!opened && opened.error().code != Errc::kNotFound) return fail(opened.error());
     return {};
   }
   if (known != stamp) {

@@ -1,7 +1,8 @@
 // The keys of a controller: words that clients send, known here only by their digests.
 //
-// They lie in one file of the state folder. Every change takes a lock file, so that `clrscope key`
-// may work beside a serve that runs; a serve looks at the file about once a second. Any thread.
+// They lie in one file of the state folder, which must be ours (base/private_folder.h). Every
+// change takes a lock file, so that `clrscope key` may work beside a serve that runs; a serve looks
+// at the file about once a second. Any thread.
 #pragma once
 
 #include <map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/guarded.h"
 #include "base/result.h"
 #include "http/scope.h"
@@ -60,12 +62,15 @@ class Keys {
     std::map<std::string, WallTime> used{};  // by id; not written yet
     WallTime written{};
   };
-  std::string path() const { return folder_ + "/keys.json"; }
+  enum class Missing { kIsAnError, kIsMade };
+  // The folder's descriptor. Opened once and kept: a folder that later takes its name is not ours.
+  Result<int> folder(Missing missing) const;
   // Reads, lets `change` work on the keys, writes: alone.
   template <class Change>
   Result<> rewrite(Change change);
 
   const std::string folder_;
+  mutable Guarded<UniqueFd> opened_;
   Guarded<State> state_;
 };
 

@@ -60,6 +60,61 @@ TEST_F(KeysTest, TheFileHoldsNoWordAndIsForItsOwnerAlone) {
   EXPECT_EQ(folder.st_mode & 0777, 0700U);
 }
 
+// Made by somebody else: by a child of another user where we are root.
+bool give_away(const std::string& path) { return ::chown(path.c_str(), 65534, 65534) == 0; }
+
+TEST_F(KeysTest, AFolderOfAnotherUserIsRefusedForRootToo) {
+  const auto made = make("reader");
+  if (!give_away(folder_)) GTEST_SKIP() << "only root can give a folder away";
+  Keys keys{folder_};
+  const auto read = keys.refresh(kNow);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().what.find("belongs to user 65534"), std::string::npos);
+  EXPECT_FALSE(keys.find(made.word, kNow));
+  EXPECT_FALSE(Keys{folder_}.create("other", {}, {}, kNow));
+}
+
+TEST_F(KeysTest, AFileOfAnotherUserOpensNothing) {
+  const auto made = make("reader");
+  if (!give_away(folder_ + "/keys.json")) GTEST_SKIP() << "only root can give a file away";
+  Keys keys{folder_};
+  EXPECT_FALSE(keys.refresh(kNow));
+  EXPECT_FALSE(keys.find(made.word, kNow));
+}
+
+TEST_F(KeysTest, AFileThatOthersMayWriteOpensNothing) {
+  const auto made = make("reader");
+  ASSERT_EQ(::chmod((folder_ + "/keys.json").c_str(), 0622), 0);
+  Keys keys{folder_};
+  EXPECT_FALSE(keys.refresh(kNow));
+  EXPECT_FALSE(keys.find(made.word, kNow));
+}
+
+TEST_F(KeysTest, LinksAreNotFollowed) {
+  const auto made = make("reader");
+  std::filesystem::rename(folder_, folder_ + "2");
+  std::filesystem::create_directory_symlink(folder_ + "2", folder_);
+  Keys through_link{folder_};
+  EXPECT_FALSE(through_link.refresh(kNow));
+  EXPECT_FALSE(through_link.find(made.word, kNow));
+
+  std::filesystem::rename(folder_ + "2/keys.json", folder_ + "2/x");
+  std::filesystem::create_symlink("x", folder_ + "2/keys.json");
+  Keys file_link{folder_ + "2"};
+  EXPECT_FALSE(file_link.refresh(kNow));
+  EXPECT_FALSE(file_link.find(made.word, kNow));
+}
+
+TEST_F(KeysTest, AFolderThatTakesTheNameLaterIsNotRead) {
+  make("reader");
+  Keys running{folder_};
+  ASSERT_TRUE(running.refresh(kNow));
+  std::filesystem::rename(folder_, folder_ + "2");
+  const auto foreign = make("foreign");  // makes a new folder of the old name
+  ASSERT_TRUE(running.refresh(kNow));
+  EXPECT_FALSE(running.find(foreign.word, kNow));
+}
+
 TEST_F(KeysTest, ARevokedKeyIsGoodNoMoreAfterARefresh) {
   const auto made = make("reader");
   Keys running{folder_};

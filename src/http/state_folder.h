@@ -11,7 +11,8 @@ namespace clrscope::http {
 // `told`, or $XDG_STATE_HOME/clrscope, or ~/.local/state/clrscope, or one of the user below TMPDIR.
 std::string state_folder_path(const std::string& told);
 
-// Makes it if it is not there: for its owner alone. One that others may write is refused.
+// Makes it if it is not there: for its owner alone. One that belongs to another user, that others
+// may write or that is a symbolic link is refused, for root too (base/private_folder.h).
 Result<> make_state_folder(const std::string& path);
 
 // A folder in it, which is made too.
