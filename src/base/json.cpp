@@ -4,28 +4,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/printable.h"
+
 namespace clrscope {
 namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
-
-// Length of the well-formed UTF-8 sequence at the front, or 0.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  const std::size_t length = first < 0xc2   ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-  const bool beyond = first == 0xf4 && byte(1) >= 0x90;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 bool is_plain(unsigned char c) {
   return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<';
@@ -76,7 +60,7 @@ void append_json_string(std::string& out, std::string_view text) {
     if (c < 0x80) {
       append_escaped(out, c);
       text.remove_prefix(1);
-    } else if (const auto length = sequence_length(text)) {
+    } else if (const auto length = utf8_length(text)) {
       out += text.substr(0, length);
       text.remove_prefix(length);
     } else {

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/io.h"
+#include "base/printable.h"
 
 namespace clrscope {
 namespace {
@@ -24,13 +25,13 @@ void log_line(LogLevel level, std::string_view line) {
   const char* prefix = level == LogLevel::kWarning ? "clrscope: warning: "
                        : level == LogLevel::kInfo  ? ""
                                                    : "clrscope: ";
-  write_line(fmt::format("{}{}\n", prefix, line));
+  write_line(fmt::format("{}{}\n", prefix, printable(line)));
 }
 
 void log_error(const Error& error) {
-  write_line(error.hint.empty()
-                 ? fmt::format("clrscope: {}\n", error.what)
-                 : fmt::format("clrscope: {}\n  hint: {}\n", error.what, error.hint));
+  auto text = fmt::format("clrscope: {}\n", printable(error.what));
+  if (!error.hint.empty()) text += fmt::format("  hint: {}\n", printable(error.hint));
+  write_line(text);
 }
 
 }  // namespace clrscope

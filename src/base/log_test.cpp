@@ -32,6 +32,15 @@ TEST_F(Log, ShowsAnErrorWithoutAHintAsOneLine) {
             "clrscope: process 7 is gone\n");
 }
 
+TEST_F(Log, EscapesWhatCouldCommandATerminal) {
+  EXPECT_EQ(stderr_of([] {
+              log_error({Errc::kGone, "process \x1b[2J\nclrscope: all is well", "\x1b]0;x\a"});
+            }),
+            "clrscope: process \\u001b[2J\\u000aclrscope: all is well\n"
+            "  hint: \\u001b]0;x\\u0007\n");
+  EXPECT_EQ(stderr_of([] { log(LogLevel::kInfo, "{}", "\x1b[1A\r"); }), "\\u001b[1A\\u000d\n");
+}
+
 TEST_F(Log, KeepsBelowTheLevelSilent) {
   EXPECT_EQ(stderr_of([] { log(LogLevel::kDebug, "not {}", "seen"); }), "");
   set_log_level(LogLevel::kDebug);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace clrscope {
 namespace {
 
@@ -19,6 +21,7 @@ Table::Table(std::vector<std::string> titles) {
 
 void Table::add(std::vector<std::string> cells) {
   cells.resize(right_.size());
+  for (auto& cell : cells) cell = printable(cell);  // a name with a line end must not add a row
   rows_.push_back(std::move(cells));
 }
 

@@ -2,14 +2,52 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace clrscope::cli {
 namespace {
 
 TEST(Table, AlignsColumnsByWhatATerminalShows) {
   Table table{{">N", "NAME", "LAST"}};
   table.add({"1", "a", "x"});
-  table.add({"22", "\x1b[33mäö\x1b[0m", "y"});
-  EXPECT_EQ(table.text(), " N  NAME  LAST\n 1  a     x\n22  \x1b[33mäö\x1b[0m    y\n");
+  table.add({"22", "äö", "y"});
+  EXPECT_EQ(table.text(), " N  NAME  LAST\n 1  a     x\n22  äö    y\n");
+}
+
+TEST(Table, KeepsACellOnItsLine) {
+  Table table{{"NAME", "LAST"}};
+  table.add({"\x1b[2J\n1", "x"});
+  EXPECT_EQ(table.text(), "NAME            LAST\n\\u001b[2J\\u000a1  x\n");
+}
+
+std::string stdout_of(const std::function<void(Console&)>& use) {
+  Console console;
+  testing::internal::CaptureStdout();
+  use(console);
+  return testing::internal::GetCapturedStdout();
+}
+
+std::string stderr_of(const std::function<void(Console&)>& use) {
+  Console console;
+  testing::internal::CaptureStderr();
+  use(console);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Console, EscapesDataOfATarget) {
+  EXPECT_EQ(stdout_of([](Console& console) { console.data("a\x1b[31mb\r\n\tc\n"); }),
+            "a\\u001b[31mb\\u000d\n\tc\n");
+}
+
+TEST(Console, EscapesTalkAndKeepsTextsOnOneLine) {
+  const std::string name = "shop\x1b[2J\nclrscope: all is well";
+  EXPECT_EQ(stderr_of([&](Console& console) { console.talk("{} ({})\n  next", name, 7); }),
+            "shop\\u001b[2J\\u000aclrscope: all is well (7)\n  next\n");
+}
+
+TEST(Console, RedrawsWithItsOwnSequencesOnly) {
+  EXPECT_EQ(stdout_of([](Console& console) { console.redraw(2, "a\x1b[9A\nb\n"); }),
+            "\x1b[2Aa\\u001b[9A\x1b[K\nb\x1b[K\n\x1b[J");
 }
 
 TEST(Table, FillsCellsThatARowLeavesOut) {

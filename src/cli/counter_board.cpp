@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/console.h"
 #include "ops/page_text.h"
@@ -47,7 +48,7 @@ std::string readable_number(double value) {
 void CounterBoard::add(std::span<const hub::CounterValue> values) {
   const auto put = [&](const hub::CounterValue& value, const std::string& title, double number) {
     auto& row = rows_[{process_title(value.pid, value.process), value.provider, title}];
-    row.title = ops::printable(title);
+    row.title = printable(title);
     row.now = readable_number(number);
     row.history.push_back(number);
     if (row.history.size() > kHistory) row.history.pop_front();

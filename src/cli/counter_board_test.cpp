@@ -51,7 +51,8 @@ TEST(CounterBoard, KeepsTagsApartAlsoWhereTheyDoNotFit) {
 TEST(CounterBoard, LetsNoNameMoveTheCursor) {
   CounterBoard board;
   board.add(std::vector{value("two\nlines", "\x1b[2Jgone")});
-  EXPECT_THAT(board.text(100, 30), HasSubstr("two?lines [gc.heap.generation=?[2Jgone]"));
+  EXPECT_THAT(board.text(100, 30),
+              HasSubstr("two\\u000alines [gc.heap.generation=\\u001b[2Jgone]"));
 }
 
 TEST(CounterBoard, ForgetsAProcessThatEnded) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "ops/forward.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 std::string text_of(const JsonValue& object, std::string_view name) {
   const auto* value = object.find(name);
-  return value && value->text() ? *value->text() : "";
+  return value && value->text() ? printable(*value->text()) : "";
 }
 
 double number_of(const JsonValue& object, std::string_view name) {
@@ -69,7 +70,7 @@ std::string forward_text(const JsonValue& status) {
   for (const auto& one : array_of(status, "sinks"))
     for (const auto& text : array_of(one, "notices"))
       if (text.text() && notices.insert(*text.text()).second)
-        out += fmt::format("\n  {}\n", *text.text());
+        out += fmt::format("\n  {}\n", printable(*text.text()));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "http/answer.h"
 
 #include "base/json.h"
+#include "base/printable.h"
 
 namespace clrscope::http {
 namespace {
@@ -16,6 +17,7 @@ net::HttpResponse json_answer(std::string body, int status) {
 }
 
 net::HttpResponse text_answer(std::string body, int status) {
+  body = printable_lines(body);  // plain text is looked at in terminals
   return answer("text/plain; charset=utf-8", std::move(body), status);
 }
 

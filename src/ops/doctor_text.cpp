@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "ops/page_text.h"
 
 namespace clrscope::ops {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/table.h"
 #include "base/text.h"
 
@@ -65,13 +66,6 @@ std::string table_text(const analyze::PageTable& page_table, std::size_t width) 
 }
 
 }  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out{text};
-  for (auto& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return out;
-}
 
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
   const std::string margin(indent, ' ');

@@ -16,9 +16,6 @@ std::string page_text(const analyze::Page& page, std::size_t width = kPageWidth)
 // the beginning, since a name says most at its end.
 std::string shorten_name(std::string_view name, std::size_t width);
 
-// Names come from the target: nothing in them may move the cursor.
-std::string printable(std::string_view text);
-
 // Lines of at most `width` columns, broken between words, each after `indent` blanks.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
 

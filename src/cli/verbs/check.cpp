@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/target_args.h"
@@ -19,15 +20,16 @@ Tone tone(ops::Works works) {
 std::string as_text(const ops::CheckReport& report, const Console& console) {
   std::string text;
   if (report.process)
-    text += fmt::format("{} ({}), .NET {}\n", report.process->name, report.process->pid,
+    text += fmt::format("{} ({}), .NET {}\n", printable(report.process->name), report.process->pid,
                         report.process->runtime);
   for (const auto& row : report.rows) {
     const std::string padding(8 - ops::to_string(row.works).size(), ' ');
-    text +=
-        fmt::format("  {:22}{}{}{}\n", row.source,
-                    console.paint(tone(row.works), ops::to_string(row.works)), padding, row.detail);
+    text += fmt::format("  {:22}{}{}{}\n", row.source,
+                        console.paint(tone(row.works), ops::to_string(row.works)), padding,
+                        printable(row.detail));
     if (!row.hint.empty())
-      text += fmt::format("  {:30}{}\n", "", console.paint(Tone::kDim, "hint: " + row.hint));
+      text +=
+          fmt::format("  {:30}{}\n", "", console.paint(Tone::kDim, "hint: " + printable(row.hint)));
   }
   if (report.rung) text += fmt::format("Rung: {}\n", ops::words_for(*report.rung));
   return text + fmt::format("Best recording here: {}\n", report.best);

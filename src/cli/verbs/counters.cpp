@@ -8,6 +8,8 @@
 #include "base/guarded.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/printable.h"
+#include "base/private_folder.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
@@ -50,17 +52,17 @@ std::string on_screen(const CounterBoard& board, const Remarks& remarks, const C
   const std::size_t width = known && size.ws_col > 0 ? size.ws_col : console.width();
   const std::size_t height = known && size.ws_row > 8 ? size.ws_row : 24;
   auto text = board.text(width, height - remarks.size());
-  for (const auto& one : remarks) text += cut_to_width(ops::printable(one), width) + "\n";
+  for (const auto& one : remarks) text += cut_to_width(printable(one), width) + "\n";
   return text;
 }
 
 std::string lines_of(const hub::CounterValue& value) {
   const auto tags = value.tags_text();
   const auto line = [&](const std::string& more, double number) {
-    return ops::printable(fmt::format("{}  {}  {}  {}{}{}  {}", iso8601(value.time).substr(11, 12),
-                                      value.pid, value.provider, ops::counter_title(value),
-                                      tags.empty() ? "" : fmt::format(" [{}]", tags), more,
-                                      readable_number(number))) +
+    return printable(fmt::format("{}  {}  {}  {}{}{}  {}", iso8601(value.time).substr(11, 12),
+                                 value.pid, value.provider, ops::counter_title(value),
+                                 tags.empty() ? "" : fmt::format(" [{}]", tags), more,
+                                 readable_number(number))) +
            '\n';
   };
   if (value.kind != hub::CounterKind::kHistogram) return line("", hub::shown_value(value));
@@ -99,8 +101,9 @@ Result<int> monitor(const Args& args, Console& console) {
     watcher.on_gone = [&](const auto& source) { board.forget(source.pid, source.process); };
     watcher.on_tick = [&] {
       const auto said = remarks.with([](const auto& all) { return all; });
-      if (!board.empty() || !said.empty())
-        console.data("\x1b[H\x1b[2J" + on_screen(board, said, console));
+      if (board.empty() && said.empty()) return;
+      console.clear_screen();
+      console.data(on_screen(board, said, console));
     };
     watcher.on_trouble = [&](const std::string& text) {
       constexpr std::size_t kMost = 4;  // the last ones
@@ -196,8 +199,8 @@ Result<int> list(const Args& args, Console& console) {
   }
   Table table{{"PROVIDER", "NAME", "KIND", "UNIT", "DESCRIPTION"}};
   for (const auto& one : published)
-    table.add({ops::printable(one.provider), ops::printable(one.name), one.kind,
-               ops::printable(one.unit), ops::printable(one.description)});
+    table.add({printable(one.provider), printable(one.name), one.kind, printable(one.unit),
+               printable(one.description)});
   console.data(table.text());
   if (named.empty())
     console.talk(

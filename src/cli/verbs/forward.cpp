@@ -148,7 +148,7 @@ Result<int> run(const Args& args, Console& console) {
     const bool taken = std::ranges::any_of(
         summary.last.sinks, [](const auto& sink) { return sink.to.starts_with("ndjson:-"); });
     if (taken)  // by the events themselves
-      console.talk("{}", trim(text));
+      console.talk(trim(text));
     else
       console.data(text);
   }

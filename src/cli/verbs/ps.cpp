@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
@@ -45,7 +46,7 @@ std::string as_table(const std::vector<Process>& processes, const Console& conso
          format_uptime(up), p.cpu_percent ? fmt::format("{:.0f}%", *p.cpu_percent) : "?",
          p.rss_bytes ? format_bytes(*p.rss_bytes) : "?",
          p.container.empty() ? "" : fmt::format("{} (container)", p.container),
-         cut_to_width(p.command_line, 60)});
+         cut_to_width(printable(p.command_line), 60)});
   }
   // Why one cannot be reached stands below its row, so that the columns stay narrow.
   const auto rows = table.text();
@@ -54,10 +55,12 @@ std::string as_table(const std::vector<Process>& processes, const Console& conso
   for (std::size_t i = 0; i < processes.size(); ++i) {
     text += fmt::format("\n{}", lines[i + 1]);
     if (processes[i].reachable()) continue;
-    text += fmt::format("\n       {}",
-                        console.paint(Tone::kWarning, "not reachable: " + processes[i].reason));
+    text += fmt::format(
+        "\n       {}",
+        console.paint(Tone::kWarning, "not reachable: " + printable(processes[i].reason)));
     if (!processes[i].hint.empty())
-      text += fmt::format("\n       {}", console.paint(Tone::kDim, "hint: " + processes[i].hint));
+      text += fmt::format("\n       {}",
+                          console.paint(Tone::kDim, "hint: " + printable(processes[i].hint)));
   }
   return text + "\n";
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
@@ -69,7 +70,7 @@ analyze::Page named(analyze::Page page, const std::vector<std::string>& files) {
   constexpr std::string_view kFile = " FILE ";
   const auto at = page.next.find(kFile);
   if (files.size() == 1 && files[0] != "-" && at != std::string::npos)
-    page.next.replace(at, kFile.size(), " " + ops::printable(files[0]) + " ");
+    page.next.replace(at, kFile.size(), " " + printable(files[0]) + " ");
   return page;
 }
 

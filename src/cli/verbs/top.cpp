@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
@@ -100,14 +101,13 @@ class View {
   void show(const ops::TopInterval& interval) {
     auto lines = lines_of(interval);
     std::string text;
-    if (terminal_ && shown_ > 0) text = fmt::format("\x1b[{}A", shown_);
     for (const auto& line : lines) {
-      text += terminal_ ? cut_to_width(line, std::max<std::size_t>(console_.width(), 20)) : line;
-      text += terminal_ ? "\x1b[K\n" : "\n";
+      const auto plain = printable(line);
+      text += terminal_ ? cut_to_width(plain, std::max<std::size_t>(console_.width(), 20)) : plain;
+      text += "\n";
     }
-    if (terminal_) text += "\x1b[J";
+    terminal_ ? console_.redraw(shown_, text) : console_.data(text);
     shown_ = lines.size();
-    console_.data(text);
   }
 
  private:

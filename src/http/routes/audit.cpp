@@ -1,5 +1,6 @@
 // Who used the controller for what.
 #include "http/audit.h"
+#include "base/printable.h"
 
 #include "base/json.h"
 #include "base/json_reader.h"
@@ -14,7 +15,7 @@ constexpr std::int64_t kMostLines = 10'000;
 
 std::string text_member(const JsonValue& line, std::string_view name) {
   const auto* value = line.find(name);
-  return value && value->text() ? *value->text() : "";
+  return value && value->text() ? printable(*value->text()) : "";
 }
 
 // time status method target caller process: what a person looks for.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "hub/counter_json.h"

@@ -1,0 +1,20 @@
+// Text of others as a terminal or log may show it.
+//
+// Control characters (C0, DEL, C1), marks that change the direction of text and bytes that are not
+// UTF-8 become \u001b, which JSON reads back. Text that went through it once stays as it is. The
+// console (cli/console.h), the log (base/log.h), tables and plain text over HTTP call it: callers
+// of these pass names and answers of a target as they are.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace clrscope {
+
+std::string printable(std::string_view text);        // one line
+std::string printable_lines(std::string_view text);  // keeps line ends and tabs
+
+// Bytes of the UTF-8 character that `text` begins with; 0 when it is none.
+std::size_t utf8_length(std::string_view text);
+
+}  // namespace clrscope
