@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/io.h"
+#include "base/private_folder.h"
 #include "hub/counter_json.h"
 #include "nettrace/event_json.h"
 #include "sinks/outbox.h"
@@ -164,7 +165,7 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
     return fail(Errc::kUsage, "--to {}: a socket has no max-size", address.text)
         .hint("buffer=SIZE limits what waits");
   auto carrier = std::make_unique<StreamCarrier>(TRY(net::parse_address(address.target)));
-  OutboxSetting outbox{.name = address.text, .spool = setting.spool, .limit = buffer};
+  OutboxSetting outbox{.name = address.identity, .spool = setting.spool, .limit = buffer};
   if (!setting.spool.empty()) outbox.limit = setting.spool_limit;
   return std::make_unique<NdjsonSink>(
       std::make_unique<SocketLines>(TRY(Outbox::open(std::move(outbox), std::move(carrier)))));

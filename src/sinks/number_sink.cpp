@@ -101,7 +101,7 @@ Result<std::unique_ptr<hub::Sink>> make_number_sink(const SinkAddress& address,
                                                     const SinkSetting& setting,
                                                     std::unique_ptr<NumberFormat> format,
                                                     std::unique_ptr<Carrier> carrier) {
-  OutboxSetting waits{.name = address.text, .spool = setting.spool};
+  OutboxSetting waits{.name = address.identity, .spool = setting.spool};
   if (!setting.spool.empty()) waits.limit = setting.spool_limit;
   const auto names = TRY(names_of(address));
   auto outbox = TRY(Outbox::open(std::move(waits), std::move(carrier)));

@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/guarded.h"
+#include "base/io.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "net/http_client.h"
 #include "sinks/event_metrics.h"
@@ -234,19 +237,47 @@ class OtlpSink final : public hub::Sink {
 Result<net::HttpField> header_of(const std::string& text, const SinkAddress& address) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return fail(Errc::kUsage, "--to {}: header='{}' is no NAME=VALUE", address.text, text);
+    return fail(Errc::kUsage, "--to {}: header must be NAME=VALUE", address.text);
   return net::HttpField{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool is_header_name(std::string_view name) {
+  constexpr std::string_view kOdd = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::ranges::all_of(name, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kOdd.find(c) != std::string_view::npos;
+  });
+}
+
+// "NAME: VALUE" on each line. Messages name the line, never what stands in it.
+Result<> add_headers_of_file(const std::string& path, std::vector<net::HttpField>& fields) {
+  constexpr std::size_t kLargest = 64 << 10;
+  const auto text = TRY(read_file(path, kLargest));
+  std::size_t number = 0;
+  for (const auto line : split(text, '\n')) {
+    ++number;
+    const auto plain = trim(line);
+    if (plain.empty() || plain.starts_with('#')) continue;
+    const auto colon = plain.find(':');
+    const auto name = trim(plain.substr(0, colon));
+    if (colon == std::string_view::npos || !is_header_name(name) || printable(plain) != plain)
+      return fail(Errc::kUsage, "{}: line {} must be NAME: VALUE", path, number);
+    fields.push_back({std::string{name}, std::string{trim(plain.substr(colon + 1))}});
+  }
+  return {};
 }
 
 Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSetting& shared) {
   Setting setting;
-  setting.name = address.text;
+  setting.name = address.identity;
   setting.shared = shared;
   setting.url = TRY(net::parse_url(address.target));
   if (setting.url.path == "/") setting.url.path = kPath;
   setting.fields.push_back({"Content-Type", "application/x-protobuf"});
   for (const auto& header : address.all("header"))
     setting.fields.push_back(TRY(header_of(header, address)));
+  for (const auto& file : address.all("header-file"))
+    TRY(add_headers_of_file(file, setting.fields));
   setting.timeout = TRY(address.duration("timeout", setting.timeout));
   setting.store.limit = TRY(address.number("limit", setting.store.limit, 1, 10'000'000));
   setting.field = address.option("field").value_or("");
@@ -263,7 +294,8 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
 }
 
 constexpr SinkOption kOptions[] = {
-    {"header", "NAME=VALUE", "sent with each request, such as a key; several"},
+    {"header-file", "FILE", "headers sent with each request, one NAME: VALUE on each line"},
+    {"header", "NAME=VALUE", "a header without a secret: other users see the command line"},
     {"ca", "FILE", "trust these authorities (PEM) instead of the system's"},
     {"insecure", "yes", "trust anybody who answers"},
     {"timeout", "TIME", "how long an answer may take, 10s unless told"},

@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "base/guarded.h"
 #include "net/http_server.h"
@@ -71,6 +75,54 @@ TEST(OtlpSink, PostsToTheCollector) {
   EXPECT_EQ(request.field("X-Key"), "a=b");
   EXPECT_TRUE(sink->close({}));
   EXPECT_THAT(sink->state(), HasSubstr("dropped 0"));
+}
+
+TEST(OtlpSink, ReadsHeadersFromAFile) {
+  const auto path = ::testing::TempDir() + fmt::format("headers-{}", ::getpid());
+  std::ofstream{path} << "# for the collector\nX-Key: a, b=c\n\nX-Tenant:shop\n";
+  const Collector collector;
+  const auto sink = opened("otlp:http://" + collector.address() + ",header-file=" + path);
+  (void)tell(*sink);
+  ASSERT_TRUE(until([&] { return !collector.got().empty(); }));
+  const auto request = collector.got()[0];
+  EXPECT_EQ(request.field("X-Key"), "a, b=c");
+  EXPECT_EQ(request.field("X-Tenant"), "shop");
+  EXPECT_TRUE(sink->close({}));
+
+  std::ofstream{path} << "X-Key secret\n";
+  const auto address = parse_sink("otlp:http://h,header-file=" + path);
+  ASSERT_TRUE(address);
+  const auto made = address->kind->make(*address, {});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().what, HasSubstr("line 1 must be NAME: VALUE"));
+  EXPECT_THAT(made.error().what, testing::Not(HasSubstr("secret")));
+  std::filesystem::remove(path);
+}
+
+TEST(SinkAddress, HoldsNoSecretInItsText) {
+  const auto one = parse_sink("otlp:http://h/p?key=s3cret,header=X-Key=s3cret,timeout=2s");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->text, "otlp:http://h/p?…,header=X-Key=…,timeout=2s");
+  EXPECT_THAT(one->identity, testing::Not(HasSubstr("s3cret")));
+  EXPECT_EQ(one->all("header"), std::vector<std::string>{"X-Key=s3cret"});
+  const auto other = parse_sink("otlp:http://h/p?key=s3cret,header=X-Key=other,timeout=2s");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->text, one->text);
+  EXPECT_NE(other->identity, one->identity);
+  EXPECT_EQ(parse_sink("otlp:http://h,timeout=2s")->identity, "otlp:http://h,timeout=2s");
+}
+
+TEST(SinkAddress, SaysNoSecretInAnError) {
+  for (const auto* wrong :
+       {"otlp:http://h,header=X-Key=s3cret,tomeout=1s", "otlp:http://h,header=X-Key=a,s3cret",
+        "oltp:http://h,header=X-Key=s3cret", "otlp:http://h,header=s3cret",
+        "otlp:http://h,header=X-Key=s3cret,ca=/x", "otlp:http://h,header=X=a,s3cret=b"}) {
+    const auto address = parse_sink(wrong);
+    const auto made = address ? address->kind->make(*address, {})
+                              : Result<std::unique_ptr<hub::Sink>>{fail(address.error())};
+    ASSERT_FALSE(made) << wrong;
+    EXPECT_THAT(made.error().what + made.error().hint, testing::Not(HasSubstr("s3cret"))) << wrong;
+  }
 }
 
 TEST(OtlpSink, SendsAgainWhatTheCollectorCannotTakeNow) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "net/digest.h"
 
 namespace clrscope::sinks {
 namespace {
@@ -24,6 +25,43 @@ bool has(std::span<const SinkOption> options, std::string_view name) {
   return std::ranges::any_of(options, [&](const auto& one) { return one.name == name; });
 }
 
+constexpr std::string_view kHeader = "header=";
+
+bool is_option(std::string_view word) {
+  const auto name = word.substr(0, word.find('='));
+  return has(kCommon, name) || std::ranges::any_of(sink_kinds(), [&](const auto* kind) {
+           return has(kind->options, name);
+         });
+}
+
+// Values of headers and the query of a URL may be credentials: they are shown as "…".
+std::string without_secrets(std::string_view text) {
+  const auto words = split(text, ',');
+  const auto query = words.front().find('?');
+  std::string out{words.front().substr(0, query)};
+  if (query != std::string_view::npos) out += "?…";
+  bool in_header = false;
+  for (const auto word : std::span{words}.subspan(1)) {
+    out += ',';
+    const auto equals = word.find('=', kHeader.size());
+    if (in_header && !is_option(word)) {
+      out += "…";  // the rest of a value with a comma in it
+    } else if (in_header = word.starts_with(kHeader); in_header) {
+      out += equals == std::string_view::npos ? "header=…"
+                                              : std::string{word.substr(0, equals)} + "=…";
+    } else {
+      out += word;
+    }
+  }
+  return out;
+}
+
+std::string identity_of(std::string_view text, const std::string& shown) {
+  constexpr std::size_t kDigits = 32;  // 128 bits
+  if (text == shown) return shown;
+  return shown + "#" + net::sha256_hex(text).substr(0, kDigits);
+}
+
 }  // namespace
 
 #define SINK(name) extern const SinkKind name##_sink;
@@ -41,9 +79,11 @@ std::span<const SinkKind* const> sink_kinds() {
 
 std::span<const SinkOption> common_sink_options() { return kCommon; }
 
-Result<SinkAddress> parse_sink(std::string_view text) {
-  SinkAddress address{.text = std::string{text}};
-  const auto words = split(text, ',');
+Result<SinkAddress> parse_sink(std::string_view given) {
+  SinkAddress address{.text = without_secrets(given)};
+  address.identity = identity_of(given, address.text);
+  const auto& text = address.text;
+  const auto words = split(given, ',');
   const auto first = words.front();
   const auto colon = first.find(':');
   const auto name = first.substr(0, colon);
@@ -63,6 +103,9 @@ Result<SinkAddress> parse_sink(std::string_view text) {
   for (const auto word : std::span{words}.subspan(1)) {
     const auto equals = word.find('=');
     const auto key = word.substr(0, equals);
+    if (!is_option(word) && !address.all("header").empty())
+      return fail(Errc::kUsage, "--to {}: the value of a header contains a comma", text)
+          .hint("header-file=FILE reads headers from a file, one NAME: VALUE on each line");
     if (!has(kind.options, key) && !has(kCommon, key))
       return fail(Errc::kUsage, "--to {}: {} has no option '{}'", text, kind.name, key)
           .hint("it has {}{}{}", names_of(kind.options), kind.options.empty() ? "" : ", ",

@@ -26,7 +26,8 @@ struct SinkAddress {
   const SinkKind* kind = nullptr;
   std::string target{};  // what follows the colon; may be empty
   std::vector<std::pair<std::string, std::string>> options{};
-  std::string text{};  // as it was written: its identity
+  std::string text{};      // as it was written, without secrets: for people
+  std::string identity{};  // tells it from every other one; holds no secret either
 
   // The last one given.
   std::optional<std::string> option(std::string_view name) const;

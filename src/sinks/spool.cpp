@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/io.h"
+#include "base/private_folder.h"
 #include "base/text.h"
 
 namespace clrscope::sinks {
@@ -89,9 +90,7 @@ struct Lock {
 };
 
 Result<Lock> lock(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(Errc::kSystem, "cannot make the spool {}: {}", folder, error.message());
+  TRY(make_private_folder(folder, Others::kNothing));
   const auto path = folder + "/lock";
   Lock lock{.file = UniqueFd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)}};
   if (!lock.file) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());

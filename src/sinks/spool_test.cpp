@@ -238,6 +238,23 @@ TEST_F(SpoolTest, LosesNothingToKillsAtAnyInstant) {
   std::filesystem::remove(delivered_path);
 }
 
+TEST(SpoolFolder, IsForItsOwnerAlone) {
+  auto folder = ::testing::TempDir() + "spoolXXXXXX";
+  ASSERT_TRUE(::mkdtemp(folder.data()));
+  const auto mode = [](const std::string& path) {
+    return static_cast<unsigned>(std::filesystem::status(path).permissions());
+  };
+  std::filesystem::create_directory(folder + "/old");
+  std::filesystem::permissions(folder + "/old", std::filesystem::perms{0755});
+  ASSERT_TRUE(Spool::open(folder + "/old", 1 << 20));
+  ASSERT_TRUE(Spool::open(folder + "/new", 1 << 20));
+  EXPECT_EQ(mode(folder + "/old"), 0700U);
+  EXPECT_EQ(mode(folder + "/new"), 0700U);
+  std::filesystem::create_directory_symlink(folder + "/new", folder + "/link");
+  EXPECT_FALSE(Spool::open(folder + "/link", 1 << 20));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(FolderName, KeepsPlainTextAndTellsOddOnesApart) {
   EXPECT_EQ(folder_name("graphite:h:2003").substr(0, 15), "graphite_h_2003");
   EXPECT_NE(folder_name("a/b"), folder_name("a_b"));

@@ -71,7 +71,7 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
   if (const auto limit = TRY(args.size("--spool-limit"))) plan.spool_limit = *limit;
   std::set<std::string> sinks;
   for (const auto& route : plan.routes)
-    if (!sinks.insert(route.to.text).second && !plan.spool.empty())
+    if (!sinks.insert(route.to.identity).second && !plan.spool.empty())
       return fail(Errc::kUsage, "--to {} twice: they would share one spool", route.to.text)
           .hint("one of them is enough, or let one have another option, such as another prefix");
   return plan;
