@@ -12,7 +12,6 @@ namespace clrscope {
 namespace {
 
 constexpr std::size_t kLongestPath = 4096;
-constexpr std::uint64_t kMostRows = 50'000'000;  // of one file: beyond that somebody is playing
 
 enum Form : std::uint64_t {
   kBlock2 = 0x03,
@@ -240,7 +239,11 @@ bool run(Unit& unit, std::uint64_t& budget, Use&& use) {
     state.address += unit.least_step * (all / unit.most_ops);
     state.op_index = all % unit.most_ops;
   };
-  const auto emit = [&](RowKind kind) { return budget-- > 0 && use(state, kind); };
+  const auto emit = [&](RowKind kind) {
+    if (budget == 0) return false;  // also in the next unit: it must not wrap
+    --budget;
+    return use(state, kind);
+  };
   while (in.ok() && !in.at_end()) {
     const auto opcode = in.read<std::uint8_t>();
     if (opcode >= unit.opcode_base) {
@@ -338,9 +341,10 @@ Result<DwarfLines> DwarfLines::of(const ElfFile& file) {
   return lines;
 }
 
-DwarfLines::DwarfLines(const DwarfSections& sections) : sections_(sections) {
+DwarfLines::DwarfLines(const DwarfSections& sections, std::uint64_t most_rows)
+    : sections_(sections) {
   ByteReader in{sections_.line.first(std::min<std::size_t>(sections_.line.size(), 0xffffffff))};
-  std::uint64_t budget = kMostRows;
+  std::uint64_t budget = most_rows;
   while (in.ok() && !in.at_end() && budget > 0) {
     const auto at = static_cast<std::uint32_t>(in.offset());
     auto unit = UnitReader{sections_, in}.next();

@@ -28,7 +28,8 @@ struct DwarfSections {
 
 class DwarfLines {
  public:
-  explicit DwarfLines(const DwarfSections& sections);
+  static constexpr std::uint64_t kMostRows = 50'000'000;  // more in one file are an attack
+  explicit DwarfLines(const DwarfSections& sections, std::uint64_t most_rows = kMostRows);
   // Of a file that has the sections, compressed or not; fails when it has no .debug_line.
   static Result<DwarfLines> of(const ElfFile& file);
 

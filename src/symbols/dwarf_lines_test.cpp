@@ -88,6 +88,16 @@ TEST(DwarfLines, LeavesADamagedProgramAndReadsTheNext) {
   EXPECT_EQ(lines.find(opened.function("twice"))->line, 2u);
 }
 
+TEST(DwarfLines, StopsAtTheLimitOfRows) {
+  const Opened opened{"v4.so"};
+  const auto whole = opened.elf.section(".debug_line")->bytes;
+  std::vector<std::uint8_t> twice{whole.begin(), whole.end()};
+  twice.insert(twice.end(), whole.begin(), whole.end());
+  EXPECT_TRUE((DwarfLines{{.line = twice}}.find(opened.function("twice"))));
+  // The first program uses it up, so the second one is not read.
+  EXPECT_FALSE((DwarfLines{{.line = twice}, 1}.find(opened.function("twice"))));
+}
+
 TEST(DwarfLines, AreNotInAFileWithoutThem) {
   const auto file = NativeFile::open(test_data("fuzz/elf/push")).value();
   EXPECT_FALSE(DwarfLines::of(ElfFile::parse(file.bytes()).value()));
