@@ -87,6 +87,12 @@ HttpResponse full_answer(const Limits::Full& full) {
   return response;
 }
 
+// What the address of --metric-urls answers.
+bool is_for_monitoring(std::string_view path) {
+  return path == "/metrics" || path.starts_with("/metrics/") || path == "/health" ||
+         path.starts_with("/health/");
+}
+
 // Uses of these are not worth a line: there would be nothing else.
 bool is_audited(const Route& route) {
   return !route.path.starts_with("/metrics") && !route.path.starts_with("/health") &&
@@ -196,6 +202,8 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
     return refuse(problem(421, "the Host field names no host of this server",
                           "serve --hosts NAME allows one"));
   const auto path = own_path(head, admitted->base_path);
+  if (metrics_only && !is_for_monitoring(*path))
+    return refuse(problem(404, "this address answers only /metrics and /health"));
   auto match = router.find(head.method, *path);
   if (!match.route) {
     if (match.allowed.empty())
@@ -205,12 +213,11 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
     return refuse(std::move(response));
   }
   const auto& route = *match.route;
-  if (metrics_only && route.scope != Scope::kOpen && route.scope != Scope::kMetrics)
-    return refuse(problem(404, "only metrics are told at this address"));
   if (route.scope != Scope::kOpen) {
     auto who = access.identify(head);
     if (auto* refusal = std::get_if<HttpResponse>(&who))
-      return refuse(refusal_for(head, *admitted, std::move(*refusal)));
+      return refuse(metrics_only ? std::move(*refusal)
+                                 : refusal_for(head, *admitted, std::move(*refusal)));
     admitted->caller = std::get<Caller>(std::move(who));
     if (!admitted->caller.scopes.has(route.scope))
       return refuse(problem(403, fmt::format("{} needs the scope {}", *path, name_of(route.scope)),

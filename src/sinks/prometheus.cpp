@@ -9,6 +9,7 @@
 #include "base/guarded.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "net/digest.h"
 #include "net/http_server.h"
 #include "sinks/event_metrics.h"
 #include "sinks/openmetrics.h"
@@ -101,7 +102,8 @@ class PrometheusSink final : public hub::Sink {
         !net::local_host_field(head.field("Host"), {host}) && loopback(host))
       admission.refusal = net::HttpResponse{.status = 421, .body = "not a name of this host\n"};
     if (!setting_.token.empty() &&
-        head.field("Authorization") != fmt::format("Bearer {}", setting_.token))
+        !net::equal_in_constant_time(head.field("Authorization").value_or(""),
+                                     fmt::format("Bearer {}", setting_.token)))
       admission.refusal = net::HttpResponse{
           .status = 401, .fields = {{"WWW-Authenticate", "Bearer"}}, .body = "a token is needed\n"};
     return admission;
@@ -110,9 +112,6 @@ class PrometheusSink final : public hub::Sink {
   net::HttpResponse answer(const net::HttpRequest& request) {
     if (request.method != "GET" && request.method != "HEAD")
       return {.status = 405, .fields = {{"Allow", "GET, HEAD"}}, .body = "only GET\n"};
-    if (request.path == "/")
-      return {.type = "text/html; charset=utf-8",
-              .body = "<!doctype html><title>clrscope</title><a href=\"metrics\">metrics</a>\n"};
     if (request.path != "/metrics") return {.status = 404, .body = "there is only /metrics\n"};
     ++scrapes_;
     const auto accept = request.field("Accept");

@@ -66,6 +66,8 @@ TEST(PrometheusSink, HasOnePage) {
   const auto sink = sink_at("prometheus:127.0.0.1:0").value();
   auto url = url_of(*sink);
   EXPECT_EQ(net::HttpClient{url}.ask("POST", {}, {}, kLong)->status, 405);
+  url.path = "/";
+  EXPECT_EQ(net::HttpClient{url}.ask("GET", {}, {}, kLong)->status, 404);
   url.path = "/../etc/passwd";
   EXPECT_EQ(net::HttpClient{url}.ask("GET", {}, {}, kLong)->status, 404);
 }
