@@ -130,7 +130,6 @@ class OutputFolder {
     auto part = path + ".XXXXXX";
     if (::mkdtemp(part.data()) == nullptr)
       return fail(Errc::kSystem, "cannot make a folder beside {}: {}", path, errno_text());
-    fs::permissions(part, fs::perms{0755}, error);
     return OutputFolder{path, part};
   }
   OutputFolder(OutputFolder&& other) noexcept

@@ -9,6 +9,8 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/private_folder.h"
+
 namespace clrscope::ops {
 namespace {
 
@@ -73,7 +75,7 @@ Result<UniqueFd> open_output(const std::string& path) {
           .hint("-o FILE, or send stdout to a file or a pipe");
     return UniqueFd{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)};
   }
-  UniqueFd fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
+  UniqueFd fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
   if (!fd)
     return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
         .hint("-o FILE chooses another place");

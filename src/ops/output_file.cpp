@@ -7,12 +7,11 @@
 
 #include <cerrno>
 
+#include "base/private_folder.h"
 #include "ops/output.h"
 
 namespace clrscope::ops {
 namespace {
-
-constexpr mode_t kMode = 0666;  // less the umask
 
 Failure cannot_write(const std::string& path) {
   return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
@@ -33,10 +32,10 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     return OutputFile{path, "", std::move(fd), Kind::kDirect};
   }
   const auto part = fmt::format("{}.{:06x}.part", path, static_cast<unsigned>(::getpid()));
-  if (UniqueFd fd{::open(folder_of(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode)})
+  if (UniqueFd fd{::open(folder_of(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kFileMode)})
     return OutputFile{path, part, std::move(fd), Kind::kNameless};
   ::unlink(part.c_str());
-  UniqueFd fd{::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode)};
+  UniqueFd fd{::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode)};
   if (!fd) return cannot_write(path);
   return OutputFile{path, part, std::move(fd), Kind::kBeside};
 }

@@ -59,15 +59,15 @@ TEST_F(OutputFileTest, LeavesNothingWhenItIsGivenUp) {
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(OutputFileTest, HasTheRightsOfANewFile) {
-  const auto before = ::umask(027);
+TEST_F(OutputFileTest, IsForItsOwnerAlone) {
+  const auto before = ::umask(0);
   auto file = OutputFile::create(path("a"));
   ::umask(before);
   ASSERT_TRUE(file);
   ASSERT_TRUE(file->commit());
   struct ::stat info {};
   ASSERT_EQ(::stat(path("a").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777U, 0640U);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
 
 TEST_F(OutputFileTest, WritesToADeviceDirectly) {

@@ -3,6 +3,7 @@
 // A packet a second at least, each written in one piece, its classes described before it: what is
 // in the folder can be read while we run and after we were killed. Events are held a second to get
 // them in order. What was dropped or lost is in the packets' count of discarded events.
+#include "base/private_folder.h"
 #include "ctf/writer.h"
 
 #include <fcntl.h>
@@ -28,7 +29,7 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds kPatience{1};
 
 Result<UniqueFd> create(const std::string& path) {
-  UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640)};
+  UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode)};
   if (!file && errno == EEXIST)
     return fail(Errc::kUsage, "{} is there already", path)
         .hint("name a folder that is new or empty");
@@ -41,7 +42,7 @@ class CtfSink final : public hub::Sink {
   explicit CtfSink(std::string folder) : folder_(std::move(folder)) {}
 
   Result<> open() override {
-    if (::mkdir(folder_.c_str(), 0750) != 0 && errno != EEXIST)
+    if (::mkdir(folder_.c_str(), kFolderMode) != 0 && errno != EEXIST)
       return fail(Errc::kSystem, "cannot create {}: {}", folder_, errno_text());
     metadata_ = TRY(create(folder_ + "/metadata"));
     stream_ = TRY(create(folder_ + "/stream"));

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "base/private_folder.h"
 #include "base/text.h"
 #include "nettrace/trace_output.h"
 #include "nettrace/writer.h"
@@ -182,7 +183,7 @@ class FileSink final : public hub::Sink {
     struct stat before {};
     if (::stat(wish_.path.c_str(), &before) == 0 && S_ISREG(before.st_mode) && before.st_size > 0)
       TRY(put_aside(wish_.path));
-    UniqueFd fd{::open(wish_.path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
+    UniqueFd fd{::open(wish_.path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
     if (!fd) return fail(Errc::kSystem, "cannot write {}: {}", wish_.path, errno_text());
     wall_offset_ = wall_offset_now();
     trace_.emplace(std::move(fd), wish_.packing);

@@ -44,9 +44,9 @@ class FileLines final : public Lines {
 
   Result<> open() override {
     const bool standard = path_ == "-";
-    file_ =
-        UniqueFd{standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                          : ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
+    file_ = UniqueFd{
+        standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                 : ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kFileMode)};
     if (!file_) return fail(Errc::kSystem, "cannot write {}: {}", path_, errno_text());
     struct stat now {};
     size_ = !standard && ::fstat(file_.get(), &now) == 0 && S_ISREG(now.st_mode)

@@ -139,8 +139,9 @@ Result<int> collect(const Args& args, Console& console) {
   const auto format =
       word == "csv" ? ops::CountersFile::Format::kCsv : ops::CountersFile::Format::kJson;
   const auto path = args.text("--output").value_or("counter." + word);
-  UniqueFd file{path == "-" ? ::dup(STDOUT_FILENO)
-                            : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+  UniqueFd file{path == "-"
+                    ? ::dup(STDOUT_FILENO)
+                    : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
   if (!file)
     return fail(Errc::kSystem, "cannot write {}: {}", path, errno_text())
         .hint("does its folder exist, and may you write there?");

@@ -9,6 +9,7 @@
 #include "base/decompress.h"
 #include "base/fd.h"
 #include "base/io.h"
+#include "base/private_folder.h"
 #include "nettrace/convert.h"
 #include "symbols/il_map.h"
 
@@ -80,7 +81,8 @@ Result<RewriteSummary> rewrite_file(const std::string& path, nettrace::Packing p
                                     const EarlyNames::Traces& early_names) {
   const auto old_file = TRY(open_for_reading(path));
   const auto new_path = path + ".new";
-  const UniqueFd new_file{::open(new_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640)};
+  const UniqueFd new_file{
+      ::open(new_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
   if (!new_file) return fail(errc_of(errno), "cannot write {}: {}", new_path, errno_text());
   nettrace::TraceOutput output{new_file.get(), packing, nettrace::TraceVersion::kV6};
   auto done =

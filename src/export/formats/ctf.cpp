@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/io.h"
+#include "base/private_folder.h"
 #include "base/text.h"
 #include "ctf/writer.h"
 #include "export/format.h"
@@ -17,7 +18,7 @@ namespace clrscope::exports {
 namespace {
 
 Result<UniqueFd> create(const std::string& path) {
-  UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+  UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode)};
   if (!file) return fail(Errc::kSystem, "cannot create {}: {}", path, errno_text());
   return file;
 }
