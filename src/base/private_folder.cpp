@@ -20,7 +20,8 @@ constexpr mode_t kOthersAny = S_IRWXG | S_IRWXO;
 Result<> check_owner(const struct stat& there, std::string_view what) {
   if (there.st_uid != ::geteuid())
     return fail(Errc::kDenied, "{} belongs to user {}, not to user {}", what, there.st_uid,
-                ::geteuid());
+                ::geteuid())
+        .hint("use a folder that this user made");
   if ((there.st_mode & kOthersWrite) != 0)
     return fail(Errc::kDenied, "{} can be written by other users", what)
         .hint("check what is in it, then chmod go-w");

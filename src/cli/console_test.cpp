@@ -17,7 +17,7 @@ TEST(Table, AlignsColumnsByWhatATerminalShows) {
 TEST(Table, KeepsACellOnItsLine) {
   Table table{{"NAME", "LAST"}};
   table.add({"\x1b[2J\n1", "x"});
-  EXPECT_EQ(table.text(), "NAME            LAST\n\\u001b[2J\\u000a1  x\n");
+  EXPECT_EQ(table.text(), "NAME              LAST\n\\u001b[2J\\u000a1  x\n");
 }
 
 std::string stdout_of(const std::function<void(Console&)>& use) {
