@@ -21,7 +21,7 @@ Result<> check_owner(const struct stat& there, std::string_view what) {
   if (there.st_uid != ::geteuid())
     return fail(Errc::kDenied, "{} belongs to user {}, not to user {}", what, there.st_uid,
                 ::geteuid())
-        .hint("use a folder that this user made");
+        .hint("run as user {}, or use a folder that belongs to user {}", there.st_uid, ::geteuid());
   if ((there.st_mode & kOthersWrite) != 0)
     return fail(Errc::kDenied, "{} can be written by other users", what)
         .hint("check what is in it, then chmod go-w");

@@ -51,9 +51,10 @@ class Serve:
         self.errors.flush()
         return (self.home / "stderr").read_text()
 
-    def key(self, *scopes, name="", more=()):
+    def key(self, *scopes, name="", more=(), user=None):
         out = subprocess.run([self.bin, "key", "create", "--folder", str(self.folder), "--scopes", ",".join(scopes),
-                              "--name", name or "-".join(scopes), "--json", *more], capture_output=True, check=True)
+                              "--name", name or "-".join(scopes), "--json", *more], capture_output=True, check=True,
+                             user=user, group=user, extra_groups=None if user is None else [])
         made = json.loads(out.stdout)
         self.newest = made["key"]
         return made

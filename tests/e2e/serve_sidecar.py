@@ -36,10 +36,11 @@ class Sidecar(Serve):
                          before=("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", script, "sidecar"))
 
     def key(self, *scopes, **more):
-        made = super().key(*scopes, **more)
-        for file in self.folder.iterdir():
-            os.chown(file, SIDECAR, SIDECAR)
-        return made
+        """Made by the sidecar's own user: nobody else may change its state folder, not even root."""
+        refused = subprocess.run([self.bin, "key", "create", "--folder", str(self.folder), "--scopes", "read"],
+                                 capture_output=True, text=True)
+        check(refused.returncode == 1 and f"belongs to user {SIDECAR}" in refused.stderr, f"root is refused: {refused.stderr}")
+        return super().key(*scopes, user=SIDECAR, **more)
 
     def end(self):
         end_inside(self.process, signal.SIGTERM)
