@@ -1,6 +1,6 @@
 // Runs a fuzz target without a fuzzing engine: every file of its corpus as it is, every truncation
-// of the small ones, then mutations from a fixed seed. FUZZ_MUTATIONS sets how many (100,000 unless
-// told). A crash names the input by its number.
+// of the small ones, then mutations from a fixed seed. FUZZ_MUTATIONS sets how many (default:
+// 100,000; ./test takes fewer). A crash names the input by its number.
 #include <fcntl.h>
 #include <unistd.h>
 
