@@ -111,8 +111,9 @@ void append_float(std::string& out, float value) { append_number(out, value, 7);
 
 CalendarTime calendar(std::int64_t file_time) {
   constexpr std::int64_t kPerSecond = 10'000'000, kPerDay = 86'400 * kPerSecond;
-  const auto days = file_time / kPerDay - (file_time % kPerDay < 0 ? 1 : 0);
-  const auto in_day = file_time - days * kPerDay;
+  const auto rest = file_time % kPerDay;
+  const auto days = file_time / kPerDay - (rest < 0 ? 1 : 0);
+  const auto in_day = rest < 0 ? rest + kPerDay : rest;
   const auto shifted = days + 584'694;  // from 0000-03-01
   const auto era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
   const auto day_of_era = shifted - era * 146'097;

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "nettrace/payload_print.h"
 #include "nettrace/payload_text.h"
 
 namespace clrscope::nettrace {
@@ -54,6 +55,15 @@ const auto kAllocationTick = hex(
     "289101000000000000002891010000000000c01af53a967f0000530079007300740065006d002e00520065006600"
     "6c0065006300740069006f006e002e00520075006e00740069006d0065004d006500740068006f00640049006e00"
     "66006f00000000000000807181618a7f00006800000000000000");
+
+TEST(Payload, CountsDaysOfEveryFileTime) {
+  const auto first = calendar(std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(first.year, -27'627);
+  EXPECT_EQ(first.hour, 21U);
+  const auto day_before = calendar(-1);
+  EXPECT_EQ(day_before.year, 1600);
+  EXPECT_EQ(day_before.ticks, 9'999'999U);
+}
 
 TEST(Payload, ReadsACollectionStartByTheTable) {
   EXPECT_EQ(text(runtime_event(1, 2), kGcStart),
