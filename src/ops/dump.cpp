@@ -82,7 +82,7 @@ DumpPrice price_of(pid_t pid, DumpType type, const std::string& folder) {
 
 constexpr const char* kStaged = "dump";
 
-// Where the runtime is told to write: the final place, or a private folder in its own file system,
+// Where the runtime writes: the final place, or a private folder in its own file system,
 // which is removed at the end whatever happened.
 struct Staging {
   std::string told;                    // path in the target's file system

@@ -39,14 +39,25 @@ std::vector<std::uint8_t> page_of(inspect::Target& target, std::uint64_t address
   return page;
 }
 
+// Those of the deadlock. After a dump they run for a moment before they wait again.
+std::vector<inspect::OsThread> threads_that_wait(inspect::Target& live) {
+  std::vector<inspect::OsThread> found;
+  (void)eventually([&] {
+    found = live.threads().value_or(std::vector<inspect::OsThread>{});
+    std::erase_if(found, [](const auto& t) { return !t.name.starts_with("transfer-"); });
+    return std::ranges::all_of(found,
+                               [](const auto& t) { return t.registers.knows(unwind::kRip); });
+  });
+  return found;
+}
+
 class CoreTest : public LiveTest {
  protected:
   // The threads are the same, and where they were; those that dumping started or ended aside.
   static void expect_same_threads(inspect::Target& core, inspect::Target& live) {
     const auto then = core.threads().value_or(std::vector<inspect::OsThread>{});
     std::size_t waiting = 0;
-    for (const auto& thread : live.threads().value_or(std::vector<inspect::OsThread>{})) {
-      if (!thread.name.starts_with("transfer-")) continue;
+    for (const auto& thread : threads_that_wait(live)) {
       ++waiting;
       const auto same = std::ranges::find(then, thread.tid, &inspect::OsThread::tid);
       ASSERT_NE(same, then.end()) << thread.tid;
