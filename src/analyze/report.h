@@ -36,6 +36,7 @@ struct Page {
 
 struct ReportOptions {
   std::size_t rows = 0;          // of a page's longest table; 0: as many as the report finds fit
+  bool messages = true;          // of exceptions: what the program said
   bool inclusive = false;        // methods by what they and their callees took
   SourceLines* lines = nullptr;  // source lines are wanted, and found by it; outlives the report
 };

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "http/answer.h"
+#include "http/origin.h"
 
 namespace clrscope::http {
 namespace {
@@ -44,20 +45,7 @@ void make_room(Map& map, std::size_t most, TraceTime now, Until until) {
         std::ranges::min_element(map, {}, [&](const auto& one) { return until(one.second); }));
 }
 
-net::HttpResponse foreign_page() {
-  return problem(403, "this request does not come from a page of this server");
-}
-
 }  // namespace
-
-bool from_own_page(const net::HttpRequest& head) {
-  if (const auto site = head.field("Sec-Fetch-Site")) return *site == "same-origin";
-  const auto origin = head.field("Origin");
-  const auto host = head.field("Host");
-  if (!origin || !host) return false;
-  const auto at = origin->find("://");
-  return at != std::string_view::npos && origin->substr(at + 3) == *host;
-}
 
 // The peer of a unix socket, or the user whom the app that forwards has let in.
 static std::string name_of_peer(const net::HttpRequest& head) {
@@ -132,12 +120,8 @@ std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest&
     if (*head.peer.uid != ::geteuid() && *head.peer.uid != 0)
       return problem(403, fmt::format("user {} may not use this socket", *head.peer.uid),
                      "its owner and root may");
-    if (!is_stranger(head)) {
-      // A browser behind the app that forwards: its cookies are the app's, the danger is the same.
-      const auto site = head.field("Sec-Fetch-Site");
-      if (changes(head) && site && *site != "same-origin" && *site != "none") return foreign_page();
+    if (!is_stranger(head))
       return granted({.name = name_of_peer(head), .scopes = ScopeSet::all()});
-    }
   }
   if (const auto word = bearer_of(head)) {
     const auto key = keys_.find(*word, wall_now());
@@ -146,14 +130,11 @@ std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest&
   }
   if (const auto cookie = cookie_of(head))
     if (const auto visit = visit_of(*cookie)) {
-      if (changes(head) && !from_own_page(head)) return foreign_page();
+      if (changes(head) && !from_own_page(head))
+        return problem(403, "this request does not come from a page of this server");
       return granted({.name = visit->name, .scopes = visit->scopes, .by_cookie = true});
     }
-  if (setting_.no_auth) {
-    const bool by_browser = head.field("Origin") || head.field("Sec-Fetch-Site");
-    if (changes(head) && by_browser && !from_own_page(head)) return foreign_page();
-    return granted({.name = "anonymous", .scopes = ScopeSet::all()});
-  }
+  if (setting_.no_auth) return granted({.name = "anonymous", .scopes = ScopeSet::all()});
   auto refusal = problem(401, "a key is needed",
                          "Authorization: Bearer KEY; or open the address that serve printed");
   refusal.fields.push_back({"WWW-Authenticate", "Bearer"});

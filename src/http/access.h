@@ -3,7 +3,7 @@
 // TCP needs a key, always, unless the administrator said otherwise aloud. A unix socket asks for
 // the same user, or root. A browser gets a cookie for the one-time address that `serve` prints, or
 // for a key; since browsers send cookies by themselves, such a caller may change something only
-// from a page of ours (Origin, Sec-Fetch-Site). Any thread.
+// from a page of ours (origin.h). Any thread.
 //
 // An app that forwards to its own controller over a unix socket speaks for its callers:
 // X-Clrscope-User names one that the app let in, X-Clrscope-Caller: unknown one that nobody has
@@ -73,10 +73,6 @@ class Access {
   Guarded<std::map<std::string, Visit>> visits_;     // by cookie
   Guarded<Failures> failures_;
 };
-
-// Whether the request comes from a page of this server: what a page of another site cannot make a
-// browser say.
-bool from_own_page(const net::HttpRequest& head);
 
 // Whether the caller has to prove who it is: everybody on TCP, and those whom an app forwards
 // without having looked at them.

@@ -50,6 +50,12 @@ Result<bool> Call::truth(std::string_view name, bool otherwise) const {
   return fail(Errc::kUsage, "{}={} is neither true nor false", name, *word);
 }
 
+Result<> Call::need(Scope scope, std::string_view what) const {
+  if (caller().scopes.has(scope)) return {};
+  return fail(Errc::kDenied, "{} needs the scope {}", what, name_of(scope))
+      .hint("yours are: {}", text_of(caller().scopes));
+}
+
 std::string Call::link(std::string_view path) const {
   return admitted_->base_path + std::string{path};
 }

@@ -11,6 +11,7 @@
 #include "http/keys.h"
 #include "http/limits.h"
 #include "http/operations.h"
+#include "http/origin.h"
 #include "http/page.h"
 #include "http/processes.h"
 #include "http/recordings.h"
@@ -213,6 +214,10 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
     return refuse(std::move(response));
   }
   const auto& route = *match.route;
+  admitted->type = negotiated(route, head);
+  if (from_foreign_page(head, admitted->type == kHtml || route.path == "/sign-in"))
+    return refuse(problem(403, "this request does not come from a page of this server",
+                          "a page of another site may link to pages of this one, no more"));
   if (route.scope != Scope::kOpen) {
     auto who = access.identify(head);
     if (auto* refusal = std::get_if<HttpResponse>(&who))
@@ -223,7 +228,6 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
       return refuse(problem(403, fmt::format("{} needs the scope {}", *path, name_of(route.scope)),
                             fmt::format("yours are: {}", text_of(admitted->caller.scopes))));
   }
-  admitted->type = negotiated(route, head);
   if (admitted->type.empty() && !route.types.empty())
     return refuse(problem(406, fmt::format("{} answers {}", *path, route.types)));
   auto place = limits.enter(load_of(route, admitted->type), admitted->caller.name);

@@ -109,6 +109,11 @@ Result<ops::LiveWho> chosen_live(const Call& call) {
   return fail(process.error());
 }
 
+ops::Messages messages_for(const Call& call) {
+  return call.caller().scopes.has(Scope::kTrace) ? ops::Messages::kShown
+                                                 : ops::Messages::kWithheld;
+}
+
 HttpResponse live_problem(const Error& error) {
   if (!ops::is_limit(error)) return problem(error);
   auto response = problem(429, error.what, error.hint);

@@ -18,6 +18,9 @@ namespace clrscope::http {
 // The process that a request about live data names: also one that has ended and was followed.
 Result<ops::LiveWho> chosen_live(const Call& call);
 
+// Whether the caller may read what the program says in its exceptions.
+ops::Messages messages_for(const Call& call);
+
 // What a thing looks like in the stream; empty: it is not for this one. Server-sent events: the
 // data; else all of it, with line ends.
 using Render = std::function<std::string(const ops::LiveItem& item)>;

@@ -62,6 +62,9 @@ class Call {
                                              std::int64_t most) const;
   Result<bool> truth(std::string_view name, bool otherwise) const;
 
+  // Whether the caller may have `what`, beyond what its route asks for: an error that says so.
+  Result<> need(Scope scope, std::string_view what) const;
+
   // Which process it is about, for the audit log.
   void note_process(std::string text) const { admitted_->process = std::move(text); }
 
@@ -86,12 +89,19 @@ class Call {
   std::shared_ptr<Admitted> admitted_;
 };
 
+// A value of a parameter that needs another scope than its route.
+struct ValueScope {
+  std::string_view value;
+  Scope scope = Scope::kAdmin;
+};
+
 struct Parameter {
   enum class In : std::uint8_t { kQuery, kPath };
   std::string_view name;
   std::string_view type;  // "integer", "string", "boolean", "number"
   std::string_view help;
   In in = In::kQuery;
+  std::span<const ValueScope> scopes{};
 };
 
 // kLong: on threads for what lasts or waits for slow clients, such as recordings and downloads.

@@ -174,6 +174,8 @@ class Visit {
     evidence.no_events = std::move(recorded.no_events);
     evidence.no_cpu = std::move(recorded.no_cpu);
     std::ranges::move(recorded.notes, std::back_inserter(evidence.notes));
+    if (evidence.events && !wish_.messages)
+      for (auto& type : evidence.events->thrown) type.message.clear();
   }
 
   void tell(const Evidence& evidence, nanoseconds elapsed, bool concluding) const {

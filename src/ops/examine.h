@@ -24,6 +24,7 @@ struct ExamineWish {
   std::vector<std::string> only{};      // ids; empty: all
   std::vector<std::string> settings{};  // "CS1501.perSecond=10"
   std::optional<std::chrono::nanoseconds> duration{};
+  bool messages = true;             // of exceptions: what the program said in them
   std::span<const int> stop_fds{};  // one of them readable: conclude from what there is
 };
 

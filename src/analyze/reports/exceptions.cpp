@@ -43,7 +43,7 @@ void ExceptionsReport::write_members(JsonWriter& json) const {
         .member("rethrown", type.rethrown)
         .member("percent", percent(type.count, thrown_.total()))
         .member("ratePerSecond", thrown_.rate(type.count))
-        .member("message", type.message)
+        .member("message", options_.messages ? type.message : "")
         .member("hresult", fmt::format("0x{:08X}", type.hresult))
         .key("sites")
         .begin_array();
@@ -85,7 +85,7 @@ Page ExceptionsReport::page() const {
     table.note = fmt::format("{} more types: -n {}", types.size() - rows, types.size());
   page.tables.push_back(std::move(table));
   const auto& first = types.front()->second;
-  if (!first.message.empty())
+  if (options_.messages && !first.message.empty())
     page.summary.push_back(fmt::format("The most frequent says: {}", first.message));
   return page;
 }

@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kMostSeconds = 3600;
 
 Result<ops::ExamineWish> wish_of(const Call& call, const Process& process) {
-  ops::ExamineWish wish{.target = call.services().processes.target(process)};
+  // Whoever may read may read all reports, whoever asked for them: they quote no messages.
+  ops::ExamineWish wish{.target = call.services().processes.target(process), .messages = false};
   if (const auto seconds = TRY(call.number("durationSeconds", 1, kMostSeconds)))
     wish.duration = std::chrono::seconds{*seconds};
   if (const auto only = call.text("only"))

@@ -58,7 +58,7 @@ Result<HttpResponse> exceptions(Call& call) {
   }
   const auto most = TRY(call.number("limit", 1, 1000)).value_or(100);
   const auto who = TRY(chosen_live(call));
-  auto answer = call.services().live.exceptions(who, 1000);
+  auto answer = call.services().live.exceptions(who, 1000, messages_for(call));
   if (!answer) return live_problem(answer.error());
   const auto any = [](const std::vector<Filter>& filters, const auto& one) {
     return std::ranges::any_of(filters, [&](const auto& filter) { return filter.takes(one); });
@@ -98,7 +98,8 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/exceptions",
      .scope = Scope::kRead,
-     .summary = "Exceptions that were thrown since it is watched, with their stacks",
+     .summary = "Exceptions that were thrown since it is watched, with their stacks; messages "
+                "need the scope trace",
      .types = kTypes,
      .parameters = kParameters,
      .answer = exceptions,

@@ -1,4 +1,6 @@
 // Everything live in one stream of server-sent events that can be resumed; and who follows what.
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "http/answer.h"
 #include "http/live_stream.h"
@@ -12,7 +14,12 @@ namespace {
 
 using ops::Topic;
 
+// What the program says of itself is for those who may record it.
+constexpr ValueScope kTopicScopes[] = {{"logs", Scope::kTrace}, {"events", Scope::kTrace}};
+
 Result<ops::FeedWish> feed_of(const Call& call, std::string_view name) {
+  for (const auto& [topic, scope] : kTopicScopes)
+    if (name == topic) TRY(call.need(scope, fmt::format("the topic {}", topic)));
   auto& live = call.services().live;
   if (name == "counters") {
     if (const auto words = call.text("counters")) {
@@ -33,7 +40,7 @@ Result<ops::FeedWish> feed_of(const Call& call, std::string_view name) {
   }
   for (const auto topic :
        {Topic::kGc, Topic::kJit, Topic::kExceptions, Topic::kContention, Topic::kThreadPool})
-    if (ops::name_of(topic) == name) return ops::runtime_feed(topic);
+    if (ops::name_of(topic) == name) return ops::runtime_feed(topic, messages_for(call));
   return fail(Errc::kUsage, "topics: there is no {}", name)
       .hint("counters, gc, jit, exceptions, contention, threadpool, logs, events");
 }
@@ -68,7 +75,8 @@ constexpr Parameter kParameters[] = {
     {.name = "name", .type = "string", .help = "the process, by its name"},
     {.name = "topics",
      .type = "string",
-     .help = "counters,gc,jit,exceptions,contention,threadpool,logs,events; counters unless told"},
+     .help = "counters,gc,jit,exceptions,contention,threadpool,logs,events; counters unless told",
+     .scopes = kTopicScopes},
     {.name = "counters", .type = "string", .help = "more of them: Provider[first,second],Meter"},
     {.name = "providers", .type = "string", .help = "of events: Name[:keywords[:level]],…"},
     {.name = "where", .type = "string", .help = "of events: name=GC/* Depth>=2"},
@@ -80,11 +88,12 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/live",
      .scope = Scope::kRead,
-     .summary = "What a process does, as server-sent events that can be resumed",
+     .summary = "What a process does, as server-sent events that can be resumed; messages of "
+                "exceptions need the scope trace",
      .types = kEventStream,
      .parameters = kParameters,
      .serve = live,
-     .statuses = "400 404 410 429"},
+     .statuses = "400 403 404 410 429"},
     {.method = "GET",
      .path = "/live/status",
      .scope = Scope::kRead,

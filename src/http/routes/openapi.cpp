@@ -13,7 +13,7 @@ namespace {
 
 void write_parameters(JsonWriter& json, const Route& route) {
   json.key("parameters").begin_array();
-  for (const auto& one : route.parameters)
+  for (const auto& one : route.parameters) {
     json.begin_object()
         .member("name", one.name)
         .member("in", one.in == Parameter::In::kPath ? "path" : "query")
@@ -22,8 +22,14 @@ void write_parameters(JsonWriter& json, const Route& route) {
         .key("schema")
         .begin_object()
         .member("type", one.type)
-        .end_object()
         .end_object();
+    if (!one.scopes.empty()) {
+      json.key("x-scopes").begin_object();
+      for (const auto& [value, scope] : one.scopes) json.member(value, name_of(scope));
+      json.end_object();
+    }
+    json.end_object();
+  }
   json.end_array();
 }
 

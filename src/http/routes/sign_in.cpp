@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "http/access.h"
 #include "http/answer.h"
+#include "http/origin.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/sign_in_page.h"

@@ -20,7 +20,7 @@ Result<HttpResponse> view(Call& call) {
   const auto rows = TRY(call.number("rows", 1, 100'000)).value_or(0);
   const auto who = TRY(chosen_live(call));
   const auto answer = call.services().live.view(who, topic, std::chrono::seconds{length},
-                                                static_cast<std::size_t>(rows));
+                                                static_cast<std::size_t>(rows), messages_for(call));
   if (!answer) return live_problem(answer.error());
   return call.wants(kText) ? text_answer(ops::view_text(*answer))
                            : json_answer(ops::view_json(*answer, topic));
@@ -48,7 +48,7 @@ constexpr Route view_route(std::string_view path, std::string_view summary) {
 constexpr Route kRoutes[] = {
     view_route("/views/gc", "Garbage collections: pauses, causes, heap sizes, share of the time"),
     view_route("/views/jit", "Methods compiled: times, tiers, sizes"),
-    view_route("/views/exceptions", "Exceptions: types, rates, places, the last ones"),
+    view_route("/views/exceptions", "Exceptions: types, rates, places, the last ones; messages need the scope trace"),
     view_route("/views/contention", "Waits for locks: where, how long, for whom"),
     view_route("/views/threadpool", "The thread pool: workers, queue, why their number changed"),
 };

@@ -31,8 +31,12 @@ FeedWish counters_feed(std::vector<hub::CounterWish> counters, std::chrono::nano
   return wish;
 }
 
-FeedWish runtime_feed(Topic topic) {
+FeedWish runtime_feed(Topic topic, Messages messages) {
   FeedWish wish{.topic = topic, .key = std::string{name_of(topic)}};
+  if (topic == Topic::kExceptions && messages == Messages::kWithheld) {
+    wish.key += "|without messages";
+    wish.messages = messages;
+  }
   hub::ProviderWish runtime{.name = std::string{hub::kRuntimeProvider}, .level = 4};
   switch (topic) {
     case Topic::kGc:
@@ -105,7 +109,7 @@ std::pair<std::uint64_t, bool> Replay::missed_after(std::uint64_t id) const {
 
 Feed::Feed(FeedWish wished, const WindowLimits& limits, std::size_t replay_bytes)
     : wish(std::move(wished)), replay(replay_bytes) {
-  maker = make_items(wish.topic, exceptions);
+  maker = make_items(wish.topic, exceptions, wish.messages);
   if (wish.topic == Topic::kLogs) logs.emplace();
   if (!maker || wish.topic == Topic::kEvents) return;
   auto window_limits = limits;

@@ -24,9 +24,11 @@ struct FeedWish {
   Topic topic{};
   std::string key{};  // the same for all who ask for the same
   hub::SessionWish session{};
+  Messages messages = Messages::kShown;  // of exceptions
 };
 FeedWish counters_feed(std::vector<hub::CounterWish> counters, std::chrono::nanoseconds interval);
-FeedWish runtime_feed(Topic topic);  // of the runtime's events
+// Of the runtime's events.
+FeedWish runtime_feed(Topic topic, Messages messages = Messages::kShown);
 FeedWish logs_feed(const LogWish& wish);
 Result<hub::Where> parse_where(std::string_view text);
 FeedWish events_feed(std::vector<hub::ProviderWish> providers, hub::Where where,

@@ -128,7 +128,8 @@ class GcItems final : public RuntimeItems {
 
 class ExceptionItems final : public RuntimeItems {
  public:
-  explicit ExceptionItems(RecentExceptions& recent) : recent_(recent) {}
+  ExceptionItems(RecentExceptions& recent, Messages messages)
+      : recent_(recent), messages_(messages) {}
 
  private:
   void on_event(const hub::Block& block, std::uint32_t row, const Event& event, Known known,
@@ -140,7 +141,8 @@ class ExceptionItems final : public RuntimeItems {
                .wall = block.wall_of(event),
                .thread = event.thread,
                .type = utf8_of(thrown->type),
-               .message = utf8_of(thrown->message),
+               .message = messages_ == Messages::kShown ? utf8_of(thrown->message)
+                                                        : std::string{kWithheldMessage},
                .hresult = thrown->hresult};
     if (event.activity != nullptr && !event.activity->empty())
       one.activity = to_string(*event.activity);
@@ -159,6 +161,7 @@ class ExceptionItems final : public RuntimeItems {
   }
 
   RecentExceptions& recent_;
+  Messages messages_;
 };
 
 class ContentionItems final : public RuntimeItems {
@@ -303,14 +306,15 @@ std::uint64_t RecentExceptions::total() const {
   return total_;
 }
 
-std::unique_ptr<ItemMaker> make_items(Topic topic, RecentExceptions& exceptions) {
+std::unique_ptr<ItemMaker> make_items(Topic topic, RecentExceptions& exceptions,
+                                      Messages messages) {
   switch (topic) {
     case Topic::kGc:
       return std::make_unique<GcItems>();
     case Topic::kJit:
       return std::make_unique<JitItems>();
     case Topic::kExceptions:
-      return std::make_unique<ExceptionItems>(exceptions);
+      return std::make_unique<ExceptionItems>(exceptions, messages);
     case Topic::kContention:
       return std::make_unique<ContentionItems>();
     case Topic::kThreadPool:

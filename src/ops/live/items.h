@@ -30,6 +30,10 @@ enum class Topic : std::uint8_t {
 };
 std::string_view name_of(Topic topic);  // "gc"
 
+// What programs say in exceptions may be a secret: who may see recordings may see it.
+enum class Messages : bool { kWithheld, kShown };
+inline constexpr std::string_view kWithheldMessage = "(the scope trace shows messages)";
+
 class ItemMaker {
  public:
   virtual ~ItemMaker() = default;
@@ -66,6 +70,7 @@ class RecentExceptions {
 };
 
 // None for counters and logs, which have makers of their own.
-std::unique_ptr<ItemMaker> make_items(Topic topic, RecentExceptions& exceptions);
+std::unique_ptr<ItemMaker> make_items(Topic topic, RecentExceptions& exceptions,
+                                      Messages messages);
 
 }  // namespace clrscope::ops

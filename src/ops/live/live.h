@@ -97,9 +97,10 @@ class Live {
   Result<CountersAnswer> counters(const LiveWho& who, const CountersAsk& ask);
   // Of the runtime's topics. `length`: the last so much, at most what is kept; 0: all of it.
   Result<ViewAnswer> view(const LiveWho& who, Topic topic, std::chrono::nanoseconds length,
-                          std::size_t rows = 0);
+                          std::size_t rows = 0, Messages messages = Messages::kShown);
   // The last `most` of them.
-  Result<ExceptionsAnswer> exceptions(const LiveWho& who, std::size_t most);
+  Result<ExceptionsAnswer> exceptions(const LiveWho& who, std::size_t most,
+                                      Messages messages = Messages::kShown);
   Result<std::string> follow(const LiveWho& who, const std::vector<FeedWish>& wishes,
                              std::shared_ptr<Follower> follower,
                              std::optional<std::string> after = {});

@@ -239,6 +239,28 @@ TEST_F(LiveTest, CountsEveryException) {
   EXPECT_THAT(view->members, testing::HasSubstr("\"exceptions\":2500"));
 }
 
+TEST_F(LiveTest, WithheldMessagesAreInNoAnswer) {
+  Live live{setting()};
+  const auto open = std::make_shared<Reads>(), reader = std::make_shared<Reads>();
+  ASSERT_TRUE(live.follow(kPid, {runtime_feed(Topic::kExceptions)}, open));
+  ASSERT_TRUE(
+      live.follow(kPid, {runtime_feed(Topic::kExceptions, Messages::kWithheld)}, reader));
+  throw_one("Shop.OutOfStock", "pin 4711");
+  ASSERT_TRUE(comes_true([&] { return reader->count() == 1 && open->count() == 1; }));
+  EXPECT_THAT(open->all()[0].second, testing::HasSubstr("pin 4711"));
+  EXPECT_THAT(reader->all()[0].second, testing::Not(testing::HasSubstr("4711")));
+  const auto last = live.exceptions(kPid, 20, Messages::kWithheld);
+  ASSERT_EQ(last->thrown.size(), 1U);
+  EXPECT_EQ(last->thrown[0].thrown.message, kWithheldMessage);
+  const auto view = live.view(kPid, Topic::kExceptions, {}, 0, Messages::kWithheld);
+  ASSERT_TRUE(view);
+  EXPECT_THAT(view->members, testing::HasSubstr("Shop.OutOfStock"));
+  EXPECT_THAT(view->members, testing::Not(testing::HasSubstr("4711")));
+  for (const auto& line : view->page.summary)
+    EXPECT_THAT(line, testing::Not(testing::HasSubstr("4711")));
+  EXPECT_EQ(source_->sessions(), 1U);
+}
+
 TEST_F(LiveTest, AProcessThatEndedKeepsItsDataAndSaysSo) {
   Live live{setting()};
   ASSERT_TRUE(live.exceptions(kPid, 20));

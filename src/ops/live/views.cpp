@@ -148,12 +148,12 @@ void Live::wait_for_names(const LiveWho& who, LiveProcess& process) {
 }
 
 Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds length,
-                              std::size_t rows) {
+                              std::size_t rows, Messages messages) {
   const auto* kind = analyze::find_report(name_of(topic));
   if (kind == nullptr || topic == Topic::kEvents)
     return fail(Errc::kUsage, "there is no view of {}", name_of(topic));
   const auto process = TRY(this->process(who));
-  const auto wish = runtime_feed(topic);
+  const auto wish = runtime_feed(topic, messages);
   const auto feed = TRY(process->ask(wish));
   if (topic == Topic::kThreadPool) (void)process->ask(default_counters());
   if (wish.session.stacks || topic == Topic::kJit) wait_for_names(who, *process);
@@ -170,7 +170,7 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
                           .modules_only = topic == Topic::kJit,
                           .from = std::min(from, to),
                           .to = to};
-  const auto report = kind->make({.rows = rows});
+  const auto report = kind->make({.rows = rows, .messages = messages == Messages::kShown});
   TRY(read_window(trace, *report));
 
   ViewAnswer answer{.source = source_of(*process, *feed),
@@ -183,7 +183,7 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
                                            analyze::ms(trace.to - trace.from) / 1000)}};
   }
   if (topic == Topic::kExceptions) {
-    const auto recent = TRY(exceptions(who, kRecentShown));
+    const auto recent = TRY(exceptions(who, kRecentShown, messages));
     answer.members +=
         fmt::format(",\"total\":{},\"recent\":{}", recent.total, recent_members(recent.thrown));
   }
@@ -198,9 +198,10 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
   return answer;
 }
 
-Result<ExceptionsAnswer> Live::exceptions(const LiveWho& who, std::size_t most) {
+Result<ExceptionsAnswer> Live::exceptions(const LiveWho& who, std::size_t most,
+                                          Messages messages) {
   const auto process = TRY(this->process(who));
-  const auto feed = TRY(process->ask(runtime_feed(Topic::kExceptions)));
+  const auto feed = TRY(process->ask(runtime_feed(Topic::kExceptions, messages)));
   wait_for_names(who, *process);
   process->wait_for(*feed, setting_.interval * 2);
   const auto names = names_of(*process);
