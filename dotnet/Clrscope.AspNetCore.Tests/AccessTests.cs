@@ -84,14 +84,22 @@ public class AccessTests(SharedApp shared) : IClassFixture<SharedApp>
     }
 
     [Fact]
-    public async Task PagesOfOtherSitesChangeNothing()
+    public async Task PagesOfOtherSitesReachNothing()
     {
         var app = shared.App;
         Assert.Equal(HttpStatusCode.OK, await StatusAsync(app, method: HttpMethod.Post)); // a program
         Assert.Equal(HttpStatusCode.OK, await StatusAsync(app, r => r.Headers.Add("Origin", app.Address.GetLeftPart(UriPartial.Authority)), HttpMethod.Post));
-        Assert.Equal(HttpStatusCode.Forbidden, await StatusAsync(app, r => r.Headers.Add("Origin", "https://attacker.example"), HttpMethod.Post));
-        Assert.Equal(HttpStatusCode.Forbidden, await StatusAsync(app, r => r.Headers.Add("Origin", "null"), HttpMethod.Post));
-        Assert.Equal(HttpStatusCode.Forbidden, await StatusAsync(app, r => r.Headers.Add("Sec-Fetch-Site", "cross-site"), HttpMethod.Post));
+        foreach (var method in (HttpMethod[])[HttpMethod.Get, HttpMethod.Head, HttpMethod.Post, HttpMethod.Delete])
+            foreach (var (name, value) in ((string, string)[])[("Origin", "https://attacker.example"), ("Origin", "null"), ("Referer", "https://attacker.example/x"), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Site", "same-site")])
+                Assert.Equal(HttpStatusCode.Forbidden, await StatusAsync(app, r => r.Headers.Add(name, value), method));
+        Assert.Equal(HttpStatusCode.OK, await StatusAsync(app, r => r.Headers.Referrer = app.Address));
+        foreach (var (destination, status) in ((string, HttpStatusCode)[])[("document", HttpStatusCode.OK), ("iframe", HttpStatusCode.Forbidden)]) // a link, a frame
+            Assert.Equal(status, await StatusAsync(app, r =>
+            {
+                r.Headers.Add("Sec-Fetch-Site", "cross-site");
+                r.Headers.Add("Sec-Fetch-Mode", "navigate");
+                r.Headers.Add("Sec-Fetch-Dest", destination);
+            }));
     }
 
     [Fact]

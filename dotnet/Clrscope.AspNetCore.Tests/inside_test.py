@@ -1,6 +1,7 @@
 """The packages as users get them: a fresh app with two lines, an app that knows nothing of us, a running program, the tool."""
 import contextlib
 import functools
+import http.client
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import tempfile
 import time
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 import zipfile
 
@@ -187,11 +189,17 @@ class ProgramWithoutAspNet(unittest.TestCase):
                     opened = json.loads(done.stdout)
                     self.assertFalse(opened["inside"])
                     self.assertEqual(401, get(f"{opened['urls'][0]}/processes")[0])
-                    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-                    with browser.open(opened["open"], timeout=LIMIT) as home:
-                        self.assertEqual(200, home.status)
-                    with browser.open(f"{opened['urls'][0]}/processes", timeout=LIMIT) as answer:
-                        self.assertEqual([int(pid)], [p["pid"] for p in json.load(answer)])
+                    # Browsers know names below localhost, programs need not.
+                    link = urllib.parse.urlsplit(opened["open"])
+                    self.assertRegex(link.netloc, r"^clrscope-\w+\.localhost:\d+$")
+                    visit = http.client.HTTPConnection("127.0.0.1", link.port, timeout=LIMIT)
+                    visit.request("GET", f"{link.path}?{link.query}", headers={"Host": link.netloc})
+                    home = visit.getresponse()
+                    home.read()
+                    self.assertEqual(303, home.status)
+                    cookie = home.getheader("Set-Cookie").split(";")[0]
+                    visit.request("GET", "/processes", headers={"Host": link.netloc, "Cookie": cookie})
+                    self.assertEqual([int(pid)], [p["pid"] for p in json.load(visit.getresponse())])
                     closed = json.loads(subprocess.run([CLRSCOPE, "disable", "-p", pid, "--json"], check=True, capture_output=True, text=True).stdout)
                     self.assertTrue(closed["wasOpen"])
                     self.assertFalse(os.path.exists(f"/proc/{opened['controllerPid']}"))

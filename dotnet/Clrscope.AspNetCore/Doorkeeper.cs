@@ -32,13 +32,20 @@ internal static class Doorkeeper
         return null;
     }
 
-    /// <summary>Whether a page of another site made a browser send this. Programs send neither field.</summary>
+    /// <summary>
+    /// Whether a page of another site made a browser send this, with whatever method: a GET records and stops threads too. A link of a person is handed on:
+    /// the controller knows whether it leads to a page. Programs send none of these fields.
+    /// </summary>
     public static bool ComesFromAnotherSite(HttpRequest request)
     {
-        if (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method) || HttpMethods.IsOptions(request.Method)) return false;
-        if (request.Headers.TryGetValue("Sec-Fetch-Site", out var site)) return site != "same-origin" && site != "none";
-        if (!request.Headers.TryGetValue("Origin", out var origin)) return false;
-        return !Uri.TryCreate(origin, UriKind.Absolute, out var from) || !string.Equals(from.Authority, request.Host.Value, StringComparison.OrdinalIgnoreCase);
+        var headers = request.Headers;
+        if (headers.TryGetValue("Sec-Fetch-Site", out var site))
+        {
+            var link = (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method)) && headers["Sec-Fetch-Mode"] == "navigate" && headers["Sec-Fetch-Dest"] == "document";
+            return site != "same-origin" && site != "none" && !link;
+        }
+        if (!headers.TryGetValue("Origin", out var from) && !headers.TryGetValue("Referer", out from)) return false;
+        return !Uri.TryCreate(from, UriKind.Absolute, out var page) || !string.Equals(page.Authority, request.Host.Value, StringComparison.OrdinalIgnoreCase);
     }
 
     /// <summary>A name that only this machine has: what a page of a foreign name resolves to does not matter then.</summary>

@@ -45,6 +45,26 @@ void make_room(Map& map, std::size_t most, TraceTime now, Until until) {
         std::ranges::min_element(map, {}, [&](const auto& one) { return until(one.second); }));
 }
 
+std::array<unsigned char, 32> random_bytes() {
+  std::array<unsigned char, 32> bytes{};
+  CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+// Names of hosts do not tell capitals apart: 16 letters of 16 kinds, 64 random bits.
+std::string random_label() {
+  std::string out;
+  for (const auto byte : random_bytes())
+    if (out.size() < 16) out += static_cast<char>('a' + byte % 16);
+  return out;
+}
+
+// Whether "NAME:PORT" is of that name.
+bool is_same_host(std::string_view field, std::string_view name) {
+  return equal_ignoring_case(field.substr(0, name.size()), name) &&
+         (field.size() == name.size() || field[name.size()] == ':');
+}
+
 }  // namespace
 
 // The peer of a unix socket, or the user whom the app that forwards has let in.
@@ -60,13 +80,19 @@ bool is_stranger(const net::HttpRequest& head) {
 }
 
 std::string random_word() {
-  std::array<unsigned char, 32> bytes{};
-  CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  const auto bytes = random_bytes();
   constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string out;
   for (const auto byte : bytes) out += kLetters[byte % 64];
   return out;
+}
+
+Access::Access(const ServeSetting& setting, Keys& keys)
+    : setting_(setting), keys_(keys), own_name_("clrscope-" + random_label() + ".localhost") {}
+
+Access::Visit Access::visit_with(const Key& key) {
+  return {.name = key.name.empty() ? key.id : key.name, .scopes = key.scopes, .key = key.id};
 }
 
 std::optional<std::string> Access::cookie_of(const net::HttpRequest& head) const {
@@ -120,8 +146,7 @@ std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest&
     if (*head.peer.uid != ::geteuid() && *head.peer.uid != 0)
       return problem(403, fmt::format("user {} may not use this socket", *head.peer.uid),
                      "its owner and root may");
-    if (!is_stranger(head))
-      return granted({.name = name_of_peer(head), .scopes = ScopeSet::all()});
+    if (!is_stranger(head)) return granted({.name = name_of_peer(head), .scopes = ScopeSet::all()});
   }
   if (const auto word = bearer_of(head)) {
     const auto key = keys_.find(*word, wall_now());
@@ -141,36 +166,67 @@ std::variant<Caller, net::HttpResponse> Access::identify(const net::HttpRequest&
   return refusal;
 }
 
-std::string Access::new_one_time_word() {
+std::string Access::new_word(Visit visit) {
   auto word = random_word();
   words_.with([&](auto& words) {
     const auto now = TraceClock::now();
-    make_room(words, kMostWords, now, [](TraceTime until) { return until; });
-    words[word] = now + kWordTime;
+    make_room(words, kMostWords, now, [](const Visit& one) { return one.until; });
+    visit.until = now + kWordTime;
+    words[word] = std::move(visit);
   });
   return word;
 }
 
+std::string Access::new_one_time_word() {
+  return new_word({.name = "browser", .scopes = ScopeSet::all()});
+}
+
+std::optional<std::string> Access::one_time_word_for(std::string_view word) {
+  const auto key = keys_.find(trim(word), wall_now());
+  if (!key) return std::nullopt;
+  return new_word(visit_with(*key));
+}
+
+bool Access::is_good_word(const std::string& word) const {
+  return words_.with([&](const auto& words) {
+    const auto found = words.find(word);
+    return found != words.end() && found->second.until >= TraceClock::now();
+  });
+}
+
+std::optional<std::string> Access::safer_place(const net::HttpRequest& head) const {
+  const auto host = head.field("Host");
+  // Whom an app lets in has no cookie of ours; with TLS a name needs a certificate.
+  if (!is_stranger(head) || head.peer.tls || !host) return std::nullopt;
+  const auto name = trim(*host);
+  if (is_same_host(name, own_name_) ||
+      std::ranges::any_of(setting_.hosts, [&](const auto& one) { return is_same_host(name, one); }))
+    return std::nullopt;
+  const auto colon = name.rfind(':');
+  const auto port = colon == std::string_view::npos || name.ends_with(']') ? std::string_view{}
+                                                                           : name.substr(colon);
+  return fmt::format("http://{}{}", own_name_, port);
+}
+
 std::optional<std::string> Access::redeem(const std::string& word, const net::HttpRequest& head,
                                           std::string_view path) {
-  const bool good = words_.with([&](auto& words) {
+  auto visit = words_.with([&](auto& words) -> std::optional<Visit> {
     const auto found = words.find(word);
-    if (found == words.end()) return false;
-    const bool in_time = found->second >= TraceClock::now();
+    if (found == words.end()) return std::nullopt;
+    auto taken = std::move(found->second);
     words.erase(found);
-    return in_time;
+    if (taken.until < TraceClock::now()) return std::nullopt;
+    return taken;
   });
-  if (!good) return std::nullopt;
-  return begin({.name = "browser", .scopes = ScopeSet::all()}, head, path);
+  if (!visit) return std::nullopt;
+  return begin(std::move(*visit), head, path);
 }
 
 std::optional<std::string> Access::sign_in(std::string_view word, const net::HttpRequest& head,
                                            std::string_view path) {
   const auto key = keys_.find(trim(word), wall_now());
   if (!key) return std::nullopt;
-  return begin(
-      {.name = key->name.empty() ? key->id : key->name, .scopes = key->scopes, .key = key->id},
-      head, path);
+  return begin(visit_with(*key), head, path);
 }
 
 std::string Access::begin(Visit visit, const net::HttpRequest& head, std::string_view path) {

@@ -345,10 +345,16 @@ const std::vector<Controller::Exposed>& Controller::exposed() const { return imp
 const std::vector<std::string>& Controller::warnings() const { return impl_->warnings; }
 
 std::string Controller::one_time_address() {
-  for (const auto& one : impl_->exposed)
-    if (one.needs_key && !one.metrics_only)
-      return one.url + impl_->setting.base_path +
-             "/sign-in?once=" + impl_->access.new_one_time_word();
+  for (const auto& one : impl_->exposed) {
+    if (!one.needs_key || one.metrics_only) continue;
+    // Over plain HTTP it is a loopback address: see Access::own_name.
+    const auto place = one.url.starts_with("http://")
+                           ? fmt::format("http://{}{}", impl_->access.own_name(),
+                                         one.url.substr(one.url.rfind(':')))
+                           : one.url;
+    return fmt::format("{}{}/sign-in?once={}", place, impl_->setting.base_path,
+                       impl_->access.new_one_time_word());
+  }
   return {};
 }
 

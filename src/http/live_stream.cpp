@@ -110,8 +110,7 @@ Result<ops::LiveWho> chosen_live(const Call& call) {
 }
 
 ops::Messages messages_for(const Call& call) {
-  return call.caller().scopes.has(Scope::kTrace) ? ops::Messages::kShown
-                                                 : ops::Messages::kWithheld;
+  return call.caller().scopes.has(Scope::kTrace) ? ops::Messages::kShown : ops::Messages::kWithheld;
 }
 
 HttpResponse live_problem(const Error& error) {

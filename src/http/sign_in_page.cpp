@@ -13,6 +13,16 @@ std::string own_place(std::string_view next) {
   return std::string{next};
 }
 
+std::string go_on_page(std::string_view place) {
+  const auto escaped = html_escaped(place);
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"refresh\" content=\"0; url=" +
+         escaped +
+         "\">\n<title>Signed in · clrscope</title>\n</head>\n<body>\n<main>\n"
+         "<h1>Signed in</h1>\n<p><a href=\"" +
+         escaped + "\">Go on</a></p>\n</main>\n</body>\n</html>\n";
+}
+
 std::string sign_in_page(std::string_view base_path, std::string_view next,
                          std::string_view reason) {
   const std::string base{base_path};

@@ -10,6 +10,9 @@ namespace clrscope::http {
 std::string sign_in_page(std::string_view base_path, std::string_view next,
                          std::string_view reason);
 
+// A page that leads on by itself, with a link for those whose browser does not.
+std::string go_on_page(std::string_view place);
+
 // A path that a redirect may lead to: one of this server, whatever was sent; else "/".
 std::string own_place(std::string_view next);
 

@@ -278,7 +278,11 @@ bool local_host_field(std::optional<std::string_view> host, const std::vector<st
   const std::string text{name};
   in_addr four{};
   if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
-  return equal_ignoring_case(name, "localhost") || name == "::1";
+  // No name below localhost leads elsewhere (RFC 6761).
+  constexpr std::string_view kBelow = ".localhost";
+  return equal_ignoring_case(name, "localhost") || name == "::1" ||
+         (name.size() > kBelow.size() &&
+          equal_ignoring_case(name.substr(name.size() - kBelow.size()), kBelow));
 }
 
 }  // namespace clrscope::net

@@ -430,11 +430,11 @@ TEST(HttpServer, ServesAThousandConnectionsAtOnce) {
 }
 
 TEST(LocalHostField, KnowsWhatAForeignPageCannotSend) {
-  for (const auto* local :
-       {"localhost", "LOCALHOST:52323", "127.0.0.1:1", "127.9.9.9", "[::1]:80", "box.example:1"})
+  for (const auto* local : {"localhost", "LOCALHOST:52323", "127.0.0.1:1", "127.9.9.9", "[::1]:80",
+                            "box.example:1", "a.localhost:7"})
     EXPECT_TRUE(local_host_field(local, {"box.example"})) << local;
-  for (const auto* foreign :
-       {"evil.example", "localhost.evil.example", "10.0.0.1", "[::2]", "[::1", ""})
+  for (const auto* foreign : {"evil.example", "localhost.evil.example", "10.0.0.1", "[::2]", "[::1",
+                              "", "evillocalhost", ".localhost"})
     EXPECT_FALSE(local_host_field(foreign, {"box.example"})) << foreign;
 }
 

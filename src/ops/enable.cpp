@@ -128,7 +128,8 @@ Result<Answer> tell(Target& target, const TargetFolder& folder, const std::strin
           "serve looks from outside");
 }
 
-Result<std::string> one_time_word(const TargetFolder& folder) {
+// For a browser, for one who listens at `url`.
+Result<std::string> one_time_address(const TargetFolder& folder, std::string_view url) {
   const auto socket = TRY(folder.find_socket("s"));
   net::HttpClient client{
       {.address = {.path = fmt::format("/proc/self/fd/{}", socket.get())}, .path = "/sign-in"}};
@@ -136,9 +137,11 @@ Result<std::string> one_time_word(const TargetFolder& folder) {
   if (answer.status != 200)
     return fail(Errc::kSystem, "the controller gives no key: {} {}", answer.status, answer.body);
   const auto json = TRY(read_json(answer.body));
-  const auto* word = json.find("once");
-  if (!word || !word->text()) return fail(Errc::kCorrupt, "the controller's answer has no word");
-  return *word->text();
+  const auto *word = json.find("once"), *host = json.find("host");
+  if (!word || !word->text() || !host || !host->text())
+    return fail(Errc::kCorrupt, "the controller's answer has no word");
+  return fmt::format("http://{}{}/sign-in?once={}", *host->text(), url.substr(url.rfind(':')),
+                     *word->text());
 }
 
 void forget(const TargetFolder& folder, const std::string& hook) {
@@ -155,9 +158,8 @@ Result<Enabled> enabled_from(Process process, const Answer& answer, const Target
   const auto [first, last] = answer.equal_range("url");
   for (auto it = first; it != last; ++it) out.urls.push_back(it->second);
   const auto tcp = std::ranges::find_if(
-      out.urls, [](const std::string& url) { return url.starts_with("http"); });
-  if (tcp != out.urls.end())
-    out.open = fmt::format("{}/sign-in?once={}", *tcp, TRY(one_time_word(folder)));
+      out.urls, [](const std::string& url) { return url.starts_with("http:"); });
+  if (tcp != out.urls.end()) out.open = TRY(one_time_address(folder, *tcp));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """A controller under bad manners and attack: serve_guard.py WHAT"""
+import html
 import os
 import pathlib
 import re
@@ -46,24 +47,30 @@ def browser():
         page = serve.ask("/processes", headers={"Accept": "text/html,*/*"})
         check(page.status == 401 and "/sign-in/key" in page.text, "a browser without a key gets a page to sign in")
         check("default-src 'none'" in page.headers["Content-Security-Policy"], "with the policy of every page")
-        once = serve.told["open"].split(serve.url)[1]
-        first, second = serve.ask(once), serve.ask(once)
+        once, at_pages = serve.once, {"Host": serve.pages}
+        # The cookies of 127.0.0.1 go to all its ports: there is none there, and strangers do not learn where there is one.
+        check(serve.pages.endswith(f".localhost:{serve.at.port}"), f"pages have a name of their own: {serve.pages}")
+        led = serve.ask(once)
+        check(led.status == 200 and f"url=http://{serve.pages}/sign-in?once=" in led.text and not led.headers["Set-Cookie"],
+              f"127.0.0.1 leads there, without a cookie: {led.status} {led.text}")
+        check(serve.pages not in serve.ask("/sign-in?once=guess", headers={"Accept": "text/html"}).text + page.text, "and only who may come in")
+        first, second = serve.ask(once, headers=at_pages), serve.ask(once, headers=at_pages)
         check(first.status == 303 and first.headers["Location"] == "/", "the one-time address leads to the pages")
         cookie = first.headers["Set-Cookie"]
         check("HttpOnly" in cookie and "SameSite=Strict" in cookie, f"the cookie is for the server alone: {cookie}")
         check(second.status == 403, f"and works once: {second.status}")
-        jar = {"Cookie": cookie.split(";")[0]}
+        jar = {"Cookie": cookie.split(";")[0], **at_pages}
         check(serve.ask("/processes", headers=jar).status == 200, "the cookie lets in")
         shown = serve.ask("/processes", headers={**jar, "Accept": "text/html"}).text
         check('action="/sign-out"' in shown, "pages offer to sign out")
         style = re.search(r'href="([^"]*\.css[^"]*)"', page.text)[1]
         check(serve.ask(style).status == 200, f"the page to sign in has its style: {style}")
-        host = f"{serve.at.hostname}:{serve.at.port}"
+        host = serve.pages
         for fields, status in (({}, 403), ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403),
                                ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403)):
             answer = serve.ask("/sign-out", "POST", headers={**jar, **fields})
             check(answer.status == status, f"a cookie's POST with {fields}: {status}, not {answer.status}")
-        form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{host}"}
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"http://{host}", **at_pages}
         check(serve.ask("/sign-in/key", "POST", body="key=" + key, headers={**form, "Origin": "http://evil.example"}).status == 403,
               "another site cannot sign a browser in")
         check(serve.ask("/sign-in/key", "POST", body="key=csk_wrong", headers=form).status == 401, "a wrong key signs nobody in")
@@ -72,10 +79,40 @@ def browser():
             answer = serve.ask("/sign-in/key", "POST", body=f"key={key}&next={place}", headers=form)
             check(answer.status == 303 and answer.headers["Location"] == led and not answer.headers["X-Evil"],
                   f"after signing in, {place!r} leads to {led}: {answer.status} {answer.headers['Location']}")
-        own = {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
+        own = {"Cookie": answer.headers["Set-Cookie"].split(";")[0], **at_pages}
         check(serve.ask("/audit", headers=own).status == 403, "a visit has the scopes of its key")
         check(serve.ask("/sign-out", "POST", headers={**own, "Origin": f"http://{host}"}).status == 303, "signing out works")
         check(serve.ask("/processes", headers=own).status == 401, "and ends the visit")
+        plain = f"http://{serve.at.netloc}"
+        led = serve.ask("/sign-in/key", "POST", body=f"key={key}&next=/check%3Fpid=7", headers={**form, "Host": serve.at.netloc, "Origin": plain})
+        place = re.search(r'url=http://([^/]+)(/sign-in[^"]*)"', led.text)
+        check(led.status == 200 and not led.headers["Set-Cookie"] and place[1] == host, f"a key signs in where the pages are: {led.text}")
+        link = {**at_pages, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        there = serve.ask(html.unescape(place[2]), headers=link)
+        check(there.status == 200 and "url=/check?pid=7" in there.text, f"who came from there goes on by a page, not a redirect: {there.text}")
+        own = {"Cookie": there.headers["Set-Cookie"].split(";")[0], **at_pages}
+        check(serve.ask("/processes", headers=own).status == 200 and serve.ask("/audit", headers=own).status == 403, "with the key's scopes")
+    finish()
+
+
+def foreign():
+    """Pages of other sites: no GET of theirs reaches anything, with or without keys."""
+    link = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    with Serve("--no-auth") as serve:
+        paths = serve.ask("/openapi.json").json()["paths"]
+        routes = [(method.upper(), path.replace("{", "").replace("}", "")) for path, methods in paths.items() for method in methods]
+        evil = ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site", "Accept": "text/html"}, {"Origin": "http://evil.example"},
+                {"Origin": "null"}, {"Referer": "http://evil.example/x"}, {"Sec-Fetch-Site": "cross-site", **link, "Accept": "application/json"})
+        for method, path in routes:
+            for fields in evil:
+                if path == "/sign-in" and "Sec-Fetch-Mode" in fields:
+                    continue  # a page, whatever is accepted
+                answer = serve.ask(path + "?pid=2147483647", method, headers=fields)
+                check(answer.status == 403 and "page of this server" in answer.text, f"{method} {path} with {fields}: {answer.status} {answer.text[:100]}")
+        for fields in ({}, {"Sec-Fetch-Site": "none"}, {"Sec-Fetch-Site": "same-origin"}, {"Origin": serve.url}, {"Referer": serve.url + "/check"},
+                       {"Sec-Fetch-Site": "cross-site", **link, "Accept": "text/html"}):
+            check(serve.ask("/processes", headers=fields).status == 200, f"programs, own pages and links to pages still work: {fields}")
+        print(f"{len(routes) * len(evil)} requests of foreign pages")
     finish()
 
 
@@ -142,7 +179,7 @@ def exposure():
     check(code == 3 and "no-auth" in said, f"nor without keys: {code} {said}")
     with Serve("--certificate", "cert.pem", "--certificate-key", "key.pem", urls="https://127.0.0.1:0") as serve:
         check(serve.ask("/health/live").status == 200, "TLS works")
-        cookie = serve.ask(serve.told["open"].split(serve.url)[1]).headers["Set-Cookie"]
+        cookie = serve.ask(serve.once).headers["Set-Cookie"]
         check("; Secure" in cookie, "with TLS the cookie is Secure")
         at = f"127.0.0.1:{serve.at.port}"
 
@@ -396,4 +433,4 @@ def halves():
     finish()
 
 
-{"limits": limits, "halves": halves, "keys": keys, "browser": browser, "manners": manners, "exposure": exposure, "slow": slow, "crowd": crowd, "allow": allow}[sys.argv[1]]()
+{"limits": limits, "halves": halves, "keys": keys, "browser": browser, "manners": manners, "foreign": foreign, "exposure": exposure, "slow": slow, "crowd": crowd, "allow": allow}[sys.argv[1]]()

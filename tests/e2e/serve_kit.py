@@ -46,6 +46,9 @@ class Serve:
         self.told = json.loads(line)
         self.url = self.told["urls"][0]["url"]
         self.at = urllib.parse.urlsplit(self.url)
+        opened = urllib.parse.urlsplit(self.told.get("open", ""))
+        self.once = f"{opened.path}?{opened.query}"  # what a browser opens once,
+        self.pages = opened.netloc                   # and the host that its pages have
 
     def said(self):
         self.errors.flush()

@@ -3,10 +3,11 @@
 
     serve_scopes.py            every route × no key, and a key of each scope
     serve_scopes.py read-only  the same server with --read-only: nothing beyond metrics and read
+    serve_scopes.py words PID  what a program says (logs, events, messages of its exceptions) is for who may record it; PID says "no stock"
 """
 import sys
 
-from serve_kit import SCOPES, Serve, check, finish
+from serve_kit import SCOPES, Serve, check, finish, until
 
 
 def ask(serve, method, path, key):
@@ -19,7 +20,56 @@ def refused(answer):
     return answer.status == 401 or (answer.status == 403 and "needs the scope" in answer.text)
 
 
+SAID = "no stock"
+
+
+def heard(serve, key, path, accept="application/json", body=None):
+    """Whether the answer has what the program says; a stream until then, or until it has told three things."""
+    connection = serve.connect(60)
+    connection.request("POST" if body else "GET", path, body=body, headers={"Authorization": f"Bearer {key}", "Accept": accept})
+    answer = connection.getresponse()
+    text = ""
+    while (line := answer.readline().decode()) and SAID not in text and text.count("data:") < 3:
+        text += line
+    connection.close()
+    return answer.status, SAID in text, text[:300]
+
+
+def words(pid):
+    topics = ("logs", "events&providers=Microsoft-Windows-DotNETRuntime:0x8000:2", "counters,events&providers=Microsoft-Diagnostics-DiagnosticSource",
+              "%20logs")
+    for options in ([], ["--read-only"]):
+        with Serve(*options) as serve:
+            read, trace = serve.key("read")["key"], serve.key("trace", "read")["key"]
+            serve.keys_known()
+            for path, method in (("/logs", "GET"), ("/logs", "POST"), *(("/live?topics=" + topic, "GET") for topic in topics)):
+                answer = serve.ask(f"{path}{'&' if '?' in path else '?'}pid={pid}", method, key=read, whole=False)
+                check(answer.status == 403 and "needs the scope trace" in answer.text, f"{method} {path}: 403, not {answer.status} {answer.text[:200]}")
+            places = [("/exceptions", "application/json"), ("/exceptions", "text/plain"), ("/exceptions", "application/x-ndjson"),
+                      ("/views/exceptions", "application/json"), ("/views/exceptions", "text/plain"), ("/views/exceptions", "text/html"),
+                      ("/live?topics=exceptions", "text/event-stream"), ("/doctor?only=CS1501&durationSeconds=2&set=CS1501.perSecond=1", "application/json"),
+                      ("/doctor?only=CS1501&durationSeconds=2&set=CS1501.perSecond=1", "text/plain")]
+            # Who may record hears it, which also shows that it is said; who may read hears of the exception all the same.
+            for path, accept in places:
+                place = f"{path}{'&' if '?' in path else '?'}pid={pid}&wait=true"
+                if not options and "/doctor" not in path:
+                    check(until(lambda: heard(serve, trace, place, accept)[1]), f"{path} as {accept} tells who may record")
+                status, told, text = heard(serve, read, place, accept)
+                check(status == 200 and not told, f"{path} as {accept} with the scope read: {status} {text}")
+                check(until(lambda: "OrderRejected" in serve_text(serve, read, place, accept)), f"{path} as {accept} tells the type")
+    print("told")
+    finish()
+
+
+def serve_text(serve, key, place, accept):
+    if accept != "text/event-stream":
+        return serve.ask(place, key=key, headers={"Accept": accept}, timeout=60).text
+    return heard(serve, key, place, accept)[2]
+
+
 def main():
+    if sys.argv[1:2] == ["words"]:
+        return words(sys.argv[2])
     read_only = sys.argv[1:] == ["read-only"]
     options = ["--read-only"] if read_only else []
     with Serve(*options) as serve:

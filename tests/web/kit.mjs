@@ -66,12 +66,13 @@ export async function patientNamed(name, symptom, ...args) {
   return {pid: child.pid, truth: line.truth, child};
 }
 
-// The controller: {url, open}, where `open` is the address that works once.
+// The controller: {url, open, address}, where `open` is the address that works once, `url` where its pages are then, and `address` the same for
+// programs, which need not know names below localhost.
 export async function serve(...args) {
   const folder = mkdtempSync(join(work, 'state-'));
   const how = ['serve', '--urls', 'http://127.0.0.1:0', '--folder', folder, '--json', ...args];
   const {child, line} = await start(clrscope, how, {env: {...process.env, TMPDIR: work}}, () => true);
-  return {url: line.urls[0].url, open: line.open, child, folder};
+  return {url: line.open ? new URL(line.open).origin : line.urls[0].url, open: line.open, address: line.urls[0].url, child, folder};
 }
 
 export async function end(child) {
@@ -87,8 +88,23 @@ let browser;
 export async function openBrowser() {
   browser = await chromium.launch({
     executablePath: kChromium,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost'],
   });
+}
+
+// A visitor whom nobody knows, and whose faults nobody counts.
+export function newContext() {
+  return browser.newContext();
+}
+
+// A key that the server knows.
+export async function makeKey(server, scopes) {
+  const {key} = JSON.parse(execFileSync(clrscope, ['key', 'create', '--folder', server.folder, '--scopes', scopes, '--json'], {encoding: 'utf8'}));
+  for (let i = 0; i < 100; ++i) {
+    if ((await fetch(`${server.address}/processes`, {headers: {Authorization: `Bearer ${key}`}})).ok) return key;
+    await new Promise((done) => setTimeout(done, 300)); // many wrong keys of one address are refused
+  }
+  throw new Error('the server does not take the new key');
 }
 
 export function hasBrowser() {
@@ -121,7 +137,7 @@ export class Visitor {
     visitor.context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options, storageState: await server.storage});
     visitor.context.on('request', (request) => {
       const address = new URL(request.url());
-      if (address.hostname !== '127.0.0.1' && !['data:', 'blob:'].includes(address.protocol)) visitor.faults.push(`a request that leaves this machine: ${address}`);
+      if (address.hostname !== '127.0.0.1' && !address.hostname.endsWith('.localhost') && !['data:', 'blob:'].includes(address.protocol)) visitor.faults.push(`a request that leaves this machine: ${address}`);
     });
     return visitor;
   }

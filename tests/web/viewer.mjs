@@ -7,10 +7,12 @@ import * as kit from './kit.mjs';
 const {Visitor} = kit;
 
 async function ask(visitor, method, path, options = {}) {
-  const response = await visitor.context.request.fetch(visitor.server.url + path, {
+  const {address, url} = visitor.server;
+  const cookies = await visitor.context.cookies(url);
+  const response = await visitor.context.request.fetch(address + path, {
     method,
     ...options,
-    headers: {Origin: visitor.server.url, Accept: 'application/json', ...options.headers},
+    headers: {Host: new URL(url).host, Cookie: cookies.map((one) => `${one.name}=${one.value}`).join('; '), Origin: url, Accept: 'application/json', ...options.headers},
   });
   assert.ok(response.ok(), `${method} ${path}: ${response.status()} ${await response.text()}`);
   return response;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "http/access.h"
 #include "http/answer.h"
+#include "http/markup.h"
 #include "http/origin.h"
 #include "http/route.h"
 #include "http/services.h"
@@ -18,15 +19,31 @@ HttpResponse go_to(std::string place, std::string cookie) {
           .fields = {{"Set-Cookie", std::move(cookie)}, {"Location", std::move(place)}}};
 }
 
+// To go on at another address. A redirect would not do: a browser holds back the cookie of who came
+// from another site, and forms may lead to this server only.
+HttpResponse go_on(std::string_view place) { return html_answer(go_on_page(place)); }
+
 HttpResponse form(const Call& call, int status, std::string_view reason) {
   return html_answer(sign_in_page(call.admitted().base_path, "/", reason), status);
+}
+
+std::string with_word(std::string_view word, std::string_view next) {
+  return fmt::format("/sign-in?once={}&next={}", word, query_escaped(next));
 }
 
 Result<HttpResponse> sign_in(Call& call) {
   const auto word = call.text("once");
   if (!word) return form(call, 200, "");
-  if (auto cookie = call.services().access.redeem(*word, call.request(), call.link("/")))
-    return go_to(call.link("/"), std::move(*cookie));
+  auto& access = call.services().access;
+  const auto next = own_place(call.text("next").value_or("/"));
+  if (const auto place = access.safer_place(call.request()); place && access.is_good_word(*word))
+    return go_on(*place + call.link(with_word(*word, next)));
+  if (auto cookie = access.redeem(*word, call.request(), call.link("/"))) {
+    if (!from_foreign_page(call.request(), false)) return go_to(call.link(next), *cookie);
+    auto page = go_on(call.link(next));
+    page.fields.push_back({"Set-Cookie", std::move(*cookie)});
+    return page;
+  }
   constexpr std::string_view kUsed = "this address was used already, or is too old";
   const auto accept = call.request().field("Accept");
   if (accept && accept->find("text/html") != std::string_view::npos) return form(call, 403, kUsed);
@@ -40,6 +57,9 @@ Result<HttpResponse> by_key(Call& call) {
   const net::HttpRequest fields{.query = call.request().body};
   const auto next = own_place(fields.parameter("next").value_or("/"));
   auto& access = call.services().access;
+  if (const auto place = access.safer_place(call.request()))
+    if (const auto word = access.one_time_word_for(fields.parameter("key").value_or("")))
+      return go_on(*place + call.link(with_word(*word, next)));
   auto cookie =
       access.sign_in(fields.parameter("key").value_or(""), call.request(), call.link("/"));
   if (!cookie) {
@@ -61,12 +81,14 @@ Result<HttpResponse> new_word(Call& call) {
   if (is_stranger(call.request()))
     return problem(403, "one-time words are made over the unix socket only");
   JsonWriter json;
-  json.begin_object().member("once", call.services().access.new_one_time_word()).end_object();
+  json.begin_object().member("once", call.services().access.new_one_time_word());
+  json.member("host", call.services().access.own_name()).end_object();
   return json_answer(std::move(json).take());
 }
 
 constexpr Parameter kParameters[] = {
-    {.name = "once", .type = "string", .help = "the word of the address"}};
+    {.name = "once", .type = "string", .help = "the word of the address"},
+    {.name = "next", .type = "string", .help = "where to go on: a path of this server"}};
 
 constexpr Route kRoutes[] = {
     {.method = "GET",

@@ -48,7 +48,8 @@ constexpr Route view_route(std::string_view path, std::string_view summary) {
 constexpr Route kRoutes[] = {
     view_route("/views/gc", "Garbage collections: pauses, causes, heap sizes, share of the time"),
     view_route("/views/jit", "Methods compiled: times, tiers, sizes"),
-    view_route("/views/exceptions", "Exceptions: types, rates, places, the last ones; messages need the scope trace"),
+    view_route("/views/exceptions",
+               "Exceptions: types, rates, places, the last ones; messages need the scope trace"),
     view_route("/views/contention", "Waits for locks: where, how long, for whom"),
     view_route("/views/threadpool", "The thread pool: workers, queue, why their number changed"),
 };

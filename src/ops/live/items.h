@@ -70,7 +70,6 @@ class RecentExceptions {
 };
 
 // None for counters and logs, which have makers of their own.
-std::unique_ptr<ItemMaker> make_items(Topic topic, RecentExceptions& exceptions,
-                                      Messages messages);
+std::unique_ptr<ItemMaker> make_items(Topic topic, RecentExceptions& exceptions, Messages messages);
 
 }  // namespace clrscope::ops

@@ -243,8 +243,7 @@ TEST_F(LiveTest, WithheldMessagesAreInNoAnswer) {
   Live live{setting()};
   const auto open = std::make_shared<Reads>(), reader = std::make_shared<Reads>();
   ASSERT_TRUE(live.follow(kPid, {runtime_feed(Topic::kExceptions)}, open));
-  ASSERT_TRUE(
-      live.follow(kPid, {runtime_feed(Topic::kExceptions, Messages::kWithheld)}, reader));
+  ASSERT_TRUE(live.follow(kPid, {runtime_feed(Topic::kExceptions, Messages::kWithheld)}, reader));
   throw_one("Shop.OutOfStock", "pin 4711");
   ASSERT_TRUE(comes_true([&] { return reader->count() == 1 && open->count() == 1; }));
   EXPECT_THAT(open->all()[0].second, testing::HasSubstr("pin 4711"));

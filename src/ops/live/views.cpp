@@ -147,8 +147,8 @@ void Live::wait_for_names(const LiveWho& who, LiveProcess& process) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
 }
 
-Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds length,
-                              std::size_t rows, Messages messages) {
+Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds length, std::size_t rows,
+                              Messages messages) {
   const auto* kind = analyze::find_report(name_of(topic));
   if (kind == nullptr || topic == Topic::kEvents)
     return fail(Errc::kUsage, "there is no view of {}", name_of(topic));
@@ -198,8 +198,7 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
   return answer;
 }
 
-Result<ExceptionsAnswer> Live::exceptions(const LiveWho& who, std::size_t most,
-                                          Messages messages) {
+Result<ExceptionsAnswer> Live::exceptions(const LiveWho& who, std::size_t most, Messages messages) {
   const auto process = TRY(this->process(who));
   const auto feed = TRY(process->ask(runtime_feed(Topic::kExceptions, messages)));
   wait_for_names(who, *process);
