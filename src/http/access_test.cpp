@@ -139,6 +139,50 @@ TEST_F(AccessTest, AVisitEndsWithItsKeyAndWithSigningOut) {
   EXPECT_EQ(status(head({cookie(*two)})), 401);
 }
 
+TEST_F(AccessTest, PagesOfLoopbackHaveANameOfTheirOwn) {
+  setting_.hosts = {"box.example", "127.0.0.2"};
+  const auto place = [&](const std::string& host) {
+    return access_->safer_place(head({{"Host", host}})).value_or("");
+  };
+  const auto& own = access_->own_name();
+  EXPECT_EQ(own.size(), std::string{"clrscope-0123456789abcdef.localhost"}.size());
+  EXPECT_EQ(place("127.0.0.1:52323"), "http://" + own + ":52323");
+  EXPECT_EQ(place("[::1]:9"), "http://" + own + ":9");
+  EXPECT_EQ(place("[::1]"), "http://" + own);
+  EXPECT_EQ(place("localhost"), "http://" + own);
+  EXPECT_EQ(place("clrscope-old.localhost:7"), "http://" + own + ":7");
+  for (const auto& here :
+       {own + ":7", own, std::string{"BOX.example:80"}, std::string{"127.0.0.2:1"}})
+    EXPECT_EQ(place(here), "") << here;
+  EXPECT_NE(place("127.0.0.23:1"), "");
+  auto tls = head({{"Host", "127.0.0.1"}});
+  tls.peer.tls = true;
+  EXPECT_FALSE(access_->safer_place(tls));
+  auto admitted = head({{"Host", "127.0.0.1"}});
+  admitted.peer.uid = ::geteuid();
+  EXPECT_FALSE(access_->safer_place(admitted));
+  Access other{setting_, *keys_};
+  EXPECT_NE(other.own_name(), own);
+}
+
+TEST_F(AccessTest, AWordMadeForAKeyHasItsScopesAndEndsWithIt) {
+  const auto made = make(ScopeSet{}.add(Scope::kRead));
+  EXPECT_FALSE(access_->one_time_word_for("csk_wrong"));
+  const auto word = access_->one_time_word_for(made.word);
+  ASSERT_TRUE(word);
+  EXPECT_TRUE(access_->is_good_word(*word));
+  EXPECT_FALSE(access_->is_good_word("guess"));
+  const auto set = access_->redeem(*word, head(), "/");
+  ASSERT_TRUE(set);
+  EXPECT_FALSE(access_->is_good_word(*word));
+  const auto who = access_->identify(head({cookie(*set)}));
+  ASSERT_TRUE(std::holds_alternative<Caller>(who));
+  EXPECT_EQ(std::get<Caller>(who).scopes, ScopeSet{}.add(Scope::kRead));
+  ASSERT_TRUE(keys_->revoke(made.key.id));
+  ASSERT_TRUE(keys_->refresh(wall_now()));
+  EXPECT_EQ(status(head({cookie(*set)})), 401);
+}
+
 TEST_F(AccessTest, VisitsAreBounded) {
   for (int i = 0; i < 1100; ++i)
     ASSERT_TRUE(access_->redeem(access_->new_one_time_word(), head(), "/"));

@@ -347,12 +347,12 @@ const std::vector<std::string>& Controller::warnings() const { return impl_->war
 std::string Controller::one_time_address() {
   for (const auto& one : impl_->exposed) {
     if (!one.needs_key || one.metrics_only) continue;
-    // Over plain HTTP it is a loopback address: see Access::own_name.
-    const auto place = one.url.starts_with("http://")
-                           ? fmt::format("http://{}{}", impl_->access.own_name(),
-                                         one.url.substr(one.url.rfind(':')))
-                           : one.url;
-    return fmt::format("{}{}/sign-in?once={}", place, impl_->setting.base_path,
+    // Over plain HTTP it is a loopback address.
+    constexpr std::string_view kPlain = "http://";
+    std::optional<std::string> safer;
+    if (one.url.starts_with(kPlain))
+      safer = impl_->access.safer_place({.fields = {{"Host", one.url.substr(kPlain.size())}}});
+    return fmt::format("{}{}/sign-in?once={}", safer.value_or(one.url), impl_->setting.base_path,
                        impl_->access.new_one_time_word());
   }
   return {};
