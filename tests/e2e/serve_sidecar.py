@@ -115,6 +115,10 @@ def main():
         if "/stacks" in paths:
             stacks = serve.ask(f"/stacks?uid={uid}", key=key, headers={"Accept": "text/plain"}, timeout=60)
             check(stacks.status == 200 and "Burn" in stacks.text, f"stacks: {stacks.status} {stacks.text[:200]}")
+            page = serve.ask(f"/stacks?uid={uid}", key=key, headers={"Accept": "text/html"}, timeout=60)
+            check(page.status == 200 and "Burn" in page.text, f"the page of its stacks: {page.status} {page.text[-1500:]}")
+        first = serve.ask(f"/?uid={uid}", key=key, headers={"Accept": "text/html"}, timeout=60)
+        check("known by its port only" in first.text, f"the overview examines it, and nobody else: {first.text[first.text.find('<h1>'):][:800]}")
         end_inside(two, signal.SIGKILL)
         comes_true(lambda: len(listed()) == 1, "one that ended is listed no more")
         serve.end()

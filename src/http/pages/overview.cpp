@@ -5,8 +5,10 @@
 #include "base/text.h"
 #include "http/markup.h"
 #include "http/page.h"
+#include "http/processes.h"
 #include "http/recording_links.h"
 #include "http/report_cards.h"
+#include "http/services.h"
 #include "ops/examine.h"
 
 namespace clrscope::http {
@@ -23,8 +25,7 @@ std::vector<std::string> quick_findings() {
 }
 
 std::string verdict_html(const Call& call, const Process& process) {
-  ops::ExamineWish wish;
-  wish.target.pid = process.pid;
+  ops::ExamineWish wish{.target = call.services().processes.target(process), .messages = false};
   wish.only = quick_findings();
   wish.duration = std::chrono::nanoseconds{0};
   const auto seen = ops::examine(wish, {});

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "http/markup.h"
 #include "http/page.h"
+#include "http/processes.h"
+#include "http/services.h"
 #include "http/stacks_markup.h"
 
 namespace clrscope::http {
@@ -26,8 +28,7 @@ std::string choice(std::string_view name, std::string_view value, std::string_vi
 Result<PageContent> about(Call& call, const Process& process) {
   const bool merged = call.text("view") == "merged";
   const bool native = TRY(call.truth("native", false));
-  ops::StacksWish wish;
-  wish.target.pid = process.pid;
+  ops::StacksWish wish{.target = call.services().processes.target(process)};
   wish.look.native = native;
   wish.look.lines = true;
   const auto before = std::chrono::steady_clock::now();
