@@ -43,6 +43,7 @@ void Collections::on_event(const Event& event, Known known, std::uint32_t pointe
       heaps_.push_back(*heap);
       break;
     }
+    case Known::kGcRestartBegin:
     case Known::kGcRestartEnd:
       break;
     default:
@@ -119,6 +120,9 @@ void Collections::replay(std::vector<Note>::iterator begin, std::vector<Note>::i
         if (last_ended && !all_[*last_ended].heap_after)
           all_[*last_ended].heap_after = heaps_[note->heap];
         break;
+      case Known::kGcRestartBegin:
+        if (const auto one = ended_by(open, *note); one != open.end()) one->over = note->time;
+        break;
       case Known::kGcRestartEnd:
         restart(open, *note, first);
         break;
@@ -128,7 +132,8 @@ void Collections::replay(std::vector<Note>::iterator begin, std::vector<Note>::i
   }
 }
 
-void Collections::restart(std::vector<Suspension>& open, const Note& note, std::size_t first) {
+std::vector<Collections::Suspension>::iterator Collections::ended_by(std::vector<Suspension>& open,
+                                                                     const Note& note) {
   auto at = std::find_if(open.begin(), open.end(),
                          [&](const auto& one) { return one.thread == note.thread; });
   // A background collection's own thread ends the pause that another began.
@@ -137,25 +142,34 @@ void Collections::restart(std::vector<Suspension>& open, const Note& note, std::
       return std::any_of(one.started.begin(), one.started.end(),
                          [&](const auto& it) { return all_[it.owner].background(); });
     });
+  return at;
+}
+
+void Collections::restart(std::vector<Suspension>& open, const Note& note, std::size_t first) {
+  const auto at = ended_by(open, note);
   if (at == open.end()) return;
   const auto suspension = std::move(*at);
   open.erase(at);
   // Without a start it is not the pause that it seems: its own end, or its start, was not seen.
   if (!suspension.for_collection || (suspension.started.empty() && !suspension.in_one)) return;
-  grow(paused_[note.process], between(suspension.begin, note.time));
+  const auto over = suspension.over.value_or(note.time);
+  grow(paused_[note.process], between(suspension.begin, over));
   const auto add = [&](std::size_t owner, TraceTime from, TraceTime to) {
-    all_[owner].pause =
-        sum(all_[owner].pause.value_or(std::chrono::nanoseconds{0}), between(from, to));
+    auto& gc = all_[owner];
+    const auto pause = between(from, to);
+    gc.pause = sum(gc.pause.value_or(std::chrono::nanoseconds{0}), pause);
+    gc.longest_pause = std::max(gc.longest_pause, pause);
+    if (to == over) grow(gc.restarts, between(over, note.time));
   };
   // Several in one pause, such as a background collection that begins with one of generation 1:
   // each has its part, up to the start of the next.
   const auto& started = suspension.started;
   for (std::size_t i = 0; i < started.size(); ++i)
     add(started[i].owner, i == 0 ? suspension.begin : started[i].time,
-        i + 1 < started.size() ? started[i + 1].time : note.time);
+        i + 1 < started.size() ? started[i + 1].time : over);
   if (!started.empty()) return;
   for (auto i = all_.size(); i-- > first;)
-    if (all_[i].background() && !all_[i].duration) return add(i, suspension.begin, note.time);
+    if (all_[i].background() && !all_[i].duration) return add(i, suspension.begin, over);
 }
 
 }  // namespace clrscope::analyze

@@ -1,9 +1,11 @@
 // Garbage collections and the pauses they caused.
 //
-// A pause lasts from the suspension's beginning to the restart's end on the same thread; the
-// runtime suspends itself for other reasons too (its sampler does), and those do not count. A
-// background collection's first pause is ended by another thread, and it has a second one with no
-// start of its own. Processes pause each for itself: shares of the time are those of one.
+// A pause lasts from the suspension's beginning to the restart's beginning: from then on threads
+// run again, while the one that restarts them may have to wait for a processor before it tells that
+// it is done. The runtime suspends itself for other reasons too (its sampler does), and those do
+// not count. A background collection's first pause is ended by another thread, and it has a second
+// one with no start of its own. Processes pause each for itself: shares of the time are those of
+// one.
 #pragma once
 
 #include <chrono>
@@ -25,6 +27,8 @@ struct Collection {
   std::chrono::nanoseconds start{};                    // since the trace's beginning
   std::optional<std::chrono::nanoseconds> duration{};  // unknown when its end is not in the trace
   std::optional<std::chrono::nanoseconds> pause{};     // all of its pauses; unknown likewise
+  std::chrono::nanoseconds longest_pause{};            // of them: a background one has two
+  std::chrono::nanoseconds restarts{};  // from there to the restart's end, which others count too
   std::optional<nettrace::GcHeapStats> heap_after{};
 
   bool background() const { return type == 1; }
@@ -58,10 +62,12 @@ class Collections {
     ThreadId thread;
     TraceTime begin;
     bool for_collection;
-    bool in_one;                     // that has started before, in the background
-    std::vector<Started> started{};  // in it
+    bool in_one;                      // that has started before, in the background
+    std::optional<TraceTime> over{};  // its restart has begun
+    std::vector<Started> started{};   // in it
   };
   void replay(std::vector<Note>::iterator begin, std::vector<Note>::iterator end, TraceTime from);
+  std::vector<Suspension>::iterator ended_by(std::vector<Suspension>& open, const Note& note);
   void restart(std::vector<Suspension>& open, const Note& note, std::size_t first);
 
   std::vector<Note> notes_;  // of the trace being read: in file order, sorted at its end

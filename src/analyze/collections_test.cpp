@@ -30,6 +30,7 @@ class CollectionsTest : public testing::Test {
   void suspend(At at, std::uint32_t reason) {
     trace_.event(kRuntimeName, 9, 1, at, Payload{}.add(reason).add(0U).add(std::uint16_t{0}));
   }
+  void restarts(At at) { trace_.event(kRuntimeName, 7, 1, at, Payload{}.add(std::uint16_t{0})); }
   void restarted(At at) { trace_.event(kRuntimeName, 3, 1, at, Payload{}.add(std::uint16_t{0})); }
   void start(At at, std::uint32_t number, std::uint32_t generation, std::uint32_t type) {
     trace_.event(kRuntimeName, 1, 2, at,
@@ -66,6 +67,19 @@ TEST_F(CollectionsTest, PausesFromSuspensionToRestart) {
   EXPECT_EQ(reads_.collections.paused(), nanoseconds{10});
 }
 
+TEST_F(CollectionsTest, IsOverWhenThreadsRunAgain) {
+  suspend({.time = 10}, kForGc);
+  start({.time = 12}, 1, 0, kBlocking);
+  end({.time = 18}, 1, 0);
+  restarts({.time = 20});
+  restarted({.time = 120});  // the one that restarts them waited for a processor
+  const auto& all = read();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].pause, nanoseconds{10});
+  EXPECT_EQ(all[0].restarts, nanoseconds{100});
+  EXPECT_EQ(reads_.collections.paused(), nanoseconds{10});
+}
+
 TEST_F(CollectionsTest, AddsUpPausesOfEachProcessByItself) {
   for (const std::int32_t process : {100, 200}) {
     suspend({.time = 10, .process = process}, kForGc);
@@ -96,13 +110,17 @@ TEST_F(CollectionsTest, LeavesOutTheSamplersSuspensions) {
 TEST_F(CollectionsTest, AddsUpTheTwoPausesOfABackgroundCollection) {
   suspend({.time = 10, .thread = 1}, kForGc);
   start({.time = 12, .thread = 1}, 4, 2, kBackground);
-  restarted({.time = 15, .thread = 9});  // by its own thread
+  restarts({.time = 14, .thread = 9});  // by its own thread
+  restarted({.time = 15, .thread = 9});
   suspend({.time = 50, .thread = 9}, kForPrep);
+  restarts({.time = 56, .thread = 9});
   restarted({.time = 57, .thread = 9});
   end({.time = 80, .thread = 9}, 4, 2);
   const auto& all = read();
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].pause, nanoseconds{12});
+  EXPECT_EQ(all[0].pause, nanoseconds{10});
+  EXPECT_EQ(all[0].longest_pause, nanoseconds{6});
+  EXPECT_EQ(all[0].restarts, nanoseconds{2});
   EXPECT_EQ(all[0].duration, nanoseconds{68});
 }
 

@@ -39,10 +39,38 @@ void Contention::on_batch(const nettrace::Reader& reader, const nettrace::Batch&
   trace_->sites.on_batch_end(batch);
 }
 
+void LockWaitPairs::begin(const Event& event, const nettrace::ContentionStart& start,
+                          StackId stack) {
+  open_[{event.process, event.thread}] = {event.time, stack, start.lock, start.owner_thread};
+}
+
+LockWaitPairs::Wait LockWaitPairs::end(const Event& event,
+                                       const std::optional<nettrace::ContentionStop>& stop) {
+  Wait wait{.begin = event.time};  // unless it began in the trace
+  wait.time = whole_ns(stop ? stop->duration_ns : 0);
+  const auto found = open_.find({event.process, event.thread});
+  if (found == open_.end()) return wait;
+  const auto told = wait.time;
+  wait = found->second;
+  wait.time = told.count() > 0 ? told : between(wait.begin, event.time);
+  open_.erase(found);
+  return wait;
+}
+
+std::vector<LockWaitPairs::Wait> LockWaitPairs::take_open(TraceTime now) {
+  std::vector<Wait> all;
+  for (auto& [thread, wait] : open_) {
+    wait.time = between(wait.begin, now);
+    all.push_back(wait);
+  }
+  open_.clear();
+  return all;
+}
+
 void Contention::end_of_trace(const nettrace::Reader& reader) {
   span_.end_of_trace(reader);
   if (!trace_) return;
-  for (const auto& [thread, open] : trace_->open) add(open, between(open.begin, trace_->last), 1);
+  for (const auto& wait : trace_->waits.take_open(trace_->last)) add(wait, 1);
   for (const auto& [stack, waits] : trace_->by_stack) sites_[trace_->sites.site(stack)].add(waits);
   locks_ += trace_->by_lock.size();
   trace_.reset();
@@ -51,31 +79,22 @@ void Contention::end_of_trace(const nettrace::Reader& reader) {
 void Contention::begin(const nettrace::Reader& reader, const Event& event) {
   const auto start =
       nettrace::read_as<nettrace::ContentionStart>(event, reader.info()->pointer_size);
-  if (!start) return;
-  trace_->open[{event.process, event.thread}] = {event.time, trace_->sites.stack_of(reader, event),
-                                                 start->lock, start->owner_thread};
+  if (start) trace_->waits.begin(event, *start, trace_->sites.stack_of(reader, event));
 }
 
 void Contention::end(const nettrace::Reader& reader, const Event& event) {
-  const auto stop = nettrace::read_as<nettrace::ContentionStop>(event, reader.info()->pointer_size);
-  const auto found = trace_->open.find({event.process, event.thread});
-  auto time = whole_ns(stop ? stop->duration_ns : 0);
-  Open open{event.time, StackId::kNone, 0, 0};  // began before the trace
-  if (found != trace_->open.end()) {
-    open = found->second;
-    if (time.count() <= 0) time = between(open.begin, event.time);
-    trace_->open.erase(found);
-  }
-  add(open, time, 0);
+  add(trace_->waits.end(
+          event, nettrace::read_as<nettrace::ContentionStop>(event, reader.info()->pointer_size)),
+      0);
 }
 
-void Contention::add(const Open& open, nanoseconds time, std::uint64_t unfinished) {
-  auto& waits = trace_->by_stack[open.stack];
-  waits.add(time);
+void Contention::add(const LockWaitPairs::Wait& wait, std::uint64_t unfinished) {
+  auto& waits = trace_->by_stack[wait.stack];
+  waits.add(wait.time);
   waits.unfinished += unfinished;
-  if (open.owner != 0) ++waits.owners[open.owner];
-  if (open.lock != 0) trace_->by_lock[open.lock].add(time);
-  all_.add(time);
+  if (wait.owner != 0) ++waits.owners[wait.owner];
+  if (wait.lock != 0) trace_->by_lock[wait.lock].add(wait.time);
+  all_.add(wait.time);
   all_.unfinished += unfinished;
 }
 

@@ -23,6 +23,25 @@ struct LockWaits {
   void add(const LockWaits& more);
 };
 
+// The beginnings and ends of waits, brought together.
+class LockWaitPairs {
+ public:
+  struct Wait {
+    TraceTime begin{};
+    StackId stack = StackId::kNone;
+    std::uint64_t lock = 0;
+    std::uint64_t owner = 0;
+    std::chrono::nanoseconds time{};
+  };
+  void begin(const Event& event, const nettrace::ContentionStart& start, StackId stack);
+  Wait end(const Event& event, const std::optional<nettrace::ContentionStop>& stop);
+  // Those that had not ended, up to `now`: the ones that matter most. Forgotten after that.
+  std::vector<Wait> take_open(TraceTime now);
+
+ private:
+  std::map<std::pair<ProcessId, ThreadId>, Wait> open_;
+};
+
 class Contention {
  public:
   using Site = std::pair<const FrameId, LockWaits>;
@@ -37,26 +56,19 @@ class Contention {
   const TraceSpan& span() const { return span_; }
 
  private:
-  using ThreadKey = std::pair<ProcessId, ThreadId>;
-  struct Open {
-    TraceTime begin;
-    StackId stack;
-    std::uint64_t lock;
-    std::uint64_t owner;
-  };
   struct Trace {
     explicit Trace(FrameTable& frames) : sites(frames) {}
     KnownEvents known;
     Providers providers;
     Sites sites;
-    std::map<ThreadKey, Open> open;
+    LockWaitPairs waits;
     std::map<StackId, LockWaits> by_stack;
     std::map<std::uint64_t, LockWaits> by_lock;
     TraceTime last = TraceTime::min();
   };
   void begin(const nettrace::Reader& reader, const Event& event);
   void end(const nettrace::Reader& reader, const Event& event);
-  void add(const Open& open, std::chrono::nanoseconds time, std::uint64_t unfinished);
+  void add(const LockWaitPairs::Wait& wait, std::uint64_t unfinished);
 
   FrameTable frames_;
   std::optional<Trace> trace_;

@@ -58,12 +58,26 @@ std::uint32_t PoolChanges::most_workers() const {
   return most;
 }
 
+std::optional<std::uint32_t> PoolChanges::last_workers() const {
+  const auto goal = adjustments_.empty() ? std::nullopt : std::optional{adjustments_.back()};
+  if (counts_.empty()) return goal ? std::optional{goal->threads} : std::nullopt;
+  const auto& count = counts_.back();
+  return goal && goal->time > count.time ? goal->threads : count.workers;
+}
+
+std::optional<std::uint32_t> PoolChanges::first_workers() const {
+  if (!counts_.empty()) return counts_.front().workers;
+  if (!adjustments_.empty()) return adjustments_.front().threads;
+  return std::nullopt;
+}
+
 void PoolChanges::on_event(const nettrace::TraceInfo& info, const Event& event, Known known) {
   const auto size = info.pointer_size;
   const auto time = between(info.begin(), event.time);
   switch (known) {
     case Known::kWorkerStart:
     case Known::kWorkerStop:
+    case Known::kWorkerWait:
       if (const auto worker = nettrace::read_as<nettrace::ThreadPoolWorker>(event, size))
         add_count({time, worker->active});
       break;

@@ -26,7 +26,7 @@ class PoolChanges {
     std::chrono::nanoseconds time{};
     std::uint32_t threads = 0;
     std::uint32_t reason = 0;
-    double throughput = 0;
+    double throughput = 0;  // work items a second
   };
   struct Queue {
     std::uint64_t enqueued = 0;
@@ -46,6 +46,9 @@ class PoolChanges {
   const TraceSpan& span() const { return span_; }
   std::uint64_t adjusted(std::uint32_t reason) const;
   std::uint32_t most_workers() const;
+  // The number last told, by whichever event; nothing when none did.
+  std::optional<std::uint32_t> last_workers() const;
+  std::optional<std::uint32_t> first_workers() const;
 
  private:
   void on_event(const nettrace::TraceInfo& info, const Event& event, nettrace::Known known);

@@ -182,7 +182,8 @@ TEST(Reports, TellOfCollections) {
   const auto json = json_of("gc");
   EXPECT_THAT(json,
               HasSubstr(R"j("number":1,"generation":2,"reason":"AllocLarge",)j"
-                        R"j("type":"NonConcurrentGC","startMs":11,"pauseMs":8,"durationMs":6)j"));
+                        R"j("type":"NonConcurrentGC","startMs":11,"pauseMs":8,"longestPauseMs":8,)j"
+                        R"j("restartMs":0,"durationMs":6)j"));
   EXPECT_THAT(json, HasSubstr(R"j("gen1Bytes":200,"gen2Bytes":400,"lohBytes":600,"pohBytes":500,)j"
                               R"j("totalBytes":1700)j"));
   EXPECT_THAT(json, HasSubstr(R"j("totalPauseMs":8)j"));
@@ -215,7 +216,7 @@ TEST(Reports, TimeTheCompiler) {
 
 TEST(Reports, FollowThePool) {
   const auto json = json_of("threadpool");
-  EXPECT_THAT(json, HasSubstr(R"j({"mostWorkers":5,"starvations":1,)j"));
+  EXPECT_THAT(json, HasSubstr(R"j({"mostWorkers":5,"lastWorkers":5,"starvations":1,)j"));
   EXPECT_THAT(json, HasSubstr(R"j("queue":{"enqueued":1,"dequeued":1,"waitedMs":3,)j"));
   EXPECT_THAT(json,
               HasSubstr(R"j("adjustments":[{"timeMs":61,"threads":5,"reason":"Starvation")j"));
@@ -234,6 +235,7 @@ TEST(Reports, SumUpInTheOverview) {
       json,
       HasSubstr(R"j("samples":2,"cpuSamples":1,"waits":0,"collections":1,"totalPauseMs":8)j"));
   EXPECT_THAT(json, HasSubstr(R"j("processes":["Shop (100)"],"runtimes":["10.0.12"])j"));
+  EXPECT_THAT(json, HasSubstr(R"j("contentions":2,)j"));  // as the report of them has it
 }
 
 TEST(Reports, SayWhenThereIsNothing) {

@@ -51,8 +51,9 @@ struct GcFact {
   std::string reason{};
   bool induced = false;
   bool background = false;
-  std::chrono::nanoseconds pause{};
-  std::uint64_t heap_bytes = 0;  // after it; 0: unknown
+  std::chrono::nanoseconds pause{};          // all of its pauses
+  std::chrono::nanoseconds longest_pause{};  // of them
+  std::uint64_t heap_bytes = 0;              // after it; 0: unknown
 };
 
 struct LockPlace {  // where threads waited for locks

@@ -39,6 +39,7 @@ EventFacts collections(std::size_t count, std::chrono::milliseconds pause, std::
                                   .reason = reason,
                                   .induced = reason == "Induced",
                                   .pause = pause,
+                                  .longest_pause = pause,
                                   .heap_bytes = 90 << 20});
     events.gc_paused += pause;
   }

@@ -186,6 +186,7 @@ EventFacts TraceEvidence::events() const {
          .induced = std::ranges::find(kInduced, gc.reason) != std::end(kInduced),
          .background = gc.background(),
          .pause = gc.pause.value_or(std::chrono::nanoseconds{0}),
+         .longest_pause = gc.longest_pause,
          .heap_bytes = gc.heap_after ? gc.heap_after->total_size() : 0});
   for (const auto* site : contention_.sites()) {
     const auto& [frame, waits] = *site;
@@ -201,10 +202,8 @@ EventFacts TraceEvidence::events() const {
   facts.pool = {.most_workers = pool_.most_workers(),
                 .starvations = pool_.adjusted(analyze::PoolChanges::kStarvation),
                 .blockings = pool_.adjusted(analyze::PoolChanges::kBlocking)};
-  if (!pool_.counts().empty()) {
-    facts.pool.first_workers = pool_.counts().front().workers;
-    facts.pool.last_workers = pool_.counts().back().workers;
-  }
+  facts.pool.first_workers = pool_.first_workers().value_or(0);
+  facts.pool.last_workers = pool_.last_workers().value_or(0);
   return facts;
 }
 

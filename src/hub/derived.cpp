@@ -145,7 +145,7 @@ void DerivedMetrics::on_event(const Event& event, Known known) {
   switch (known) {
     case Known::kGcStart:
     case Known::kGcSuspendBegin:
-    case Known::kGcRestartEnd:
+    case Known::kGcRestartBegin:  // from here on threads run: see analyze/collections.h
       return on_gc(event, known);
     case Known::kAllocationTick:
       if (const auto tick = read_as<nettrace::AllocationTick>(event, pointer_size_))

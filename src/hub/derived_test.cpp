@@ -34,7 +34,7 @@ class Runtime {
   DerivedMetrics& metrics_;
 };
 
-constexpr std::uint32_t kGcStart = 1, kRestartEnd = 3, kSuspendBegin = 9;
+constexpr std::uint32_t kGcStart = 1, kRestartBegin = 7, kSuspendBegin = 9;
 
 const CounterValue* find(const std::vector<CounterValue>& values, std::string_view name,
                          std::string_view tag = {}) {
@@ -53,12 +53,12 @@ TEST(DerivedMetrics, CountsCollectionsAndMeasuresPauses) {
     runtime.says(kSuspendBegin, 1, at, std::uint32_t{1}, std::uint32_t(i), std::uint16_t{0});
     runtime.says(kGcStart, 2, at, std::uint32_t(i), std::uint32_t{i == 2 ? 2U : 0U},
                  std::uint32_t{0}, std::uint32_t{0}, std::uint16_t{0}, std::uint64_t{0});
-    runtime.says(kRestartEnd, 1, at + microseconds{i == 2 ? 30'000 : 700}, std::uint16_t{0});
+    runtime.says(kRestartBegin, 1, at + microseconds{i == 2 ? 30'000 : 700}, std::uint16_t{0});
   }
   // Stopped for another reason than a collection.
   runtime.says(kSuspendBegin, 1, microseconds{900'000}, std::uint32_t{3}, std::uint32_t{0},
                std::uint16_t{0});
-  runtime.says(kRestartEnd, 1, microseconds{990'000}, std::uint16_t{0});
+  runtime.says(kRestartBegin, 1, microseconds{990'000}, std::uint16_t{0});
   const auto values = metrics.take(std::chrono::seconds{1});
   ASSERT_NE(find(values, "dotnet.gc.collections", "gen0"), nullptr);
   EXPECT_EQ(find(values, "dotnet.gc.collections", "gen0")->value, 2);

@@ -21,10 +21,9 @@ struct Pauses {
   nanoseconds longest{};
 
   void add(const Collection& gc) {
-    const auto pause = gc.pause.value_or(nanoseconds{0});
     ++count;
-    grow(total, pause);
-    longest = std::max(longest, pause);
+    grow(total, gc.pause.value_or(nanoseconds{0}));
+    longest = std::max(longest, gc.longest_pause);
   }
 };
 
@@ -107,9 +106,8 @@ class Gc final : public Report {
   std::vector<const Collection*> longest_first() const {
     std::vector<const Collection*> all;
     for (const auto& gc : collections_.all()) all.push_back(&gc);
-    std::stable_sort(all.begin(), all.end(), [](auto* a, auto* b) {
-      return a->pause.value_or(nanoseconds{0}) > b->pause.value_or(nanoseconds{0});
-    });
+    std::stable_sort(all.begin(), all.end(),
+                     [](auto* a, auto* b) { return a->longest_pause > b->longest_pause; });
     return all;
   }
 
@@ -132,6 +130,7 @@ void Gc::write_members(JsonWriter& json) const {
         .member("type", value_name("GCType", gc.type))
         .member("startMs", ms(gc.start));
     write_optional_ms(json, "pauseMs", gc.pause);
+    json.member("longestPauseMs", ms(gc.longest_pause)).member("restartMs", ms(gc.restarts));
     write_optional_ms(json, "durationMs", gc.duration);
     if (gc.heap_after) write_heap(json, *gc.heap_after);
     json.end_object();
@@ -205,8 +204,8 @@ Page Gc::page() const {
         share(collections_.paused()), count_text(all.size()), all.size() == 1 ? "" : "s",
         ms(collections_.paused()), span_.seconds()));
   page.summary.push_back(fmt::format("Longest pause {}: #{}, generation {}, {}{}.",
-                                     ms_text(worst.pause.value_or(nanoseconds{0})), worst.number,
-                                     worst.generation, value_name("GCReason", worst.reason),
+                                     ms_text(worst.longest_pause), worst.number, worst.generation,
+                                     value_name("GCReason", worst.reason),
                                      several ? ", in " + who(worst.process) : ""));
   if (several)
     page.tables.push_back(processes());
@@ -232,11 +231,11 @@ Page Gc::page() const {
   const auto rows = std::min(ranked.size(), options_.rows != 0 ? options_.rows : 10);
   for (std::size_t i = 0; i < rows; ++i) {
     const auto& gc = *ranked[i];
-    longest.rows.push_back({fmt::format("#{}", gc.number),
-                            fmt::format("{:.3f} s", ms(gc.start) / 1000),
-                            fmt::format("{}", gc.generation), gc.pause ? ms_text(*gc.pause) : "?",
-                            gc.heap_after ? format_bytes(gc.heap_after->total_size()) : "?",
-                            value_name("GCReason", gc.reason), value_name("GCType", gc.type)});
+    longest.rows.push_back(
+        {fmt::format("#{}", gc.number), fmt::format("{:.3f} s", ms(gc.start) / 1000),
+         fmt::format("{}", gc.generation), gc.pause ? ms_text(gc.longest_pause) : "?",
+         gc.heap_after ? format_bytes(gc.heap_after->total_size()) : "?",
+         value_name("GCReason", gc.reason), value_name("GCType", gc.type)});
     if (several) longest.rows.back().push_back(who(gc.process));
   }
   if (rows < ranked.size())

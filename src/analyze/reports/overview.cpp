@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyze/collections.h"
+#include "analyze/contention.h"
 #include "analyze/method_times.h"
 #include "analyze/process_names.h"
 #include "analyze/report.h"
@@ -15,7 +16,6 @@ namespace clrscope::analyze {
 namespace {
 
 using nettrace::Known;
-using std::chrono::nanoseconds;
 
 constexpr std::size_t kMethodsShown = 5;
 
@@ -27,7 +27,10 @@ class Overview final : public Report {
     const auto pointer_size = reader.info() ? reader.info()->pointer_size : 8;
     for (const Event& event : batch.events) {
       const auto provider = providers_.of(*event.type);
-      if (provider != Provider::kRundown) span_.on_event(event.time);
+      if (provider != Provider::kRundown) {
+        span_.on_event(event.time);
+        last_ = std::max(last_, event.time);
+      }
       if (provider == Provider::kOther) {
         if (auto name = process_name(event))
           names_.insert(fmt::format("{} ({})", *name, static_cast<std::int32_t>(event.process)));
@@ -50,6 +53,8 @@ class Overview final : public Report {
 
   void end_of_trace(const nettrace::Reader& reader) override {
     collections_.end_of_trace(reader);
+    for (const auto& wait : lock_waits_.take_open(last_)) contended_.add(wait.time);
+    last_ = TraceTime::min();
     methods_.end_of_trace();
     span_.end_of_trace(reader);
     const auto& summary = reader.summary();
@@ -72,10 +77,14 @@ class Overview final : public Report {
       case Known::kException:
         ++exceptions_;
         break;
+      case Known::kContentionStart:
+        if (const auto start = nettrace::read_as<nettrace::ContentionStart>(event, pointer_size))
+          lock_waits_.begin(event, *start, StackId::kNone);
+        break;
       case Known::kContentionStop:
-        ++contentions_;
-        if (const auto stop = nettrace::read_as<nettrace::ContentionStop>(event, pointer_size))
-          grow(contended_, whole_ns(stop->duration_ns));
+        contended_.add(
+            lock_waits_.end(event, nettrace::read_as<nettrace::ContentionStop>(event, pointer_size))
+                .time);
         break;
       case Known::kMethodLoad:
         ++jitted_;
@@ -109,9 +118,11 @@ class Overview final : public Report {
   std::set<std::string> runtimes_;
   WallTime start_{};
   std::uint64_t events_ = 0, lost_ = 0, bytes_ = 0;
-  std::uint64_t exceptions_ = 0, contentions_ = 0, jitted_ = 0, allocations_ = 0, pool_ = 0;
+  std::uint64_t exceptions_ = 0, jitted_ = 0, allocations_ = 0, pool_ = 0;
   std::uint64_t cpu_samples_ = 0, switches_ = 0;
-  nanoseconds contended_{};
+  LockWaitPairs lock_waits_;
+  LockWaits contended_;
+  TraceTime last_ = TraceTime::min();
 };
 
 std::vector<std::pair<std::string, std::string>> Overview::worth() const {
@@ -129,9 +140,10 @@ std::vector<std::pair<std::string, std::string>> Overview::worth() const {
                                            : ""));
   if (exceptions_ > 0)
     all.emplace_back("exceptions", fmt::format("{} thrown", count_text(exceptions_)));
-  if (contentions_ > 0)
-    all.emplace_back("contention", fmt::format("{} for locks, {:.1f} ms in all",
-                                               counted(contentions_, "wait"), ms(contended_)));
+  if (contended_.count > 0)
+    all.emplace_back("contention",
+                     fmt::format("{} for locks, {:.1f} ms in all",
+                                 counted(contended_.count, "wait"), ms(contended_.total)));
   if (allocations_ > 0)
     all.emplace_back("allocations", fmt::format("{} sampled", count_text(allocations_)));
   if (jitted_ > 0) all.emplace_back("jit", counted(jitted_, "method") + " loaded");
@@ -152,7 +164,7 @@ void Overview::write_members(JsonWriter& json) const {
       .member("totalPauseMs", ms(collections_.paused()))
       .member("percentTimeInGc", gc_share())
       .member("exceptions", exceptions_)
-      .member("contentions", contentions_)
+      .member("contentions", contended_.count)
       .member("allocationSamples", allocations_)
       .member("methodsLoaded", jitted_);
   json.key("processes").begin_array();

@@ -29,8 +29,9 @@ class ThreadPoolReport final : public Report {
 };
 
 void ThreadPoolReport::write_members(JsonWriter& json) const {
-  json.member("mostWorkers", pool_.most_workers())
-      .member("starvations", pool_.adjusted(PoolChanges::kStarvation))
+  json.member("mostWorkers", pool_.most_workers());
+  if (const auto last = pool_.last_workers()) json.member("lastWorkers", *last);
+  json.member("starvations", pool_.adjusted(PoolChanges::kStarvation))
       .member("blockings", pool_.adjusted(PoolChanges::kBlocking))
       .member("durationMs", ms(pool_.span().length()));
   if (pool_.limits())
@@ -62,7 +63,7 @@ void ThreadPoolReport::write_members(JsonWriter& json) const {
         .member("timeMs", ms(one.time))
         .member("threads", one.threads)
         .member("reason", value_name("ThreadAdjustmentReason", one.reason))
-        .member("throughput", one.throughput)
+        .member("throughputPerSecond", one.throughput)
         .end_object();
   json.end_array();
 }
@@ -73,11 +74,13 @@ Page ThreadPoolReport::page() const {
     return {.summary = {"Nothing of the thread pool in this trace."},
             .next = "Record it: clrscope collect -p PID --clrevents threading"};
   Page page;
-  std::uint32_t last = pool_.counts().empty() ? 0 : pool_.counts().back().workers;
-  page.summary.push_back(
-      fmt::format("At most {} workers, {} at the end; their number was adjusted {} time{}.",
-                  pool_.most_workers(), last, count_text(pool_.adjustments().size()),
-                  pool_.adjustments().size() == 1 ? "" : "s"));
+  if (const auto last = pool_.last_workers())
+    page.summary.push_back(
+        fmt::format("At most {} workers, {} at the end; their number was adjusted {} time{}.",
+                    pool_.most_workers(), *last, count_text(pool_.adjustments().size()),
+                    pool_.adjustments().size() == 1 ? "" : "s"));
+  else
+    page.summary.emplace_back("How many workers there were is not in this trace.");
   if (const auto blocked = pool_.adjusted(PoolChanges::kBlocking); blocked > 0)
     page.summary.push_back(
         fmt::format("{} workers were added because pool threads block on tasks: sync over async.",
@@ -108,7 +111,7 @@ Page ThreadPoolReport::page() const {
     for (auto i = pool_.adjustments().size() - rows; i < pool_.adjustments().size(); ++i)
       table.rows.push_back({fmt::format("{:.3f} s", ms(pool_.adjustments()[i].time) / 1000),
                             fmt::format("{}", pool_.adjustments()[i].threads),
-                            fmt::format("{:.3f}/ms", pool_.adjustments()[i].throughput),
+                            fmt::format("{:.1f}/s", pool_.adjustments()[i].throughput),
                             value_name("ThreadAdjustmentReason", pool_.adjustments()[i].reason)});
     if (rows < pool_.adjustments().size())
       table.note = fmt::format("The last {} of {}; all: -n {}", rows, pool_.adjustments().size(),

@@ -23,9 +23,9 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   const auto& events = *evidence.events;
   if (events.collections.empty() || events.length.count() <= 0) return {};
   const auto percent = 100 * ms(events.gc_paused) / ms(events.length);
-  const auto worst = std::ranges::max_element(events.collections, {}, &GcFact::pause);
+  const auto worst = std::ranges::max_element(events.collections, {}, &GcFact::longest_pause);
   const bool often = percent >= parameters["percent"] && events.collections.size() > 1;
-  const bool long_one = ms(worst->pause) >= parameters["longestMs"];
+  const bool long_one = ms(worst->longest_pause) >= parameters["longestMs"];
   if (!often && !long_one) return {};
 
   const auto induced =
@@ -35,12 +35,12 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   report.title =
       often ? fmt::format("GC pauses: the program stands still {:.0f} % of the time", percent)
             : fmt::format("GC pauses: the program stood still for {:.0f} ms at once",
-                          ms(worst->pause));
+                          ms(worst->longest_pause));
   report.summary = fmt::format(
       "{} paused it for {:.0f} ms of {}; the longest, #{} of generation {} ({}), for {:.1f} ms.",
       counted(events.collections.size(), "collection"), ms(events.gc_paused),
       seconds_text(events.length), worst->number, worst->generation, worst->reason,
-      ms(worst->pause));
+      ms(worst->longest_pause));
   std::map<std::pair<std::uint32_t, std::string>, std::pair<std::size_t, double>> groups;
   for (const auto& gc : events.collections) {
     auto& [count, paused] = groups[{gc.generation, gc.reason}];
@@ -52,8 +52,8 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                                          key.second, sum.second));
   report.numbers = {
       {"percentTimeInGc", percent, "%", fmt::format("{:.1f} % of the time", percent)},
-      {"longestPauseMs", ms(worst->pause), "ms",
-       fmt::format("longest pause {:.1f} ms", ms(worst->pause))},
+      {"longestPauseMs", ms(worst->longest_pause), "ms",
+       fmt::format("longest pause {:.1f} ms", ms(worst->longest_pause))},
       {"collections", static_cast<double>(events.collections.size()), "",
        counted(events.collections.size(), "collection")},
       {"induced", static_cast<double>(induced), "", fmt::format("{} of them asked for", induced)}};

@@ -12,7 +12,7 @@ Result<PageContent> about(Call& call, const Process& process) {
                      .columns = {{"timeMs", "After", As::kMs},
                                  {"threads", "Threads", As::kNumber},
                                  {"reason", "Reason"},
-                                 {"throughput", "Throughput", As::kNumber}},
+                                 {"throughputPerSecond", "Work items/s", As::kNumber}},
                      .newest_first = true}});
 }
 

@@ -86,6 +86,7 @@ class GcItems final : public RuntimeItems {
       case Known::kGcStart:
       case Known::kGcEnd:
       case Known::kGcSuspendBegin:
+      case Known::kGcRestartBegin:
       case Known::kGcRestartEnd:
       case Known::kGcHeapStats:
         break;
@@ -108,6 +109,7 @@ class GcItems final : public RuntimeItems {
         .member("reason", value_name("GCReason", gc.reason))
         .member("type", value_name("GCType", gc.type))
         .member("pauseMs", ms(*gc.pause))
+        .member("longestPauseMs", ms(gc.longest_pause))
         .member("durationMs", ms(*gc.duration));
     if (gc.heap_after)
       json.member("heapAfterBytes", gc.heap_after->total_size())

@@ -168,7 +168,7 @@ export const topics: Topic[] = [
       {
         title: 'Changes, the newest first',
         rows: newest('adjustments'),
-        columns: [column('timeMs', 'After', 'ms'), column('threads', 'Threads', 'number'), column('reason', 'Reason'), column('throughput', 'Throughput', 'number')],
+        columns: [column('timeMs', 'After', 'ms'), column('threads', 'Threads', 'number'), column('reason', 'Reason'), column('throughputPerSecond', 'Work items/s', 'number')],
       },
     ],
   },
