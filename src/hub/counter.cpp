@@ -133,8 +133,13 @@ void merge(CounterValue& into, CounterValue&& next) {
       into.value = next.value;
       return;
     case CounterKind::kMean: {
+      // A PollingCounter is told as the mean of the one value that was looked up; the event does not
+      // say so otherwise. What it is now counts, not half of what it was.
+      const bool polled = into.count == 1 && next.count == 1;
       const auto count = into.count + next.count;
-      if (count != 0)
+      if (polled)
+        into.value = next.value;
+      else if (count != 0)
         into.value = (into.value * static_cast<double>(into.count) +
                       next.value * static_cast<double>(next.count)) /
                      static_cast<double>(count);
@@ -144,7 +149,7 @@ void merge(CounterValue& into, CounterValue&& next) {
         if (next.max)
           into.max = into.count != 0 && into.max ? std::max(*into.max, *next.max) : next.max;
       }
-      into.count = count;
+      into.count = polled ? 1 : count;
       return;
     }
     case CounterKind::kHistogram:

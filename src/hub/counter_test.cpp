@@ -55,6 +55,19 @@ TEST(CounterAggregate, WeighsMeansByTheirCounts) {
   EXPECT_EQ(mean.max, 25);
 }
 
+TEST(CounterAggregate, KeepsTheLastOfPolledValues) {
+  std::vector<CounterValue> values;
+  for (int i = 1; i <= 5; ++i) {
+    values.push_back(made(CounterKind::kMean, i, 1));
+    values.back().min = values.back().max = i;
+  }
+  const auto polled = over_five(values);
+  EXPECT_EQ(polled.value, 5);
+  EXPECT_EQ(polled.count, 1U);
+  EXPECT_EQ(polled.min, 1);
+  EXPECT_EQ(polled.max, 5);
+}
+
 TEST(CounterAggregate, LeavesValuesOfTheWishedIntervalAsTheyAre) {
   CounterAggregate aggregate{kSecond};
   auto almost = made(CounterKind::kRate, 7);
