@@ -13,6 +13,8 @@ namespace {
 // Why it cannot run on this evidence; empty: it can.
 std::string hindrance(const Needs& needs, const Evidence& evidence) {
   if (needs.live && !evidence.live) return "needs a live process";
+  if (evidence.standstill && (needs.events || needs.cpu || needs.least.count() > 0))
+    return "needs a process that runs: it is stopped";
   const auto missing = [](const std::string& why, std::string_view what) {
     return why.empty() ? fmt::format("needs {}", what) : why;
   };

@@ -16,6 +16,12 @@
 
 namespace clrscope::doctor {
 
+// It stood still the whole time, for the kernel or for a debugger.
+struct Standstill {
+  pid_t tracer = 0;  // who holds it; 0: a signal stopped it
+  std::string tracer_name{};
+};
+
 // How and where the process runs.
 struct ProcessFacts {
   pid_t pid = 0;
@@ -119,6 +125,9 @@ struct Evidence {
   std::vector<std::chrono::nanoseconds> look_times{};  // since the first; as looks
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
+  std::optional<Standstill> standstill{};
+  std::chrono::nanoseconds
+      silent{};  // its runtime was asked for events and said nothing for so long
   // Why a source is not there, with the remedy; empty: it was not asked for.
   std::string no_looks{}, no_events{}, no_cpu{};
   std::vector<std::string> notes{};

@@ -22,6 +22,42 @@ Snapshot cycle_of(WaitKind first, WaitKind second) {
   return look;
 }
 
+TEST(StoppedProcess, IsSaidFirstAndHindersWhatNeedsOneThatRuns) {
+  auto evidence = same_look(cycle_of(WaitKind::kMonitor, WaitKind::kLock));
+  EXPECT_THAT(examined("CS1303", evidence), IsEmpty());
+  evidence.standstill = Standstill{};
+  evidence.silent = 3s;
+  evidence.events = EventFacts{.length = 10s};
+  const auto all = diagnose(evidence, *select({}, {}));
+  ASSERT_FALSE(all.reports.empty());
+  EXPECT_EQ(all.reports[0].id, "CS1303");
+  EXPECT_THAT(all.reports[0].advice, HasSubstr("kill -CONT"));
+  for (const auto& one : all.examined) {
+    const auto& needs = one.finding->needs;
+    if (needs.events || needs.cpu || needs.least.count() > 0)
+      EXPECT_EQ(one.outcome, Outcome::kNotRun) << one.finding->id;
+  }
+  // Locks do not move either way.
+  EXPECT_TRUE(std::ranges::any_of(all.reports, [](const auto& one) { return one.id == "CS1001"; }));
+}
+
+TEST(StoppedProcess, NamesWhoHoldsIt) {
+  Evidence evidence;
+  evidence.standstill = Standstill{.tracer = 77, .tracer_name = "gdb"};
+  const auto found = examined("CS1303", evidence);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].title, HasSubstr("gdb (77)"));
+}
+
+TEST(SilentRuntime, IsOneThatWasAskedAndSaidNothing) {
+  Evidence evidence{.watched = 5s};
+  EXPECT_THAT(examined("CS1304", evidence), IsEmpty());
+  evidence.silent = 5s;
+  const auto found = examined("CS1304", evidence);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].severity, Severity::kWarning);
+}
+
 TEST(LockCycle, NamesThreadsLocksAndPlaces) {
   const auto found = examined("CS1001", same_look(cycle_of(WaitKind::kMonitor, WaitKind::kLock)));
   ASSERT_THAT(found, SizeIs(1));

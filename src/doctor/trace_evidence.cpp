@@ -152,6 +152,9 @@ void TraceEvidence::on_batch(const nettrace::Reader& reader, const nettrace::Bat
   for (const Event& event : batch.events) {
     collections_.on_event(event, known_.of(*event.type), pointer_size);
     if (!by_kernel_ && event.type->provider == "Universal.Events") by_kernel_ = true;
+    const auto provider = told_ ? analyze::Provider::kOther : providers_.of(*event.type);
+    told_ =
+        told_ || provider == analyze::Provider::kRuntime || provider == analyze::Provider::kRundown;
   }
 }
 
@@ -161,6 +164,7 @@ void TraceEvidence::end_of_trace(const nettrace::Reader& reader) {
   pool_.end_of_trace(reader);
   collections_.end_of_trace(reader);
   profile_.end_of_trace(reader);
+  providers_.forget();
   lost_ += reader.summary().lost;
 }
 

@@ -15,6 +15,8 @@ class TraceEvidence {
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace(const nettrace::Reader& reader);
 
+  // Whether a runtime said anything: each session ends with its names at least.
+  bool told() const { return told_; }
   EventFacts events() const;
   // Nothing when the trace has no sample of a running thread.
   std::optional<CpuFacts> cpu() &&;
@@ -26,7 +28,9 @@ class TraceEvidence {
   analyze::Collections collections_;
   analyze::KnownEvents known_;
   analyze::ProfileBuilder profile_;
+  analyze::Providers providers_;
   bool by_kernel_ = false;
+  bool told_ = false;
   std::uint64_t lost_ = 0;
 };
 

@@ -133,8 +133,8 @@ void merge(CounterValue& into, CounterValue&& next) {
       into.value = next.value;
       return;
     case CounterKind::kMean: {
-      // A PollingCounter is told as the mean of the one value that was looked up; the event does not
-      // say so otherwise. What it is now counts, not half of what it was.
+      // A PollingCounter is told as the mean of the one value that was looked up; the event does
+      // not say so otherwise. What it is now counts, not half of what it was.
       const bool polled = into.count == 1 && next.count == 1;
       const auto count = into.count + next.count;
       if (polled)

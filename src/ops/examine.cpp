@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "inspect/rights.h"
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
@@ -102,6 +103,14 @@ bool wait_or_stop(std::span<const int> stop_fds, nanoseconds time) {
   return ::poll(fds.data(), fds.size(), static_cast<int>(whole.count())) > 0;
 }
 
+// Whether it stands still now.
+std::optional<doctor::Standstill> standstill_of(pid_t pid) {
+  const auto status = proc_status(pid);
+  if (!status || (status->state != 'T' && status->state != 't')) return std::nullopt;
+  auto facts = inspect::trace_facts(pid);
+  return doctor::Standstill{.tracer = facts.tracer, .tracer_name = std::move(facts.tracer_name)};
+}
+
 class Visit {
  public:
   Visit(const ExamineWish& wish, const ExamineWatcher& watcher, nanoseconds duration)
@@ -110,6 +119,7 @@ class Visit {
   // Watches for the time given, or until the process ends or the user has seen enough.
   void watch(Evidence& evidence, const Sources& sources) {
     start_ = TraceClock::now();
+    const auto still = standstill_of(evidence.process.pid);
     if (sources.recording) recording_.emplace(evidence.process.pid, duration_);
     if (sources.looks) open_looker(evidence);
     auto next_look = start_;
@@ -128,6 +138,7 @@ class Visit {
       const auto until_look = looker_ ? next_look - TraceClock::now() : left;
       stopped_ = wait_or_stop(wish_.stop_fds, std::min<nanoseconds>({kStep, left, until_look}));
     }
+    if (still) evidence.standstill = standstill_of(evidence.process.pid);
     // The last one is what people are shown.
     if (looker_) take_look(evidence, Looker::Detail::kLines);
     evidence.watched = TraceClock::now() - start_;
@@ -173,6 +184,7 @@ class Visit {
     evidence.cpu = std::move(recorded.cpu);
     evidence.no_events = std::move(recorded.no_events);
     evidence.no_cpu = std::move(recorded.no_cpu);
+    evidence.silent = recorded.silent;
     std::ranges::move(recorded.notes, std::back_inserter(evidence.notes));
     if (evidence.events && !wish_.messages)
       for (auto& type : evidence.events->thrown) type.message.clear();

@@ -68,9 +68,13 @@ Recorded RecordedEvidence::take() {
 }
 
 void RecordedEvidence::run() {
+  const auto begun = TraceClock::now();
   auto folder = TempFolder::make();
   auto recorded = folder ? record(folder->path() + "/look.nettrace") : fail(folder.error());
-  if (!recorded) recorded_.no_events = recorded_.no_cpu = reason_of(recorded.error());
+  if (!recorded) {
+    recorded_.no_events = recorded_.no_cpu = reason_of(recorded.error());
+    if (recorded.error().code == Errc::kTimeout) recorded_.silent = TraceClock::now() - begun;
+  }
   done_ = true;
 }
 
@@ -91,6 +95,7 @@ Result<> RecordedEvidence::record(const std::string& file) {
           },
       .on_status = [&](const collect::StreamStatus& status) { seen_ = status.events; },
   };
+  const auto begun = TraceClock::now();
   const auto summary = TRY(ops::record(wish, watcher));
   doctor::TraceEvidence evidence;
   TRY(read_trace(file, {
@@ -98,7 +103,12 @@ Result<> RecordedEvidence::record(const std::string& file) {
                                            const auto& batch) { evidence.on_batch(reader, batch); },
                            .on_end = [&](const auto& reader) { evidence.end_of_trace(reader); },
                        }));
-  recorded_.events = evidence.events();
+  if (evidence.told()) {
+    recorded_.events = evidence.events();
+  } else {
+    recorded_.silent = TraceClock::now() - begun;
+    recorded_.no_events = "its runtime did not answer";
+  }
   recorded_.cpu = std::move(evidence).cpu();
   if (!recorded_.cpu) recorded_.no_cpu = "no thread ran while it was watched";
   if (summary.outcome.ending == collect::Ending::kNoAnswer)

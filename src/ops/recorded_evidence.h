@@ -21,6 +21,7 @@ struct Recorded {
   std::optional<doctor::CpuFacts> cpu{};
   std::string no_events{};  // why not, and the remedy
   std::string no_cpu{};
+  std::chrono::nanoseconds silent{};  // the runtime was asked, and said nothing for so long
   std::vector<std::string> notes{};
 };
 

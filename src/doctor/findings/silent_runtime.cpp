@@ -1,0 +1,36 @@
+// The runtime does not answer on its diagnostic port, though the process runs.
+#include <fmt/format.h>
+
+#include "doctor/threads.h"
+
+namespace clrscope::doctor {
+namespace {
+
+std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parameters*/) {
+  if (evidence.silent.count() == 0 || evidence.standstill) return {};
+  Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
+  report.title =
+      fmt::format("The runtime does not answer: it was asked for events and told none in {}",
+                  seconds_text(evidence.silent));
+  report.summary =
+      "Its diagnostic port takes connections and says nothing: the runtime is suspended or hangs, "
+      "its main thread is still starting, or the machine gives it no processor time.";
+  report.advice =
+      "look at its threads (clrscope stacks -p PID --native), which needs no answer: one that runs "
+      "native code for ever, or a collection that waits for a thread";
+  return {report};
+}
+
+}  // namespace
+
+extern const Finding silent_runtime_finding{
+    .id = "CS1304",
+    .title = "silent runtime",
+    .description = "The process runs, but its runtime does not answer on its diagnostic port.",
+    .needs = {.live = true, .least = std::chrono::seconds{1}},
+    .price = "one connection to the diagnostic port",
+    .rights = "the diagnostic port",
+    .examine = examine,
+};
+
+}  // namespace clrscope::doctor
