@@ -98,15 +98,15 @@ constexpr std::string_view kChromium =
 {"ph":"M","name":"thread_name","pid":7,"tid":11,"args":{"name":"Thread (11)"}},
 {"ph":"B","name":"Wait()","cat":"Core","ts":1000,"pid":7,"tid":11},
 {"ph":"B","name":"UNMANAGED_CODE_TIME","cat":"state","ts":1000,"pid":7,"tid":11},
-{"ph":"E","ts":2000,"pid":7,"tid":11},
-{"ph":"E","ts":2000,"pid":7,"tid":11},
+{"ph":"E","name":"UNMANAGED_CODE_TIME","cat":"state","ts":2000,"pid":7,"tid":11},
+{"ph":"E","name":"Wait()","cat":"Core","ts":2000,"pid":7,"tid":11},
 {"ph":"M","name":"thread_name","pid":7,"tid":12,"args":{"name":"Worker"}},
 {"ph":"B","name":"Main()","cat":"Shop","ts":1000,"pid":7,"tid":12},
 {"ph":"B","name":"Work(int)","cat":"Shop","ts":1000,"pid":7,"tid":12},
 {"ph":"B","name":"CPU_TIME","cat":"state","ts":1000,"pid":7,"tid":12},
-{"ph":"E","ts":3500,"pid":7,"tid":12},
-{"ph":"E","ts":3500,"pid":7,"tid":12},
-{"ph":"E","ts":3500,"pid":7,"tid":12}]}
+{"ph":"E","name":"CPU_TIME","cat":"state","ts":3500,"pid":7,"tid":12},
+{"ph":"E","name":"Work(int)","cat":"Shop","ts":3500,"pid":7,"tid":12},
+{"ph":"E","name":"Main()","cat":"Shop","ts":3500,"pid":7,"tid":12}]}
 )~";
 
 TEST(Chromium, NamesThreadsAndNestsSlices) {

@@ -6,7 +6,7 @@ import sys
 
 with open(sys.argv[1]) as file:
     events = json.load(file)["traceEvents"]
-depth, last, named = collections.Counter(), {}, set()
+opened, last, named = collections.defaultdict(list), {}, set()
 for event in events:
     thread = event.get("tid")
     if event["ph"] == "M":
@@ -15,7 +15,10 @@ for event in events:
     assert event["ph"] in "BE", event
     assert event["ts"] >= last.get(thread, 0), f"time goes back: {event}"
     last[thread] = event["ts"]
-    depth[thread] += 1 if event["ph"] == "B" else -1
-    assert depth[thread] >= 0, f"an end without a beginning: {event}"
-assert not any(depth.values()), f"slices stay open: {depth}"
+    if event["ph"] == "B":
+        opened[thread].append(event["name"])
+        continue
+    assert opened[thread], f"an end without a beginning: {event}"
+    assert opened[thread].pop() == event["name"], f"an end of something else: {event}"
+assert not any(opened.values()), f"slices stay open: {opened}"
 print(json.dumps({"threads": len(last), "slices": sum(event["ph"] == "B" for event in events), "unnamed": len(set(last) - named)}))

@@ -1,7 +1,8 @@
 // Trace events for Perfetto (ui.perfetto.dev) and chrome://tracing: slices of frames by thread.
 //
 // Slices are pairs of begin and end, as dotnet-trace writes them: they nest by their order in the
-// file, so that two that begin in the same microsecond cannot change places.
+// file, so that two that begin in the same microsecond cannot change places. Ends are named too:
+// some readers (speedscope) bring pairs together by name.
 #include <utility>
 #include <vector>
 
@@ -18,10 +19,15 @@ namespace {
 using analyze::Profile;
 using analyze::ProfileThread;
 
-std::string slice_start(std::string_view name, std::string_view category,
-                        std::string_view arguments = {}) {
-  return "{\"ph\":\"B\",\"name\":" + quoted(name) + ",\"cat\":" + quoted(category) +
-         std::string{arguments} + ",\"ts\":";
+// An event up to its time: names are escaped once.
+struct Slice {
+  std::string begin, end;
+};
+
+Slice slice(std::string_view name, std::string_view category, std::string_view arguments = {}) {
+  const auto rest = "\"name\":" + quoted(name) + ",\"cat\":" + quoted(category);
+  return {"{\"ph\":\"B\"," + rest + std::string{arguments} + ",\"ts\":",
+          "{\"ph\":\"E\"," + rest + ",\"ts\":"};
 }
 
 // The source, where it is known.
@@ -31,23 +37,21 @@ std::string arguments_of(const analyze::Frame& frame) {
          "}";
 }
 
-// The beginning of each frame's event, up to its time: names are escaped once.
-std::vector<std::string> slice_starts(const Profile& profile) {
-  std::vector<std::string> starts;
-  starts.reserve(profile.frames.size() + 2);
+std::vector<Slice> slices(const Profile& profile) {
+  std::vector<Slice> all;
+  all.reserve(profile.frames.size() + 2);
   for (const auto& frame : profile.frames)
-    starts.push_back(slice_start(frame.method,
-                                 frame.module.empty() ? to_string(frame.kind) : frame.module,
-                                 arguments_of(frame)));
-  starts.push_back(slice_start(kRunningName, "state"));
-  starts.push_back(slice_start(kWaitingName, "state"));
-  return starts;
+    all.push_back(slice(frame.method, frame.module.empty() ? to_string(frame.kind) : frame.module,
+                        arguments_of(frame)));
+  all.push_back(slice(kRunningName, "state"));
+  all.push_back(slice(kWaitingName, "state"));
+  return all;
 }
 
 class TraceEvents {
  public:
   TraceEvents(const Profile& profile, ByteSink& out)
-      : profile_(profile), out_(out), starts_(slice_starts(profile)), timeline_(profile) {}
+      : profile_(profile), out_(out), slices_(slices(profile)), timeline_(profile) {}
 
   void write_processes() {
     for (const auto& process : profile_.processes) {
@@ -69,10 +73,10 @@ class TraceEvents {
     timeline_.walk(
         thread,
         [&](std::uint32_t frame, std::uint64_t at) {
-          begin().write(starts_[frame]).number(at).write(place);
+          begin().write(slices_[frame].begin).number(at).write(place);
         },
-        [&](std::uint32_t, std::uint64_t at) {
-          begin().write("{\"ph\":\"E\",\"ts\":").number(at).write(place);
+        [&](std::uint32_t frame, std::uint64_t at) {
+          begin().write(slices_[frame].end).number(at).write(place);
         });
   }
 
@@ -81,7 +85,7 @@ class TraceEvents {
 
   const Profile& profile_;
   ByteSink& out_;
-  std::vector<std::string> starts_;
+  std::vector<Slice> slices_;
   Timeline timeline_;
   std::string_view separator_ = "\n";
 };
