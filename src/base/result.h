@@ -21,6 +21,9 @@ enum class Errc {
   kSystem,       // a system call failed for another reason
   kUsage,        // the user asked for something that has no meaning
   kGone,         // the target was there and is no longer
+  kTooLarge,     // input that needs more than a limit of ours allows
+  kNoRoom,       // no room on the disk, or within the disk limit
+  kBusy,         // too much of it is under way
 };
 
 struct Error {

@@ -51,6 +51,12 @@ int status_of(const Error& error) {
       return 504;
     case Errc::kGone:
       return 410;
+    case Errc::kTooLarge:
+      return 413;
+    case Errc::kBusy:
+      return 429;
+    case Errc::kNoRoom:
+      return 507;
     case Errc::kSystem:
       break;
   }
@@ -58,7 +64,9 @@ int status_of(const Error& error) {
 }
 
 net::HttpResponse problem(const Error& error) {
-  return problem(status_of(error), error.what, error.hint);
+  auto response = problem(status_of(error), error.what, error.hint);
+  if (response.status == 429) response.fields.push_back({"Retry-After", "1"});
+  return response;
 }
 
 void add_security_fields(net::HttpResponse& response) {

@@ -70,24 +70,6 @@ std::string negotiated(const Route& route, const net::HttpRequest& head) {
   return best;
 }
 
-// How heavy it is, for limits.
-Load load_of(const Route& route, std::string_view type) {
-  if (type == kEventStream || type == kJsonSequence || type == kNdjson) return Load::kStream;
-  if (route.runs == Runs::kAtOnce && type != kHtml) return Load::kLight;
-  if (route.scope == Scope::kMemory) return Load::kMemory;
-  if (route.path == "/trace") return Load::kRecording;  // sessions: see routes/sessions.cpp
-  return Load::kRequest;
-}
-
-HttpResponse full_answer(const Limits::Full& full) {
-  auto response =
-      problem(429, fmt::format("{} {} are under way already", full.most, full.limit),
-              fmt::format("the limit \"{}\" is {}{}; wait until one has ended", full.limit,
-                          full.most, full.of_caller ? " for one caller" : ""));
-  response.fields.push_back({"Retry-After", full.limit == "requests" ? "1" : "10"});
-  return response;
-}
-
 // What the address of --metric-urls answers.
 bool is_for_monitoring(std::string_view path) {
   return path == "/metrics" || path.starts_with("/metrics/") || path == "/health" ||
@@ -149,6 +131,7 @@ struct Controller::Impl {
   Workers lasting{kLasting, 16};
   Services services{.setting = setting,
                     .access = access,
+                    .limits = limits,
                     .workers = workers,
                     .processes = processes,
                     .router = router,
@@ -231,7 +214,8 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
   if (admitted->type.empty() && !route.types.empty())
     return refuse(problem(406, fmt::format("{} answers {}", *path, route.types)));
   auto place = limits.enter(load_of(route, admitted->type), admitted->caller.name);
-  if (const auto* full = std::get_if<Limits::Full>(&place)) return refuse(full_answer(*full));
+  if (const auto* full = std::get_if<Limits::Full>(&place))
+    return refuse(problem(full_error(*full)));
   admitted->place = std::get<Limits::Place>(std::move(place));
   admitted->route = &route;
   admitted->path_values = std::move(match.values);

@@ -1,11 +1,13 @@
 #include "http/limits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace clrscope::http {
 
 std::variant<Limits::Place, Limits::Full> Limits::enter(Load load, const std::string& caller) {
-  if (load == Load::kLight) return Place{};
+  if (load == Load::kLight || load == Load::kHealth) return Place{};
   const auto at = static_cast<std::size_t>(load);
   const auto& limit = table_[at];
   const auto full = counts_->with([&](Counts& counts) -> std::optional<Full> {
@@ -33,6 +35,12 @@ std::variant<Limits::Place, Limits::Full> Limits::enter(Load load, const std::st
 std::size_t Limits::under_way(Load load) const {
   return counts_->with(
       [&](const Counts& counts) { return counts.all[static_cast<std::size_t>(load)]; });
+}
+
+Error full_error(const Limits::Full& full) {
+  return {Errc::kBusy, fmt::format("{} {} are under way already", full.most, full.limit),
+          fmt::format("the limit \"{}\" is {}{}; wait until one has ended", full.limit, full.most,
+                      full.of_caller ? " for one caller" : "")};
 }
 
 }  // namespace clrscope::http

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,17 +14,10 @@
 #include <variant>
 
 #include "base/guarded.h"
-#include "http/scope.h"
+#include "base/result.h"
+#include "http/load.h"
 
 namespace clrscope::http {
-
-enum class Load : std::uint8_t {
-  kLight,      // answered at once: not counted
-  kRequest,    // takes a thread for a while
-  kRecording,  // a trace: as long as its client wants
-  kMemory,     // dumps and heaps: heavy for the process
-  kStream,     // server-sent events: long and light
-};
 
 struct Limit {
   std::string_view name;
@@ -35,12 +27,14 @@ struct Limit {
 
 class Limits {
  public:
-  using Table = std::array<Limit, 5>;  // by Load
+  using Table = std::array<Limit, kLoads>;  // by Load
   static constexpr Table kUsual{{{"", 0, 0},
                                  {"requests", 256, 24},
                                  {"recordings", 16, 8},
                                  {"memory", 4, 2},
-                                 {"streams", 500, 250}}};
+                                 {"streams", 500, 250},
+                                 {"conversions", 8, 4},
+                                 {"", 0, 0}}};
   explicit Limits(const Table& table = kUsual) : table_(table) {}
 
   struct Full {
@@ -54,11 +48,14 @@ class Limits {
 
  private:
   struct Counts {
-    std::array<std::size_t, 5> all{};
-    std::map<std::string, std::array<std::size_t, 5>> callers{};
+    std::array<std::size_t, kLoads> all{};
+    std::map<std::string, std::array<std::size_t, kLoads>> callers{};
   };
   const Table table_;
   std::shared_ptr<Guarded<Counts>> counts_ = std::make_shared<Guarded<Counts>>();
 };
+
+// 429, with the name of the limit.
+Error full_error(const Limits::Full& full);
 
 }  // namespace clrscope::http

@@ -7,8 +7,13 @@
 namespace clrscope::http {
 namespace {
 
-constexpr Limits::Table kSmall{
-    {{"", 0, 0}, {"requests", 4, 2}, {"recordings", 1, 1}, {"memory", 1, 1}, {"streams", 3, 3}}};
+constexpr Limits::Table kSmall{{{"", 0, 0},
+                                {"requests", 4, 2},
+                                {"recordings", 1, 1},
+                                {"memory", 1, 1},
+                                {"streams", 3, 3},
+                                {"conversions", 1, 1},
+                                {"", 0, 0}}};
 
 bool full(const std::variant<Limits::Place, Limits::Full>& place) {
   return std::holds_alternative<Limits::Full>(place);

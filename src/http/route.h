@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "http/load.h"
 #include "http/scope.h"
 #include "net/http_server.h"
 
@@ -119,12 +120,18 @@ struct Route {
   Result<HttpResponse> (*answer)(Call& call) = nullptr;
   void (*serve)(Call call) = nullptr;
   Runs runs = Runs::kWorker;
+  Load load = Load::kRequest;
+  std::string_view live_types{};  // those of `types` that are answered as a live stream
   std::uint64_t body_limit = 64 << 10;
   bool upload = false;      // the body goes to a file (Admitted::upload), up to the disk's limit
   std::string_view body{};  // JSON schema of the body, as text; empty: none is taken
   std::string_view statuses{};  // other than 200: "201 202 404 429"
   bool hidden = false;          // not in openapi.json: pages and their parts
 };
+
+// What an answer of that type costs: a stream if it is live, else what the route says. A page is
+// made on a worker, so it is at least a request.
+Load load_of(const Route& route, std::string_view type);
 
 using Routes = std::span<const Route>;
 std::span<const Routes> route_groups();

@@ -1,3 +1,7 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "http/answer.h"
 #include "http/route.h"
 
 namespace clrscope::http {
@@ -13,6 +17,13 @@ std::span<const Routes> route_groups() {
 #undef ROUTES
   };
   return kAll;
+}
+
+Load load_of(const Route& route, std::string_view type) {
+  const auto live = split(route.live_types, ' ');
+  if (!type.empty() && std::ranges::find(live, type) != live.end()) return Load::kStream;
+  const bool light = route.load == Load::kLight || route.load == Load::kHealth;
+  return light && type == kHtml ? Load::kRequest : route.load;
 }
 
 }  // namespace clrscope::http

@@ -12,6 +12,7 @@ struct ServeSetting;
 class Access;
 class Audit;
 class Examinations;
+class Limits;
 class Operations;
 class Processes;
 class Recordings;
@@ -22,6 +23,7 @@ class Workers;
 struct Services {
   const ServeSetting& setting;
   Access& access;
+  Limits& limits;
   Workers& workers;
   Processes& processes;
   const Router& router;

@@ -65,6 +65,7 @@ constexpr Route kRoutes[] = {
      .summary = "A file of the pages",
      .answer = file,
      .runs = Runs::kAtOnce,
+     .load = Load::kLight,
      .hidden = true},
     {.method = "GET",
      .path = "/assets/{folder}/{file}",
@@ -72,6 +73,7 @@ constexpr Route kRoutes[] = {
      .summary = "A file of the pages",
      .answer = file_below,
      .runs = Runs::kAtOnce,
+     .load = Load::kLight,
      .hidden = true},
 };
 

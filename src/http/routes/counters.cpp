@@ -121,6 +121,7 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kParameters,
      .serve = counters,
+     .live_types = "text/event-stream application/x-ndjson",
      .statuses = "400 404 410 429"},
     {.method = "GET",
      .path = "/counters/{provider}",
@@ -129,6 +130,7 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kProviderParameters,
      .serve = counters,
+     .live_types = "text/event-stream application/x-ndjson",
      .statuses = "400 404 410 429"},
     {.method = "GET",
      .path = "/counters/{provider}/{name}",
@@ -137,6 +139,7 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kNameParameters,
      .serve = counters,
+     .live_types = "text/event-stream application/x-ndjson",
      .statuses = "400 404 410 429"},
 };
 

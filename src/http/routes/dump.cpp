@@ -90,6 +90,7 @@ constexpr Route kRoutes[] = {
      .parameters = kDump,
      .serve = dump,
      .runs = Runs::kLong,
+     .load = Load::kMemory,
      .statuses = "400 429"},
     {.method = "GET",
      .path = "/gcdump",
@@ -98,6 +99,7 @@ constexpr Route kRoutes[] = {
      .types = kOctets,
      .parameters = kDump,
      .answer = gcdump,
+     .load = Load::kMemory,
      .statuses = "400 501"},
 };
 

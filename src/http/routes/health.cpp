@@ -37,7 +37,8 @@ constexpr Route kRoutes[] = {
      .summary = "Answers while the controller lives",
      .types = kText,
      .answer = live,
-     .runs = Runs::kAtOnce},
+     .runs = Runs::kAtOnce,
+     .load = Load::kHealth},
     {.method = "GET",
      .path = "/health/ready",
      .scope = Scope::kOpen,
@@ -45,6 +46,7 @@ constexpr Route kRoutes[] = {
      .types = kText,
      .answer = ready,
      .runs = Runs::kAtOnce,
+     .load = Load::kHealth,
      .statuses = "503"},
 };
 

@@ -93,6 +93,7 @@ constexpr Route kRoutes[] = {
      .types = kEventStream,
      .parameters = kParameters,
      .serve = live,
+     .live_types = kEventStream,
      .statuses = "400 403 404 410 429"},
     {.method = "GET",
      .path = "/live/status",

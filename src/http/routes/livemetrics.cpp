@@ -82,6 +82,7 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kParameters,
      .serve = livemetrics,
+     .live_types = kTypes,
      .statuses = "400 404 410 429"},
     {.method = "POST",
      .path = "/livemetrics",
@@ -90,6 +91,7 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kParameters,
      .serve = livemetrics,
+     .live_types = kTypes,
      .body =
          R"({"type":"object","properties":{"includeDefaultProviders":{"type":"boolean"},"providers":{"type":"array"},"meters":{"type":"array"}}})",
      .statuses = "400 404 410 429"},

@@ -83,6 +83,7 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kParameters,
      .serve = logs,
+     .live_types = kTypes,
      .statuses = "400 404 410 429"},
     {.method = "POST",
      .path = "/logs",
@@ -91,6 +92,7 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kParameters,
      .serve = logs,
+     .live_types = kTypes,
      .body =
          R"({"type":"object","properties":{"logLevel":{"type":"string"},"filterSpecs":{"type":"object"},"useAppFilters":{"type":"boolean"}}})",
      .statuses = "400 404 410 429"},

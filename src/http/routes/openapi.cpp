@@ -121,7 +121,8 @@ constexpr Route kRoutes[] = {
      .summary = "This description",
      .types = kJson,
      .answer = describe,
-     .runs = Runs::kAtOnce},
+     .runs = Runs::kAtOnce,
+     .load = Load::kLight},
 };
 
 }  // namespace

@@ -94,7 +94,8 @@ constexpr Route kRoutes[] = {
      .summary = "This controller: its version, how it reaches processes",
      .types = kJson,
      .answer = info,
-     .runs = Runs::kAtOnce},
+     .runs = Runs::kAtOnce,
+     .load = Load::kLight},
 };
 
 }  // namespace

@@ -51,7 +51,8 @@ constexpr Route kRoutes[] = {
      .types = kJson,
      .parameters = kParameters,
      .answer = status,
-     .runs = Runs::kAtOnce},
+     .runs = Runs::kAtOnce,
+     .load = Load::kLight},
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ const Route kRoutes[] = {
      .parameters = kTraceParameters,
      .serve = trace,
      .runs = Runs::kLong,
+     .load = Load::kRecording,
      .statuses = "400 429"},
     {.method = "POST",
      .path = "/trace",
@@ -39,6 +40,7 @@ const Route kRoutes[] = {
      .parameters = kTraceParameters,
      .serve = trace,
      .runs = Runs::kLong,
+     .load = Load::kRecording,
      .body = kTraceBody,
      .statuses = "400 429"},
 };
