@@ -219,7 +219,12 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
   admitted->place = std::get<Limits::Place>(std::move(place));
   admitted->route = &route;
   admitted->path_values = std::move(match.values);
-  if (!route.upload) return {.body_limit = route.body_limit, .admitted = std::move(admitted)};
+  const bool known = route.scope != Scope::kOpen;
+  if (!route.upload)
+    return {.body_limit = route.body_limit,
+            .admitted = std::move(admitted),
+            .known = known,
+            .health = route.load == Load::kHealth};
   auto upload = recordings.upload();
   if (!upload) return refuse(problem(507, upload.error().what, upload.error().hint));
   admitted->upload = (*upload)->path;
@@ -229,7 +234,8 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
               [file = *upload](std::string_view bytes) {
                 return write_all(file->fd.get(), as_bytes(bytes)).has_value();
               },
-          .admitted = std::move(admitted)};
+          .admitted = std::move(admitted),
+          .known = known};
 }
 
 // A browser is given a page that says what to do.

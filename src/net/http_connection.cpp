@@ -60,6 +60,12 @@ void HttpConnection::abort() {
 }
 
 asio::awaitable<void> HttpConnection::serve() {
+  // Nothing is kept of a client that says nothing, not even the state of TLS.
+  idle_ = true;
+  conn_->set_deadline(service_.setting.first_byte_time);
+  const auto [silent] = co_await conn_->socket().async_wait(asio::socket_base::wait_read, kToken);
+  if (silent) co_return;
+  idle_ = false;
   conn_->set_deadline(service_.setting.request_time);
   const bool agreed = co_await conn_->handshake();
   if (!agreed) {
@@ -76,19 +82,6 @@ asio::awaitable<void> HttpConnection::serve() {
       co_await conn_->finish();
     co_return;
   }
-}
-
-asio::awaitable<void> HttpConnection::turn_away() {
-  ++service_.counts.overflowed;
-  conn_->set_deadline(kLingerTime);
-  const bool agreed = co_await conn_->handshake();
-  if (!agreed) co_return;
-  HttpResponse response{
-      .status = 503,
-      .fields = {{"Retry-After", "5"}},
-      .body = fmt::format("all {} connections are taken\n", service_.setting.connections)};
-  co_await say(std::move(response));
-  co_await linger();
 }
 
 asio::awaitable<HttpConnection::Next> HttpConnection::serve_one() {
@@ -132,8 +125,10 @@ asio::awaitable<HttpConnection::Next> HttpConnection::serve_one() {
 asio::awaitable<bool> HttpConnection::receive(HttpRequestParser& parser) {
   auto began = TraceClock::now();
   idle_ = buffer_.empty();
-  const auto patience = idle_ ? service_.setting.idle_time : service_.setting.request_time;
-  conn_->set_deadline(patience);
+  const auto& setting = service_.setting;
+  const auto idle_time = spoke_ ? setting.idle_time : setting.first_byte_time;
+  conn_->set_deadline(idle_ ? idle_time : setting.request_time);
+  place_->wait();
   while (parser.phase() == HttpPhase::kHead) {
     if (service_.stopping && idle_) co_return false;
     if (!buffer_.empty()) {
@@ -142,7 +137,7 @@ asio::awaitable<bool> HttpConnection::receive(HttpRequestParser& parser) {
       if (idle_ && parser.started()) {  // the request's own time begins
         idle_ = false;
         began = TraceClock::now();
-        conn_->set_deadline(service_.setting.request_time);
+        conn_->set_deadline(setting.request_time);
       }
     }
     const auto got = co_await conn_->read_some(buffer_);
@@ -151,21 +146,42 @@ asio::awaitable<bool> HttpConnection::receive(HttpRequestParser& parser) {
     co_return false;
   }
   idle_ = false;
+  spoke_ = true;
+  place_->work();
   co_return co_await receive_body(parser, began);
 }
 
-asio::awaitable<bool> HttpConnection::receive_body(HttpRequestParser& parser, TraceTime began) {
-  if (parser.phase() != HttpPhase::kBad && service_.setting.admit) {
+// Asks who it is, when only the head is there. What to answer if it is not welcome.
+std::optional<HttpResponse> HttpConnection::admit(HttpRequestParser& parser,
+                                                  HttpAdmission& admission) {
+  if (service_.setting.admit) {
     parser.request().peer = peer_;
-    auto admission = service_.setting.admit(parser.request());
-    if (admission.refusal) {
-      ++service_.counts.bad;
-      co_await say(std::move(*admission.refusal));
+    admission = service_.setting.admit(parser.request());
+  }
+  if (place_->of_reserve() && !admission.health) {
+    ++service_.counts.overflowed;
+    return HttpResponse{
+        .status = 503,
+        .fields = {{"Retry-After", "5"}},
+        .body = fmt::format("all {} connections are taken\n", service_.setting.connections.all)};
+  }
+  if (admission.refusal) ++service_.counts.bad;
+  if (admission.refusal) return std::move(admission.refusal);
+  if (admission.known) place_->become_known();
+  if (admission.body_limit) parser.limit_body(*admission.body_limit);
+  if (admission.body_to) parser.body_to(std::move(admission.body_to));
+  parser.request().admitted = std::move(admission.admitted);
+  return std::nullopt;
+}
+
+asio::awaitable<bool> HttpConnection::receive_body(HttpRequestParser& parser, TraceTime began) {
+  HttpAdmission admission;
+  if (parser.phase() != HttpPhase::kBad) {
+    auto refusal = admit(parser, admission);
+    if (refusal) {
+      co_await say(std::move(*refusal));
       co_return false;
     }
-    if (admission.body_limit) parser.limit_body(*admission.body_limit);
-    if (admission.body_to) parser.body_to(std::move(admission.body_to));
-    parser.request().admitted = std::move(admission.admitted);
   }
   if (parser.phase() == HttpPhase::kBody && buffer_.empty() && parser.expects_continue()) {
     const bool told = co_await conn_->write("HTTP/1.1 100 Continue\r\n\r\n");
@@ -188,7 +204,9 @@ asio::awaitable<bool> HttpConnection::receive_body(HttpRequestParser& parser, Tr
   }
   conn_->no_deadline();
   if (parser.phase() == HttpPhase::kBad) {
-    co_await refuse(parser.status(), parser.why());
+    auto refusal = admission.body_refusal ? admission.body_refusal() : std::nullopt;
+    if (!refusal) refusal = refusal_of(parser.status(), parser.why());
+    co_await say(std::move(*refusal));
     co_return false;
   }
   co_return true;
@@ -279,12 +297,16 @@ asio::awaitable<void> HttpConnection::say(HttpResponse response) {
   (void)co_await conn_->write(out);
 }
 
-asio::awaitable<void> HttpConnection::refuse(int status, std::string_view why) {
+HttpResponse HttpConnection::refusal_of(int status, std::string_view why) {
   if (status == 408)
     ++service_.counts.timed_out;
   else
     ++service_.counts.bad;
-  HttpResponse response{.status = status, .body = fmt::format("{}\n", why)};
+  return {.status = status, .body = fmt::format("{}\n", why)};
+}
+
+asio::awaitable<void> HttpConnection::refuse(int status, std::string_view why) {
+  auto response = refusal_of(status, why);
   co_await say(std::move(response));
 }
 

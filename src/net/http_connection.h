@@ -28,15 +28,15 @@ struct HttpService {
 
 class HttpConnection final : public HttpWaker, public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(HttpService& service, std::unique_ptr<Conn> conn, HttpPeer peer)
+  HttpConnection(HttpService& service, std::unique_ptr<Conn> conn, HttpPeer peer,
+                 std::shared_ptr<ConnectionTable::Place> place)
       : service_(service),
         conn_(std::move(conn)),
         peer_(std::move(peer)),
+        place_(std::move(place)),
         timer_(service.context) {}
 
   asio::awaitable<void> serve();
-  // Says that there are too many, and ends.
-  asio::awaitable<void> turn_away();
 
   void wake() override;  // any thread
   void sweep(TraceTime now) { conn_->expire(now); }
@@ -49,10 +49,12 @@ class HttpConnection final : public HttpWaker, public std::enable_shared_from_th
   asio::awaitable<Next> serve_one();
   // False: there will be no request; what is to be said was said.
   asio::awaitable<bool> receive(HttpRequestParser& parser);
+  std::optional<HttpResponse> admit(HttpRequestParser& parser, HttpAdmission& admission);
   asio::awaitable<bool> receive_body(HttpRequestParser& parser, TraceTime began);
   asio::awaitable<Next> answer(const HttpRequest& request, bool head_only,
                                std::shared_ptr<HttpExchange> exchange);
   asio::awaitable<void> say(HttpResponse response);
+  HttpResponse refusal_of(int status, std::string_view why);
   asio::awaitable<void> refuse(int status, std::string_view why);
   asio::awaitable<void> linger();
   void watch_peer(const std::shared_ptr<HttpExchange>& exchange);
@@ -60,10 +62,12 @@ class HttpConnection final : public HttpWaker, public std::enable_shared_from_th
   HttpService& service_;
   std::unique_ptr<Conn> conn_;
   const HttpPeer peer_;
+  const std::shared_ptr<ConnectionTable::Place> place_;
   asio::steady_timer timer_;  // waits for wake()
   std::string buffer_;        // came and not used yet
   HttpOutcome outcome_;       // of the request at hand
   bool idle_ = false;         // between two requests
+  bool spoke_ = false;        // the head of a request came
   bool left_ = false;         // the client closed its side
   bool aborted_ = false;
 };

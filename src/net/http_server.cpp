@@ -34,7 +34,7 @@ using Socket = asio::generic::stream_protocol::socket;
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr auto kSweep = std::chrono::milliseconds{200};
 constexpr auto kBreath = std::chrono::milliseconds{100};  // after an accept that failed
-constexpr std::size_t kTurnedAway = 64;  // at a time; beyond that connections are just closed
+constexpr int kAtATime = 64;  // accepted; then the loop serves those it has
 
 HttpPeer peer_of(int fd, const sockaddr_storage& from, socklen_t size, bool tls) {
   HttpPeer peer{.address = "unix", .tls = tls};
@@ -50,6 +50,18 @@ HttpPeer peer_of(int fd, const sockaddr_storage& from, socklen_t size, bool tls)
                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
     peer.address = Address{.host = host, .port = port}.text();
   return peer;
+}
+
+// Whom a connection counts for: a client of IPv6 has a whole network of addresses.
+std::string address_of(const sockaddr_storage& from) {
+  if (from.ss_family == AF_INET) {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(from).sin_addr;
+    return {reinterpret_cast<const char*>(&four), sizeof four};
+  }
+  if (from.ss_family != AF_INET6) return "unix";
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
+  const auto* bytes = reinterpret_cast<const char*>(&six);
+  return IN6_IS_ADDR_V4MAPPED(&six) ? std::string{bytes + 12, 4} : std::string{bytes, 8};
 }
 
 // A thread and the connections that it serves; nobody else touches them.
@@ -70,13 +82,31 @@ class Loop {
   asio::io_context& context() { return context_; }
   HttpService& service() { return service_; }
 
+  // What is known of a connection before it is made; touched on this thread only.
+  struct Slot {
+    std::weak_ptr<HttpConnection> connection{};
+    bool ended = false;
+  };
   // Any thread.
-  void add(UniqueFd fd, int family, HttpPeer peer, std::shared_ptr<TlsContext> tls, bool welcome) {
-    asio::post(context_, [this, fd = std::move(fd), family, peer = std::move(peer),
-                          tls = std::move(tls), welcome]() mutable {
-      auto conn = make_conn(context_, std::move(fd), family, tls, service_.setting.write_time);
-      if (!conn || service_.stopping) return closed();
-      asio::co_spawn(context_, run(std::move(conn), std::move(peer), welcome), asio::detached);
+  void add(UniqueFd fd, int family, HttpPeer peer, std::shared_ptr<TlsContext> tls,
+           std::shared_ptr<Slot> slot, std::shared_ptr<ConnectionTable::Place> place) {
+    asio::post(
+        context_, [this, fd = std::move(fd), family, peer = std::move(peer), tls = std::move(tls),
+                   slot = std::move(slot), place = std::move(place)]() mutable {
+          if (service_.stopping || slot->ended) return closed();
+          auto conn = make_conn(context_, std::move(fd), family, tls, service_.setting.write_time);
+          if (!conn) return closed();
+          auto connection = std::make_shared<HttpConnection>(service_, std::move(conn),
+                                                             std::move(peer), std::move(place));
+          slot->connection = connection;
+          connections_.insert(connection.get());
+          asio::co_spawn(context_, run(std::move(connection)), asio::detached);
+        });
+  }
+  void end(const std::shared_ptr<Slot>& slot) {
+    asio::post(context_, [slot] {
+      slot->ended = true;
+      if (const auto connection = slot->connection.lock()) connection->abort();
     });
   }
 
@@ -99,14 +129,8 @@ class Loop {
   }
 
  private:
-  asio::awaitable<void> run(std::unique_ptr<Conn> conn, HttpPeer peer, bool welcome) {
-    const auto connection =
-        std::make_shared<HttpConnection>(service_, std::move(conn), std::move(peer));
-    connections_.insert(connection.get());
-    if (welcome)
-      co_await connection->serve();
-    else
-      co_await connection->turn_away();
+  asio::awaitable<void> run(std::shared_ptr<HttpConnection> connection) {
+    co_await connection->serve();
     connections_.erase(connection.get());
     closed();
   }
@@ -163,7 +187,7 @@ struct HttpServer::Impl {
 
   // False when none can be had now: out of descriptors, as a rule.
   bool accept_waiting(int listener, const std::shared_ptr<TlsContext>& tls) {
-    for (;;) {
+    for (int i = 0; i < kAtATime; ++i) {
       sockaddr_storage from{};
       socklen_t size = sizeof from;
       UniqueFd fd{::accept4(listener, reinterpret_cast<sockaddr*>(&from), &size,
@@ -173,19 +197,23 @@ struct HttpServer::Impl {
         return errno == EAGAIN || errno == EWOULDBLOCK;
       }
       ++counts.accepted;
-      if (counts.open >= setting.connections + kTurnedAway) {
+      auto& loop = *loops[next++ % loops.size()];
+      const auto slot = std::make_shared<Loop::Slot>();
+      auto place = table.enter(address_of(from), [&loop, slot] { loop.end(slot); });
+      if (!place) {
         ++counts.overflowed;
         continue;
       }
-      const bool welcome = ++counts.open <= setting.connections;
+      ++counts.open;
       const int family = from.ss_family == AF_UNSPEC ? AF_UNIX : from.ss_family;
       if (family != AF_UNIX) {
         const int yes = 1;
         ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
       }
       auto peer = peer_of(fd.get(), from, size, tls != nullptr);
-      loops[next++ % loops.size()]->add(std::move(fd), family, std::move(peer), tls, welcome);
+      loop.add(std::move(fd), family, std::move(peer), tls, slot, std::move(place));
     }
+    return true;
   }
 
   void stop(std::chrono::nanoseconds patience) {
@@ -211,6 +239,7 @@ struct HttpServer::Impl {
   const HttpServerSetting setting;
   const HttpHandler handler;
   HttpCounts counts;
+  ConnectionTable table{setting.connections};
   std::vector<Address> addresses;
   std::mutex closed_mutex;
   std::condition_variable closed;
@@ -261,7 +290,8 @@ HttpServerState HttpServer::state() const {
           .requests = counts.requests,
           .bad = counts.bad,
           .timed_out = counts.timed_out,
-          .overflowed = counts.overflowed};
+          .overflowed = counts.overflowed,
+          .displaced = impl_->table.ended()};
 }
 
 void HttpServer::stop(std::chrono::nanoseconds patience) { impl_->stop(patience); }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "net/connection_table.h"
 #include "net/http_message.h"
 #include "net/http_parser.h"
 #include "net/socket.h"
@@ -68,7 +69,11 @@ struct HttpAdmission {
   std::optional<HttpResponse> refusal{};
   std::optional<std::uint64_t> body_limit{};        // else that of the setting
   std::function<bool(std::string_view)> body_to{};  // instead of HttpRequest::body
-  std::shared_ptr<void> admitted{};                 // for the handler: HttpRequest::admitted
+  // Why body_to returned false; nothing: 413.
+  std::function<std::optional<HttpResponse>()> body_refusal{};
+  std::shared_ptr<void> admitted{};  // for the handler: HttpRequest::admitted
+  bool known = false;   // the caller is known: its connection no longer counts as a newcomer
+  bool health = false;  // answered in the reserve too, when all connections are taken
 };
 
 // How a request that was handed to the handler ended.
@@ -88,11 +93,12 @@ struct HttpServerSetting {
   std::vector<HttpEndpoint> endpoints{};
   HttpLimits limits{};
   std::size_t threads = 1;
-  std::size_t connections = 1024;                                   // more are answered 503
+  ConnectionLimits connections{};
   std::chrono::nanoseconds request_time{std::chrono::seconds{15}};  // to send a request; large
                                                                     // bodies: 100 KB a second more
-  std::chrono::nanoseconds idle_time{std::chrono::seconds{75}};     // between two requests
-  std::chrono::nanoseconds write_time{std::chrono::seconds{30}};    // to take 64 KB of an answer
+  std::chrono::nanoseconds first_byte_time{std::chrono::seconds{5}};  // of a new connection
+  std::chrono::nanoseconds idle_time{std::chrono::seconds{75}};       // between two requests
+  std::chrono::nanoseconds write_time{std::chrono::seconds{30}};      // to take 64 KB of an answer
   std::size_t stream_buffer = 1 << 20;  // bytes a stream may be ahead of its client
   std::function<HttpAdmission(const HttpRequest& head)> admit{};
   // After each answer; the outline has the method, the target, the peer and what was admitted.
@@ -105,7 +111,8 @@ struct HttpServerState {
   std::uint64_t requests = 0;    // handed to the handler
   std::uint64_t bad = 0;         // refused before: 400, 413, 431, 501, 505
   std::uint64_t timed_out = 0;   // cut: 408, or an answer not taken
-  std::uint64_t overflowed = 0;  // connections above the limit
+  std::uint64_t overflowed = 0;  // connections above the limit: answered 503, or closed
+  std::uint64_t displaced = 0;   // connections closed to make room for new ones
 };
 
 class HttpServer {

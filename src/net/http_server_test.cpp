@@ -197,8 +197,20 @@ TEST(HttpServer, ClosesAnIdleConnectionSilently) {
   setting.idle_time = 300ms;
   const auto server = start(std::move(setting), echo);
   Client client{server->addresses()[0]};
+  client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(client.answer(), "GET /x ");
   EXPECT_EQ(client.read_all(), "");
   EXPECT_EQ(server->state().timed_out, 0U);
+}
+
+TEST(HttpServer, ClosesAConnectionThatNeverSpokeSoon) {
+  auto setting = at_free_port();
+  setting.first_byte_time = 300ms;
+  setting.idle_time = kLong;
+  const auto server = start(std::move(setting), echo);
+  Client silent{server->addresses()[0]};
+  EXPECT_EQ(silent.read_all(), "");
+  EXPECT_TRUE(eventually([&] { return server->state().open == 0; }));
 }
 
 TEST(HttpServer, DropsAClientThatDoesNotTakeItsAnswer) {
@@ -385,35 +397,112 @@ TEST(HttpServer, StopsThoughSomebodyStillHoldsAReply) {
   });
 }
 
-TEST(HttpServer, TurnsAwayWhoComesWhenAllPlacesAreTaken) {
-  auto setting = at_free_port();
-  setting.connections = 2;
-  const auto server = start(std::move(setting), echo);
-  Client first{server->addresses()[0]}, second{server->addresses()[0]};
-  for (auto* client : {&first, &second}) {
-    client->send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
-    EXPECT_EQ(client->answer(), "GET /x ");
+// Answers when it is told to, so that connections stay busy. "key" in the head makes a caller
+// known.
+struct Waiting {
+  Guarded<std::vector<HttpReply>> replies;
+
+  HttpHandler handler() {
+    return [this](HttpRequest request, HttpReply reply) {
+      if (request.path != "/wait") return echo(std::move(request), std::move(reply));
+      replies.with([&](auto& all) { all.push_back(std::move(reply)); });
+    };
   }
-  Client third{server->addresses()[0]};
-  third.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+  static HttpAdmission admit(const HttpRequest& head) {
+    return {.known = head.field("key").has_value(), .health = head.path == "/health"};
+  }
+  bool holds(std::size_t count) {
+    return replies.with([&](auto& all) { return all.size() == count; });
+  }
+};
+
+TEST(HttpServer, AnswersOnlyHealthChecksWhenAllPlacesAreTaken) {
+  Waiting waiting;
+  auto setting = at_free_port();
+  setting.connections.all = 2;
+  setting.admit = Waiting::admit;
+  const auto server = start(std::move(setting), waiting.handler());
+  const auto& address = server->addresses()[0];
+  Client first{address}, second{address};
+  for (auto* client : {&first, &second})
+    client->send("GET /wait HTTP/1.1\r\nHost: h\r\nkey: k\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return waiting.holds(2); }));
+  Client third{address}, health{address};
+  third.send("GET /x HTTP/1.1\r\nHost: h\r\nkey: k\r\n\r\n");
   EXPECT_THAT(third.read_all(), StartsWith("HTTP/1.1 503"));
   EXPECT_EQ(server->state().overflowed, 1U);
-  third.close();
-  first.close();
+  health.send("GET /health HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(health.answer(), "GET /health ");
+  waiting.replies.with([](auto& all) {
+    for (auto& reply : all) reply.send({.body = "done"});
+  });
+  EXPECT_EQ(first.answer(), "done");
+  EXPECT_EQ(second.answer(), "done");
+  for (auto* client : {&first, &health, &third}) client->close();
   ASSERT_TRUE(eventually([&] { return server->state().open == 1; }));
-  Client fourth{server->addresses()[0]};
+  Client fourth{address};
   fourth.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_EQ(fourth.answer(), "GET /x ");
 }
 
-TEST(HttpServer, ServesAThousandConnectionsAtOnce) {
+TEST(HttpServer, EndsTheLongestIdleConnectionForANewOne) {
+  auto setting = at_free_port();
+  setting.connections.all = 2;
+  setting.admit = Waiting::admit;
+  const auto server = start(std::move(setting), echo);
+  const auto& address = server->addresses()[0];
+  Client first{address}, second{address};
+  for (auto* client : {&first, &second}) {
+    client->send("GET /x HTTP/1.1\r\nHost: h\r\nkey: k\r\n\r\n");
+    EXPECT_EQ(client->answer(), "GET /x ");
+  }
+  Client third{address};
+  third.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(third.answer(), "GET /x ");
+  EXPECT_EQ(first.read_all(), "");
+  EXPECT_EQ(server->state().displaced, 1U);
+}
+
+void allow_open_files(rlim_t count) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+  files.rlim_cur = std::max(files.rlim_cur, std::min<rlim_t>(files.rlim_max, count));
   ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+TEST(HttpServer, AnswersThoughAClientHasElevenHundredSilentConnections) {
+  allow_open_files(4096);
+  Waiting waiting;
+  auto setting = at_free_port();
+  setting.threads = 2;
+  setting.first_byte_time = setting.idle_time = kLong;
+  setting.admit = Waiting::admit;
+  const auto server = start(std::move(setting), waiting.handler());
+  const auto& address = server->addresses()[0];
+  Client known{address};
+  known.send("GET /wait HTTP/1.1\r\nHost: h\r\nkey: k\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return waiting.holds(1); }));
+  std::vector<std::unique_ptr<Client>> silent;
+  for (int i = 0; i < 1100; ++i) {
+    silent.push_back(std::make_unique<Client>(address));
+    if (i % 2) silent.back()->send("GET / HT");  // nor does half a request help
+  }
+  Client health{address};
+  health.send("GET /health HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(health.answer(), "GET /health ");
+  EXPECT_TRUE(eventually([&] { return server->state().open <= 386; }));
+  // Who is known keeps its connection.
+  waiting.replies.with([](auto& all) { all[0].send({.body = "done"}); });
+  EXPECT_EQ(known.answer(), "done");
+}
+
+TEST(HttpServer, ServesAThousandConnectionsAtOnce) {
+  allow_open_files(4096);
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_cur < 2200) GTEST_SKIP() << "only " << files.rlim_cur << " open files allowed";
   auto setting = at_free_port();
-  setting.connections = 1100;
+  setting.connections = {.all = 1100, .newcomers = 1100, .newcomers_of_address = 1100};
   setting.threads = 2;
   const auto server = start(std::move(setting), echo);
   std::vector<std::unique_ptr<Client>> clients;

@@ -40,7 +40,7 @@ class PrometheusSink final : public hub::Sink {
   Result<> listen() {
     net::HttpServerSetting http;
     http.endpoints.push_back(setting_.endpoint);
-    http.connections = 64;
+    http.connections = {.all = 64, .newcomers = 64, .newcomers_of_address = 64};
     http.limits.body = 0;
     http.admit = [this](const net::HttpRequest& head) { return admit(head); };
     server_ = TRY(net::HttpServer::start(

@@ -44,11 +44,17 @@ class Serve:
             self.process.wait()
             raise SystemExit(f"serve did not start: {self.said()}")
         self.told = json.loads(line)
+        self.expected = 0
         self.url = self.told["urls"][0]["url"]
         self.at = urllib.parse.urlsplit(self.url)
         opened = urllib.parse.urlsplit(self.told.get("open", ""))
         self.once = f"{opened.path}?{opened.query}"  # what a browser opens once,
         self.pages = opened.netloc                   # and the host that its pages have
+
+    def kill(self):
+        self.expected = -signal.SIGKILL
+        self.process.kill()
+        self.process.wait()
 
     def said(self):
         self.errors.flush()
@@ -117,7 +123,7 @@ class Serve:
 
     def __exit__(self, kind, *_):
         code = self.end()
-        if kind is None and code != 0:
+        if kind is None and code != self.expected:
             raise SystemExit(f"serve ended with {code}: {self.said()}")
 
 
