@@ -69,6 +69,7 @@ class FlameBuilder {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace(const nettrace::Reader& reader);
+  std::size_t samples() const { return runtime_.samples(); }  // kept in memory until the end
   FlameGraph finish() &&;
 
  private:

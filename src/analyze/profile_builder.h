@@ -25,6 +25,7 @@ class ProfileBuilder {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace(const nettrace::Reader& reader);
+  std::size_t samples() const { return taken_.size(); }  // kept until the end of the trace
   Profile finish() &&;
 
  private:

@@ -4,7 +4,8 @@
 
 namespace clrscope::exports {
 
-ByteSink::ByteSink(int fd) : buffer_(std::make_unique<char[]>(kCapacity)), fd_(fd) {}
+ByteSink::ByteSink(int fd, Before before)
+    : buffer_(std::make_unique<char[]>(kCapacity)), fd_(fd), before_(std::move(before)) {}
 
 ByteSink::ByteSink(std::string& memory)
     : buffer_(std::make_unique<char[]>(kCapacity)), memory_(&memory) {}
@@ -28,7 +29,9 @@ void ByteSink::pass_on(std::string_view text) {
     memory_->append(text);
     return;
   }
-  if (auto done = write_all(fd_, as_bytes(text)); !done) error_ = std::move(done).error();
+  auto done = before_ ? before_(text.size()) : Result<>{};
+  if (done) done = write_all(fd_, as_bytes(text));
+  if (!done) error_ = std::move(done).error();
 }
 
 Result<> ByteSink::finish() {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,8 +20,10 @@ namespace clrscope::exports {
 
 class ByteSink {
  public:
-  explicit ByteSink(int fd);               // lent: must stay open until finish()
-  explicit ByteSink(std::string& memory);  // appended to
+  // Asked before so many bytes are written; its failure is the sink's.
+  using Before = std::function<Result<>(std::uint64_t bytes)>;
+  explicit ByteSink(int fd, Before before = {});  // lent: must stay open until finish()
+  explicit ByteSink(std::string& memory);         // appended to
   ByteSink(const ByteSink&) = delete;
   ByteSink& operator=(const ByteSink&) = delete;
 
@@ -75,6 +78,7 @@ class ByteSink {
   std::size_t used_ = 0;
   std::uint64_t flushed_ = 0;
   int fd_ = -1;
+  Before before_{};
   std::string* memory_ = nullptr;
   std::optional<Error> error_;
 };

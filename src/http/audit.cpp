@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/private_folder.h"
 #include "base/text.h"
 
 namespace clrscope::http {
@@ -55,12 +56,14 @@ std::string json_of(const Use& use) {
 }
 
 Audit::Audit(Setting setting)
-    : setting_(std::move(setting)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : setting_(std::move(setting)),
+      folder_(open_private_folder(setting_.folder).value_or(UniqueFd{})),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Audit::~Audit() = default;
 
 void Audit::note(Use use) {
-  if (setting_.folder.empty()) return;
+  if (!folder_) return;
   ++noted_;
   if (!inbox_.try_push(std::move(use))) {
     ++done_;
@@ -78,16 +81,19 @@ void Audit::flush() {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }
 
-std::string Audit::path(std::size_t age) const {
-  return setting_.folder + (age == 0 ? "/audit.ndjson" : fmt::format("/audit.{}.ndjson", age));
+std::string Audit::name(std::size_t age) {
+  return age == 0 ? "audit.ndjson" : fmt::format("audit.{}.ndjson", age);
 }
 
 Result<> Audit::open() {
-  UniqueFd file{
-      ::open(path(0).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  UniqueFd file{::openat(folder_.get(), name(0).c_str(),
+                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                         kFileMode)};
   struct stat there {};
   if (!file || ::fstat(file.get(), &there) != 0)
-    return fail(errc_of(errno), "cannot write {}: {}", path(0), errno_text());
+    return fail(errc_of(errno), "cannot write {}/{}: {}", setting_.folder, name(0), errno_text());
+  if (!S_ISREG(there.st_mode) || there.st_uid != ::geteuid())
+    return fail(Errc::kDenied, "cannot write {}/{}: not a file of ours", setting_.folder, name(0));
   file_ = std::move(file);
   size_ = static_cast<std::uint64_t>(there.st_size);
   return {};
@@ -98,14 +104,15 @@ Result<> Audit::write(const std::string& line) {
   if (size_ + line.size() > setting_.file_bytes && size_ > 0) {
     file_.reset();
     for (std::size_t age = setting_.files - 1; age > 0; --age)
-      ::rename(path(age - 1).c_str(), path(age).c_str());
+      ::renameat(folder_.get(), name(age - 1).c_str(), folder_.get(), name(age).c_str());
     TRY(open());
   }
   if (const auto done = write_all(file_.get(), as_bytes(line)); !done) {
     // Half a line must not stay.
     (void)!::ftruncate(file_.get(), static_cast<off_t>(size_));
     file_.reset();
-    return fail(Errc::kSystem, "cannot write {}: {}", path(0), done.error().what);
+    return fail(Errc::kSystem, "cannot write {}/{}: {}", setting_.folder, name(0),
+                done.error().what);
   }
   size_ += line.size();
   return {};
@@ -139,7 +146,7 @@ Audit::State Audit::state() const {
 std::vector<std::string> Audit::last(std::size_t most) const {
   std::vector<std::string> lines;  // newest first
   for (std::size_t age = 0; age < setting_.files && lines.size() < most; ++age) {
-    const auto text = read_file(path(age), setting_.file_bytes + (1 << 20));
+    const auto text = read_private_file(folder_.get(), name(age), setting_.file_bytes + (1 << 20));
     if (!text) break;
     const auto all = split(*text, '\n');
     for (auto line = all.rbegin(); line != all.rend() && lines.size() < most; ++line)

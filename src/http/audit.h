@@ -33,7 +33,7 @@ struct Use {
 class Audit {
  public:
   struct Setting {
-    std::string folder{};                // empty: nothing is written
+    std::string folder{};                // empty, or not ours alone: nothing is written
     std::uint64_t file_bytes = 8 << 20;  // then the next file begins
     std::size_t files = 5;               // the oldest goes
   };
@@ -57,9 +57,10 @@ class Audit {
   void run(const std::stop_token& stop);
   Result<> write(const std::string& line);
   Result<> open();
-  std::string path(std::size_t age) const;
+  static std::string name(std::size_t age);
 
   const Setting setting_;
+  const UniqueFd folder_;  // held: its name may become another's
   Guarded<State> state_;
   std::atomic<std::uint64_t> noted_{0}, done_{0};
   UniqueFd file_;  // the newest one; the thread's own, as its size

@@ -97,6 +97,18 @@ TEST_F(AuditTest, WhatCannotBeWrittenIsCountedAndTold) {
   EXPECT_TRUE(audit.state().trouble.empty());
 }
 
+TEST_F(AuditTest, StaysInTheFolderThatWasCheckedWhateverItsNameLeadsTo) {
+  Audit audit{{.folder = folder_}};
+  const auto moved = folder_ + "-moved";
+  std::filesystem::rename(folder_, moved);
+  std::filesystem::create_directory(folder_);
+  audit.note(use("/one"));
+  audit.flush();
+  EXPECT_EQ(audit.last(10).size(), 1U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  std::filesystem::remove_all(moved);
+}
+
 TEST(WithoutSecrets, TakesOutWhatLetsPeopleIn) {
   EXPECT_EQ(without_secrets("/sign-in?once=abc"), "/sign-in?once=…");
   EXPECT_EQ(without_secrets("/a?x=1&key=k&y=2"), "/a?x=1&key=…&y=2");

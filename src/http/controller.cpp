@@ -1,6 +1,5 @@
 #include "http/controller.h"
 
-#include "base/io.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "http/access.h"
@@ -231,9 +230,13 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
   admitted->upload_file = *upload;
   return {.body_limit = (*upload)->room,
           .body_to =
-              [file = *upload](std::string_view bytes) {
-                return write_all(file->fd.get(), as_bytes(bytes)).has_value();
-              },
+              [file = *upload](std::string_view bytes) { return file->write(bytes).has_value(); },
+          .body_refusal = [file = *upload]() -> std::optional<HttpResponse> {
+            if (!file->error) return std::nullopt;
+            auto refusal = problem(*file->error);
+            add_security_fields(refusal);
+            return refusal;
+          },
           .admitted = std::move(admitted),
           .known = known};
 }

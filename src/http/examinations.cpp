@@ -6,19 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/io.h"
 #include "base/json_reader.h"
 #include "base/log.h"
+#include "base/private_folder.h"
 #include "http/processes.h"
-#include "http/state_folder.h"
 #include "ops/doctor_text.h"
 
 namespace clrscope::http {
 namespace {
 
 constexpr std::size_t kKept = 200;
+constexpr std::size_t kLargestReport = 64 << 20;
 constexpr std::chrono::milliseconds kLook{200};
 
 std::string string_of(const JsonValue& json, std::string_view name) {
@@ -91,13 +91,11 @@ void write_visit(JsonWriter& json, const Visit& visit) {
 
 Examinations::Examinations(const ServeSetting& setting, Operations& operations)
     : setting_(setting),
-      folder_(state_folder_path(setting.folder) + "/reports"),
+      folder_(state_folder_path(setting.folder), "reports"),
       operations_(operations) {
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator{folder_, none}) {
-    const auto name = entry.path().filename().string();
+  for (const auto& name : folder_.names()) {
     if (!name.ends_with(".json") || name.ends_with(".report.json")) continue;
-    const auto text = read_file(entry.path().string(), 1 << 20);
+    const auto text = read(name, 1 << 20);
     if (!text) continue;
     const auto json = read_json(*text);
     if (!json) continue;
@@ -117,8 +115,12 @@ Examinations::~Examinations() {
   }
 }
 
-std::string Examinations::path(const std::string& id, std::string_view ending) const {
-  return fmt::format("{}/{}{}", folder_, id, ending);
+Result<std::string> Examinations::read(const std::string& name, std::size_t limit) const {
+  return read_private_file(TRY(folder_.open()), name, limit);
+}
+
+Result<> Examinations::write(const std::string& name, std::string_view text) const {
+  return replace_private_file(TRY(folder_.make()), name, text);
 }
 
 void Examinations::forget_ended() {
@@ -146,7 +148,7 @@ std::size_t Examinations::running() const {
 Result<Visit> Examinations::start(ops::ExamineWish wish, const Process& process,
                                   const std::string& by) {
   forget_ended();
-  TRY(make_folder_in_state(folder_));
+  (void)TRY(folder_.make());
   auto running = std::make_shared<Running>();
   running->id = new_guid();
   running->stop.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -202,8 +204,8 @@ void Examinations::run(const std::string& id, ops::ExamineWish wish, int stop) {
     visit->finding = first.id;
     visit->severity = name_of(first.severity);
   }
-  const auto wrote = replace_file(path(id, ".report.json"), doctor::to_json(*done));
-  const auto wrote_text = replace_file(path(id, ".txt"), ops::doctor_text(*done));
+  const auto wrote = write(id + ".report.json", doctor::to_json(*done));
+  const auto wrote_text = write(id + ".txt", ops::doctor_text(*done));
   if (!wrote || !wrote_text) {
     visit->state = "failed";
     visit->error = (wrote ? wrote_text : wrote).error().what;
@@ -212,7 +214,7 @@ void Examinations::run(const std::string& id, ops::ExamineWish wish, int stop) {
 }
 
 void Examinations::keep(Visit visit) {
-  if (const auto wrote = replace_file(path(visit.id, ".json"), json_of(visit)); !wrote)
+  if (const auto wrote = write(visit.id + ".json", json_of(visit)); !wrote)
     log_error(wrote.error());
   visits_.with([&](auto& visits) { visits[visit.id] = std::move(visit); });
   auto all = every();
@@ -261,12 +263,12 @@ Result<Visit> Examinations::find(const std::string& id) const {
 
 Result<std::string> Examinations::report(const std::string& id) const {
   (void)TRY(find(id));  // the name of a file comes from outside
-  return read_file(path(id, ".report.json"));
+  return read(id + ".report.json", kLargestReport);
 }
 
 Result<std::string> Examinations::text(const std::string& id) const {
   (void)TRY(find(id));
-  return read_file(path(id, ".txt"));
+  return read(id + ".txt", kLargestReport);
 }
 
 Result<> Examinations::remove(const std::string& id) {
@@ -278,7 +280,10 @@ Result<> Examinations::remove(const std::string& id) {
 
 void Examinations::erase(const std::string& id) {
   visits_.with([&](auto& visits) { visits.erase(id); });
-  for (const auto* ending : {".json", ".report.json", ".txt"}) ::unlink(path(id, ending).c_str());
+  const auto folder = folder_.open();
+  if (!folder) return;
+  for (const auto* ending : {".json", ".report.json", ".txt"})
+    ::unlinkat(*folder, (id + ending).c_str(), 0);
 }
 
 }  // namespace clrscope::http

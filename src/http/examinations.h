@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "http/operations.h"
 #include "http/setting.h"
+#include "http/state_folder.h"
 #include "model/process.h"
 #include "ops/examine.h"
 
@@ -70,10 +71,11 @@ class Examinations {
   std::vector<Visit> every() const;  // also what is not shown
   void erase(const std::string& id);
   void forget_ended();
-  std::string path(const std::string& id, std::string_view ending) const;
+  Result<std::string> read(const std::string& name, std::size_t limit) const;
+  Result<> write(const std::string& name, std::string_view text) const;
 
   const ServeSetting& setting_;
-  std::string folder_;
+  FolderInState folder_;
   Operations& operations_;
   Guarded<std::map<std::string, Visit>> visits_;
   Guarded<std::list<std::shared_ptr<Running>>> running_;

@@ -59,5 +59,18 @@ TEST_F(ExaminationsTest, ReportsOnOtherProcessesAreNeitherListedNorFoundNorRemov
   EXPECT_TRUE(std::filesystem::exists(file("b.txt")));
 }
 
+TEST_F(ExaminationsTest, ReportsStayInTheFolderThatWasCheckedWhateverItsNameLeadsTo) {
+  kept("a", 10, "shop");
+  Examinations all{setting_, operations_};
+  const auto moved = setting_.folder + "-moved";
+  std::filesystem::rename(setting_.folder, moved);
+  std::filesystem::create_directories(setting_.folder + "/reports");
+  std::ofstream{file("a.txt")} << "of somebody else";
+  EXPECT_EQ(*all.text("a"), "nothing found");
+  EXPECT_TRUE(all.remove("a"));
+  EXPECT_TRUE(std::filesystem::exists(file("a.txt")));
+  std::filesystem::remove_all(moved);
+}
+
 }  // namespace
 }  // namespace clrscope::http

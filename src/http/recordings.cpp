@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -12,22 +13,25 @@
 #include "base/io.h"
 #include "base/json_reader.h"
 #include "base/log.h"
+#include "base/private_folder.h"
 #include "base/proc.h"
 #include "base/text.h"
 #include "http/operations.h"
 #include "http/processes.h"
 #include "http/record_thread.h"
-#include "http/state_folder.h"
 
 namespace clrscope::http {
 namespace {
 
 constexpr std::uint64_t kLeastFree = 32 << 20;  // of the disk: less is full
 constexpr std::size_t kLargestNote = 1 << 20;
+constexpr std::uint64_t kStep = 1 << 20;  // shares grow by
+constexpr std::string_view kScratch = "scratch.";
 
-std::uint64_t free_bytes(const std::string& folder) {
+std::uint64_t free_bytes(const FolderInState& folder) {
   struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0) return ~std::uint64_t{0};
+  const auto held = folder.open();
+  if (!held || ::fstatvfs(*held, &disk) != 0) return ~std::uint64_t{0};
   return std::uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
@@ -146,22 +150,76 @@ void write_recording(JsonWriter& json, const Recording& r) {
 }
 
 Recordings::Recordings(const ServeSetting& setting)
-    : setting_(setting), folder_(state_folder_path(setting.folder) + "/recordings") {
+    : setting_(setting), folder_(state_folder_path(setting.folder), "recordings") {
+  sweep();
   load();
 }
 
+Recordings::~Recordings() {
+  scratch_.with([&](Scratch& scratch) {
+    const auto folder = folder_.path_of(scratch.name);
+    std::error_code none;
+    if (scratch.folder && folder) std::filesystem::remove_all(*folder, none);
+  });
+}
+
+// What a serve that was killed left: its scratch folder, which nobody locks any more, and files of
+// versions that had none.
+void Recordings::sweep() const {
+  for (const auto& name : folder_.names()) {
+    const auto path = folder_.path_of(name);
+    if (!path) return;
+    const auto ends = [&](std::string_view ending) { return name.ends_with(ending); };
+    const bool scratch = name.starts_with(kScratch);
+    if (!scratch && !ends(".upload") && !ends(".part") && !ends(".dmp") &&
+        name.find(".part.") == std::string::npos)
+      continue;
+    const UniqueFd held{::open(path->c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    if (!held || (scratch && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0)) continue;
+    std::error_code none;
+    const auto count = std::filesystem::remove_all(*path, none);
+    log(LogLevel::kInfo, "{}/{} was left by a clrscope that was killed; {} files removed",
+        folder_.text(), name, count);
+  }
+}
+
+Result<std::string> Recordings::scratch_path(std::string_view ending) {
+  const int folder = TRY(folder_.make());
+  return scratch_.with([&](Scratch& scratch) -> Result<std::string> {
+    struct stat there {};
+    const bool usable =
+        scratch.folder && ::fstat(scratch.folder.get(), &there) == 0 && there.st_nlink > 0;
+    while (!usable) {
+      scratch.name = std::string{kScratch} + new_guid();
+      if (::mkdirat(folder, scratch.name.c_str(), kFolderMode) != 0)
+        return fail(errc_of(errno), "cannot make {}/{}: {}", folder_.text(), scratch.name,
+                    errno_text());
+      scratch.folder.reset(
+          ::openat(folder, scratch.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!scratch.folder || ::flock(scratch.folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
+      // Another serve may have removed it before it was locked.
+      if (::fstat(scratch.folder.get(), &there) == 0 && there.st_nlink > 0) break;
+    }
+    return fmt::format("/proc/self/fd/{}/{}{}", scratch.folder.get(), new_guid(), ending);
+  });
+}
+
+std::string Recordings::path_of(const std::string& id) const {
+  return folder_.path_of(id + ".nettrace").value_or("");
+}
+
 void Recordings::load() {
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator{folder_, none}) {
-    const auto path = entry.path();
-    if (path.extension() != ".json") continue;
-    const auto text = read_file(path.string(), kLargestNote);
+  const auto folder = folder_.open();
+  if (!folder) return;
+  for (const auto& name : folder_.names()) {
+    if (!name.ends_with(".json")) continue;
+    const auto text = read_private_file(*folder, name, kLargestNote);
     if (!text) continue;
     const auto json = read_json(*text);
     if (!json) continue;
     auto one = recording_of(*json);
-    if (one.id != path.stem().string() || recorder_lives(*json)) continue;
-    one.path = fmt::format("{}/{}.nettrace", folder_, one.id);
+    if (one.id + ".json" != name || recorder_lives(*json)) continue;
+    one.path = path_of(one.id);
     one.earlier = true;
     if (one.state == "recording") {
       one.state = "lost";
@@ -183,7 +241,7 @@ Result<> Recordings::save(const Recording& recording) const {
     json.member("recorderPid", ::getpid()).member("recorderStart", us ? us->start_ticks : 0);
   }
   json.end_object();
-  return replace_file(fmt::format("{}/{}.json", folder_, recording.id), json.text());
+  return replace_private_file(TRY(folder_.make()), recording.id + ".json", json.text());
 }
 
 std::vector<Recording> Recordings::every() const {
@@ -218,35 +276,71 @@ std::uint64_t Recordings::room() const {
   std::uint64_t running = 0;
   for (const auto& one : every())
     if (one.state == "recording") running += file_size(one.path);
+  running += shares_.with([](std::uint64_t bytes) { return bytes; });
   const auto free = free_bytes(folder_);
   const auto limit = setting_.disk_limit > running ? setting_.disk_limit - running : 0;
   return std::min(limit, free > kLeastFree ? free - kLeastFree : 0);
 }
 
+Failure Recordings::no_room() const {
+  return fail(Errc::kNoRoom, "no room in {}: the limit \"disk\" is {}", folder_.text(),
+              format_bytes(setting_.disk_limit))
+      .hint(
+          "{} are free on the disk; stop a session, remove recordings, free some space, or give "
+          "serve a larger --disk-limit",
+          format_bytes(free_bytes(folder_)));
+}
+
 Result<> Recordings::make_room(std::uint64_t least) {
-  TRY(make_folder_in_state(folder_));
+  (void)TRY(folder_.make());
+  return shares_.with(
+      [&](std::uint64_t& shares) { return fit(shares, least, Share::Kind::kKept, {}); });
+}
+
+// With the lock of shares_ held: removes the oldest until so many bytes more have room.
+Result<> Recordings::fit(std::uint64_t shares, std::uint64_t more, Share::Kind kind,
+                         const std::string& in_use) {
+  const bool passing = kind == Share::Kind::kPassing;
   for (;;) {
-    std::uint64_t used = 0;
+    std::uint64_t used = shares + more;
     std::optional<Recording> oldest;
     for (const auto& one : every()) {
       used += one.state == "recording" ? file_size(one.path) : one.bytes;
-      if (one.state != "recording") oldest = one;  // the list begins with the newest
+      if (one.state != "recording" && one.id != in_use) oldest = one;  // the newest come first
     }
-    if (used + least <= setting_.disk_limit && free_bytes(folder_) >= kLeastFree + least) return {};
-    if (!oldest)
-      return fail(Errc::kSystem, "no room for one more recording in {}", folder_)
-          .hint("its limit is {}, {} are free on the disk; stop a session, or free some space",
-                format_bytes(setting_.disk_limit), format_bytes(free_bytes(folder_)));
+    const bool disk_has_room = free_bytes(folder_) >= kLeastFree + more;
+    if (used <= setting_.disk_limit && disk_has_room) return {};
+    const bool may_go = !passing || (disk_has_room && shares + more <= setting_.disk_limit / 4);
+    if (!oldest || !may_go) return no_room();
     log(LogLevel::kWarning, "recording {} ({}) was removed to make room", oldest->id,
         oldest->title);
     TRY(discard(oldest->id));
   }
 }
 
+Recordings::Share::Share(Recordings& all, Kind kind, std::string in_use)
+    : all_(all), kind_(kind), in_use_(std::move(in_use)) {}
+
+Recordings::Share::~Share() {
+  all_.shares_.with([&](std::uint64_t& shares) { shares -= reserved_; });
+}
+
+Result<> Recordings::Share::grow(std::uint64_t bytes) {
+  used_ += bytes;
+  if (used_ <= reserved_) return {};
+  const auto more = (used_ - reserved_ + kStep - 1) / kStep * kStep;
+  return all_.shares_.with([&](std::uint64_t& shares) -> Result<> {
+    TRY(all_.fit(shares, more, kind_, in_use_));
+    shares += more;
+    reserved_ += more;
+    return {};
+  });
+}
+
 Result<Recording> Recordings::begin(Recording recording) {
   TRY(make_room());
   if (recording.id.empty()) recording.id = new_guid();
-  recording.path = fmt::format("{}/{}.nettrace", folder_, recording.id);
+  recording.path = path_of(recording.id);
   recording.state = "recording";
   recording.started = iso8601(wall_now());
   TRY(save(recording));
@@ -266,7 +360,7 @@ Result<> Recordings::discard(const std::string& id) {
   const auto taken = all_.with([&](auto& all) { return all.extract(id); });
   if (!taken) return fail(Errc::kNotFound, "there is no recording {}", id);
   ::unlink(taken.mapped().path.c_str());
-  ::unlink(fmt::format("{}/{}.json", folder_, id).c_str());
+  if (const auto folder = folder_.open()) ::unlinkat(*folder, (id + ".json").c_str(), 0);
   return {};
 }
 
@@ -274,20 +368,22 @@ Recordings::Upload::~Upload() {
   if (!path.empty()) ::unlink(path.c_str());
 }
 
+Result<> Recordings::Upload::write(std::string_view bytes) {
+  auto done = share.grow(bytes.size());
+  if (done) done = write_all(fd.get(), as_bytes(bytes));
+  if (!done) error = done.error();
+  return done;
+}
+
 Result<std::shared_ptr<Recordings::Upload>> Recordings::upload() {
   TRY(make_room());
-  auto out = std::make_shared<Upload>();
-  auto path = fmt::format("{}/{}.upload", folder_, new_guid());
-  out->fd.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!out->fd) return fail(errc_of(errno), "cannot write {}: {}", path, errno_text());
+  auto out = std::make_shared<Upload>(*this);
+  auto path = TRY(scratch_path(".upload"));
+  out->fd.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode));
+  if (!out->fd) return fail(errc_of(errno), "cannot write in {}: {}", folder_.text(), errno_text());
   out->path = std::move(path);
   out->room = room();
   return out;
-}
-
-Result<std::string> Recordings::scratch_folder() const {
-  TRY(make_folder_in_state(folder_));
-  return folder_;
 }
 
 }  // namespace clrscope::http

@@ -157,5 +157,70 @@ TEST_F(RecordingsTest, AnUploadThatNobodyKeepsIsRemoved) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(RecordingsTest, UploadsUnderWayCountInTheLimit) {
+  setting_.disk_limit = 4 << 20;
+  Recordings all{setting_};
+  const auto one = all.upload(), other = all.upload();
+  ASSERT_TRUE(one && other);
+  const std::string piece(1 << 20, 'x');
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE((*one)->write(piece));
+    EXPECT_TRUE((*other)->write(piece));
+  }
+  const auto refused = (*one)->write(piece);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kNoRoom);
+  EXPECT_NE(refused.error().what.find("\"disk\""), std::string::npos);
+  EXPECT_FALSE(all.begin({.kind = "trace", .title = "c"}));
+}
+
+TEST_F(RecordingsTest, WhatPassesTakesAtMostAQuarterFromWhatIsKept) {
+  setting_.disk_limit = 8 << 20;
+  Recordings all{setting_};
+  std::vector<std::string> ids;
+  for (int i = 0; i < 8; ++i) ids.push_back(recorded(all, (1 << 20) - 10).id);
+  Recordings::Share share{all, Recordings::Share::Kind::kPassing, ids[0]};
+  EXPECT_TRUE(share.grow(2 << 20));
+  EXPECT_FALSE(share.grow(1 << 20));
+  EXPECT_TRUE(all.find(ids[0])) << "the one that is read stays";
+  EXPECT_FALSE(all.find(ids[1]));
+  EXPECT_TRUE(all.find(ids[3]));
+}
+
+TEST_F(RecordingsTest, WhatAKilledServeLeftIsRemoved) {
+  namespace fs = std::filesystem;
+  const auto folder = fs::path{setting_.folder} / "recordings";
+  Recordings running{setting_};
+  const auto under_way = running.upload();
+  ASSERT_TRUE(under_way);
+  const auto alive = fs::canonical((*under_way)->path);
+  fs::create_directory(folder / "scratch.dead");
+  for (const auto* name : {"a.upload", "b.part", "c.dmp", "scratch.dead/d.part", "kept.txt"})
+    std::ofstream{folder / name} << "x";
+  const Recordings next{setting_};
+  for (const auto* name : {"a.upload", "b.part", "c.dmp", "scratch.dead"})
+    EXPECT_FALSE(fs::exists(folder / name)) << name;
+  EXPECT_TRUE(fs::exists(folder / "kept.txt"));
+  EXPECT_TRUE(fs::exists(alive)) << "of another serve that lives";
+}
+
+TEST_F(RecordingsTest, StayInTheFolderThatWasCheckedWhateverItsNameLeadsTo) {
+  namespace fs = std::filesystem;
+  Recordings all{setting_};
+  const auto first = recorded(all, 100);
+  const auto moved = setting_.folder + "-moved", foreign = setting_.folder + "-foreign";
+  fs::rename(setting_.folder, moved);
+  fs::create_directories(foreign + "/recordings");
+  fs::create_symlink(foreign, setting_.folder);
+  const auto second = recorded(all, 100);
+  EXPECT_EQ(all.find(second.id)->bytes, 100U);
+  EXPECT_TRUE(fs::is_empty(foreign + "/recordings"));
+  EXPECT_TRUE(fs::exists(moved + "/recordings/" + second.id + ".nettrace"));
+  EXPECT_TRUE(all.discard(first.id));
+  EXPECT_FALSE(fs::exists(moved + "/recordings/" + first.id + ".nettrace"));
+  fs::remove_all(moved);
+  fs::remove_all(foreign);
+}
+
 }  // namespace
 }  // namespace clrscope::http

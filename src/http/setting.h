@@ -25,7 +25,11 @@ struct ServeSetting {
   std::optional<pid_t> owner{};           // ends with this process and shows only it
   std::string owner_name{};               // its application; empty: none, or unknown
   std::string diagnostic_port{};          // "PATH,listen": applications connect to it
-  std::uint64_t disk_limit = 2ULL << 30;  // of recordings and uploads
+  std::uint64_t disk_limit = 2ULL << 30;  // of recordings, uploads and conversions
+  // Of reading one recording.
+  std::uint64_t expand_limit = 4ULL << 30;
+  std::chrono::seconds read_cpu{120};
+  std::uint64_t sample_limit = 8'000'000;
   std::chrono::nanoseconds keep_live{std::chrono::minutes{5}};  // after the last asker
 };
 

@@ -61,6 +61,7 @@ Error named(Error error, const std::string& input) {
 }
 
 Error cannot_write(Error error, const std::string& output) {
+  if (error.code == Errc::kNoRoom) return error;
   error.code = Errc::kSystem;
   error.what = fmt::format("{}: {}", output == "-" ? "standard output" : output, error.what);
   if (error.hint.empty()) error.hint = "free some space or choose another place with -o";
@@ -75,8 +76,9 @@ Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatch
   const TraceVisitor visitor{
       .on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
       .on_end = [&](const auto& reader) { builder.end_of_trace(reader); },
+      .on_chunk = [&] { return check_samples(wish.input, builder.samples(), wish.limits); },
   };
-  const auto read = TRY(read_trace(wish.input, visitor, watcher.on_progress));
+  const auto read = TRY(read_trace(wish.input, visitor, watcher.on_progress, wish.limits));
   const auto profile = std::move(builder).finish();
   if (profile.samples.empty()) {
     const auto damage = damage_line(read);
@@ -86,7 +88,7 @@ Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatch
         .hint("record some: clrscope collect -p PID --profile cpu-sampling");
   }
   auto file = TRY(OutputFile::create(output));
-  ByteSink out{file.fd()};
+  ByteSink out{file.fd(), wish.on_output};
   if (auto done = wish.format->write(profile, out); !done)
     return fail(cannot_write(done.error(), output));
   TRY(file.commit());
@@ -104,9 +106,9 @@ Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatch
 Result<ConvertSummary> rewrite_trace(const ConvertWish& wish, const ConvertWatcher& watcher,
                                      const std::string& output) {
   auto file = TRY(OutputFile::create(output));
-  ByteSink out{file.fd()};
+  ByteSink out{file.fd(), wish.on_output};
   const exports::ReadTrace read = [&](const exports::OnChunk& on_chunk) {
-    return read_trace_bytes(wish.input, on_chunk, watcher.on_progress);
+    return read_trace_bytes(wish.input, on_chunk, watcher.on_progress, wish.limits);
   };
   const auto done = wish.format->rewrite(read, out);
   if (!out.ok()) return fail(cannot_write(out.finish().error(), output));
@@ -164,8 +166,19 @@ class OutputFolder {
 Result<ConvertSummary> rewrite_folder(const ConvertWish& wish, const ConvertWatcher& watcher,
                                       const std::string& output) {
   auto folder = TRY(OutputFolder::create(output));
+  std::uint64_t counted = 0;
+  const auto count = [&]() -> Result<> {
+    const auto now = folder.bytes();
+    const auto more = now > counted ? now - counted : 0;
+    counted += more;
+    return more > 0 && wish.on_output ? wish.on_output(more) : Result<>{};
+  };
   const exports::ReadTrace read = [&](const exports::OnChunk& on_chunk) {
-    return read_trace_bytes(wish.input, on_chunk, watcher.on_progress);
+    const auto counting = [&](Bytes bytes) -> Result<> {
+      TRY(on_chunk(bytes));
+      return count();
+    };
+    return read_trace_bytes(wish.input, counting, watcher.on_progress, wish.limits);
   };
   const auto done = wish.format->rewrite_folder(read, folder.part());
   if (!done) return fail(named(done.error(), wish.input));

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "ops/lines.h"
+#include "ops/trace_bytes.h"
 
 namespace clrscope::exports {
 struct Format;
@@ -20,6 +21,9 @@ struct ConvertWish {
   const exports::Format* format = nullptr;
   std::string output{};  // empty: beside the input; a folder: in it; "-": standard output
   LinesWish lines{};     // of formats made from samples
+  TraceLimits limits{};
+  // Before so many bytes more of the output are written; its failure ends the work.
+  std::function<Result<>(std::uint64_t bytes)> on_output{};
 };
 
 struct ConvertWatcher {

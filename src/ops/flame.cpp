@@ -51,13 +51,15 @@ Times times_by_name(const FlameGraph& graph) {
 
 }  // namespace
 
-Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress) {
+Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress,
+                             const TraceLimits& limits) {
   analyze::FlameBuilder builder;
   const TraceVisitor visitor{
       .on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
       .on_end = [&](const auto& reader) { builder.end_of_trace(reader); },
+      .on_chunk = [&] { return check_samples(path, builder.samples(), limits); },
   };
-  const auto read = TRY(read_trace(path, visitor, on_progress));
+  const auto read = TRY(read_trace(path, visitor, on_progress, limits));
   FlameRead flame{.graph = std::move(builder).finish(),
                   .events = read.summary.events,
                   .lost = read.summary.lost,

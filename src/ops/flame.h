@@ -22,7 +22,8 @@ struct FlameRead {
 };
 
 // `path` as read_trace takes it. A trace without samples is no error: its graph is empty.
-Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress = {});
+Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress = {},
+                             const TraceLimits& limits = {});
 
 // The error of a trace that has nothing to draw.
 Error no_samples(const FlameRead& read, const std::string& path);

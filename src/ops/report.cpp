@@ -15,7 +15,8 @@ Result<ReportAnswer> make_report(const ReportWish& wish) {
                       const auto& batch) { answer.report->on_batch(reader, batch); },
       .on_end = [&](const auto& reader) { answer.report->end_of_trace(reader); },
   };
-  for (const auto& file : wish.files) answer.files.push_back(TRY(read_trace(file, visitor)));
+  for (const auto& file : wish.files)
+    answer.files.push_back(TRY(read_trace(file, visitor, {}, wish.limits)));
   return answer;
 }
 

@@ -17,6 +17,7 @@ struct ReportWish {
   const analyze::ReportKind* kind = nullptr;
   analyze::ReportOptions options{};
   LinesWish lines{};
+  TraceLimits limits{};
 };
 
 struct ReportAnswer {

@@ -7,7 +7,7 @@
 
 namespace clrscope::ops {
 Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visitor,
-                             const OnTraceProgress& on_progress) {
+                             const OnTraceProgress& on_progress, const TraceLimits& limits) {
   nettrace::Reader reader;
   const nettrace::OnBatch on_batch = [&](const nettrace::Batch& batch) {
     visitor.on_batch(reader, batch);
@@ -21,10 +21,11 @@ Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visito
   bool refused = false;  // by the reader, not by the compression
   const auto feed = [&](Bytes bytes) {
     auto fed = named(reader.feed(bytes, on_batch));
+    if (fed && visitor.on_chunk) fed = visitor.on_chunk();
     refused = !fed;
     return fed;
   };
-  const auto fed = read_trace_bytes(path, feed, on_progress);
+  const auto fed = read_trace_bytes(path, feed, on_progress, limits);
   const bool unpacked_in_part =
       !fed && !refused && fed.error().code == Errc::kCorrupt && reader.summary().bytes > 0;
   if (!fed && !unpacked_in_part) return fail(fed.error());

@@ -13,6 +13,7 @@ namespace clrscope::ops {
 struct TraceVisitor {
   std::function<void(const nettrace::Reader&, const nettrace::Batch&)> on_batch;
   std::function<void(const nettrace::Reader&)> on_end;  // all of it was read
+  std::function<Result<>()> on_chunk{};  // after each piece; its failure ends the reading
 };
 
 struct TraceRead {
@@ -23,7 +24,8 @@ struct TraceRead {
 
 // `path` "-" is standard input. Fails for what is no trace; damage and a missing end do not fail.
 Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visitor,
-                             const OnTraceProgress& on_progress = {});
+                             const OnTraceProgress& on_progress = {},
+                             const TraceLimits& limits = {});
 
 // One line on what could not be read, empty when all could: "a.nettrace: 2 damaged pieces …".
 std::string damage_line(const TraceRead& read);

@@ -48,7 +48,14 @@ constexpr Option kServe[] = {
     {.name = "--folder", .value = "DIR", .help = "keys, recordings, reports and the audit log"},
     {.name = "--disk-limit",
      .value = "SIZE",
-     .help = "what recordings may take together: 2GB unless told"},
+     .help = "recordings, uploads and conversions together (default: 2GB)"},
+    {.name = "--expand-limit",
+     .value = "SIZE",
+     .help = "one recording when it is read, decompressed (default: 4GB)"},
+    {.name = "--read-cpu", .value = "TIME", .help = "CPU time to read one recording (default: 2m)"},
+    {.name = "--sample-limit",
+     .value = "COUNT",
+     .help = "samples of one recording in memory (default: 8000000)"},
     {.name = "--diagnostic-port",
      .value = "PATH",
      .help = "PATH,listen: applications connect to it"},
@@ -82,6 +89,11 @@ Result<http::ServeSetting> setting_of(const Args& args) {
   setting.hosts = words_of(args, "--hosts", "");
   setting.folder = args.text("--folder").value_or("");
   if (const auto limit = TRY(args.size("--disk-limit"))) setting.disk_limit = *limit;
+  if (const auto limit = TRY(args.size("--expand-limit"))) setting.expand_limit = *limit;
+  if (const auto time = args.text("--read-cpu"))
+    setting.read_cpu = std::chrono::ceil<std::chrono::seconds>(TRY(parse_duration(*time)));
+  if (const auto count = TRY(args.number("--sample-limit", 1, 4'000'000'000)))
+    setting.sample_limit = static_cast<std::uint64_t>(*count);
   setting.diagnostic_port = args.text("--diagnostic-port").value_or("");
   if (const auto owner = TRY(args.number("--owner", 1, 0x7fffffff)))
     setting.owner = static_cast<pid_t>(*owner);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/text.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
@@ -34,15 +36,20 @@ struct Scratch {
   ~Scratch() { ::unlink(path.c_str()); }
 };
 
+// The process writes to it as well: its way there cannot lead through a descriptor of ours.
+std::string as_others_see_it(const std::filesystem::path& path) {
+  std::error_code none;
+  return std::filesystem::read_symlink(path.parent_path(), none) / path.filename();
+}
+
 Result<> answer_dump(Call& call) {
   TRY(no_egress(call));
   auto& services = call.services();
   const auto process = TRY(services.processes.chosen(call));
   const auto type = TRY(type_of(call.text("type").value_or("WithHeap")));
-  const auto folder = TRY(services.recordings.scratch_folder());
+  const Scratch scratch{as_others_see_it(TRY(services.recordings.scratch_path(".dmp")))};
   const auto operation = services.operations.begin(
       {.kind = "dump", .process = process, .tags = call.text("tags").value_or("")});
-  const Scratch scratch{fmt::format("{}/{}.dmp", folder, operation->id())};
   const auto done = ops::dump(
       {.target = services.processes.target(process), .type = type, .output = scratch.path}, {});
   if (!done) {

@@ -6,6 +6,7 @@
 #include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/flame_file.h"
+#include "http/reading.h"
 #include "http/recordings.h"
 #include "http/route.h"
 #include "http/services.h"
@@ -16,7 +17,8 @@ namespace {
 
 Result<ops::FlameRead> read_recording(const Call& call, const std::string& id) {
   const auto recording = TRY(call.services().recordings.find(id));
-  auto read = TRY(ops::read_flame(recording.path));
+  const auto place = TRY(begin_reading(call));
+  auto read = TRY(ops::read_flame(recording.path, {}, reading_limits(call)));
   if (read.graph.processes.size() != 1) read.title = recording.title;
   return read;
 }
@@ -54,7 +56,7 @@ constexpr Route kRoutes[] = {
      .parameters = kGraph,
      .answer = graph,
      .runs = Runs::kLong,
-     .statuses = "400 404"},
+     .statuses = "400 404 413 429"},
     {.method = "GET",
      .path = "/recordings/{id}/flame.html",
      .scope = Scope::kTrace,
@@ -63,7 +65,7 @@ constexpr Route kRoutes[] = {
      .parameters = kFile,
      .answer = file,
      .runs = Runs::kLong,
-     .statuses = "404"},
+     .statuses = "404 413 429"},
 };
 
 }  // namespace

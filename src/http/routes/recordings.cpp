@@ -13,6 +13,7 @@
 #include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/operations.h"
+#include "http/reading.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "ops/convert.h"
@@ -65,10 +66,17 @@ struct Scratch {
 
 Result<> send_as(Call& call, const Recording& recording, std::string_view name) {
   const auto* format = TRY(ops::parse_format(name));
-  const auto folder = TRY(call.services().recordings.scratch_folder());
-  const Scratch scratch{fmt::format("{}/{}.part", folder, new_guid())};
+  auto& recordings = call.services().recordings;
+  Recordings::Share share{recordings, Recordings::Share::Kind::kPassing, recording.id};
+  const Scratch scratch{TRY(recordings.scratch_path(".part"))};
+  auto place = TRY(begin_reading(call));
   const auto done =
-      TRY(ops::convert({.input = recording.path, .format = format, .output = scratch.path}));
+      TRY(ops::convert({.input = recording.path,
+                        .format = format,
+                        .output = scratch.path,
+                        .limits = reading_limits(call),
+                        .on_output = [&](std::uint64_t bytes) { return share.grow(bytes); }}));
+  place.reset();  // a client that is slow to take it keeps nobody else from converting
   std::string stem = recording.title;
   for (const std::string_view ending : {".zst", ".nettrace"})
     if (stem.ends_with(ending)) stem.resize(stem.size() - ending.size());
@@ -115,6 +123,8 @@ Result<HttpResponse> report(Call& call) {
   wish.options.rows = static_cast<std::size_t>(TRY(call.number("rows", 1, 1'000'000)).value_or(0));
   wish.options.inclusive = TRY(call.truth("inclusive", false));
   wish.lines.wanted = TRY(call.truth("lines", false));
+  wish.limits = reading_limits(call);
+  const auto place = TRY(begin_reading(call));
   const auto answer = TRY(ops::make_report(wish));
   if (call.wants(kText)) return text_answer(ops::page_text(answer.report->page()));
   return json_answer(answer.json());
@@ -123,9 +133,14 @@ Result<HttpResponse> report(Call& call) {
 Result<HttpResponse> upload(Call& call) {
   const auto& path = call.admitted().upload;
   std::uint64_t events = 0;
+  auto place = TRY(begin_reading(call));
   const auto read = ops::read_trace(
-      path, {.on_batch = [&](const auto&, const auto& batch) { events += batch.events.size(); },
-             .on_end = [](const auto&) {}});
+      path,
+      {.on_batch = [&](const auto&, const auto& batch) { events += batch.events.size(); },
+       .on_end = [](const auto&) {}},
+      {}, reading_limits(call));
+  place.reset();
+  if (!read && read.error().code == Errc::kTooLarge) return fail(read.error());
   if (!read)
     return fail(Errc::kUsage, "the body is no trace: {}", read.error().what)
         .hint("send a .nettrace file, compressed or not: curl --data-binary @FILE");
@@ -197,7 +212,7 @@ constexpr Route kRoutes[] = {
      .answer = upload,
      .runs = Runs::kLong,
      .upload = true,
-     .statuses = "201 400 413 507"},
+     .statuses = "201 400 413 429 507"},
     {.method = "GET",
      .path = "/recordings/{id}",
      .scope = Scope::kTrace,
@@ -207,7 +222,7 @@ constexpr Route kRoutes[] = {
      .parameters = kFetch,
      .serve = fetch_or_fail,
      .runs = Runs::kLong,
-     .statuses = "400 404"},
+     .statuses = "400 404 413 429 507"},
     {.method = "GET",
      .path = "/recordings/{id}/report/{kind}",
      .scope = Scope::kTrace,
@@ -216,7 +231,7 @@ constexpr Route kRoutes[] = {
      .parameters = kReport,
      .answer = report,
      .runs = Runs::kLong,
-     .statuses = "404"},
+     .statuses = "404 413 429"},
     {.method = "DELETE",
      .path = "/recordings/{id}",
      .scope = Scope::kTrace,
