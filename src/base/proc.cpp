@@ -50,6 +50,10 @@ void read_status_line(std::string_view key, std::string_view value, ProcStatus& 
   if (key == "Name") status.comm = trim(value);
   if (key == "State") status.state = fields[0][0];
   if (key == "Uid" && fields.size() > 1) status.uid = static_cast<uid_t>(number_or_zero(fields[1]));
+  if (key == "Uid" && fields.size() == status.users.size())
+    std::ranges::transform(fields, status.users.begin(), [](std::string_view field) {
+      return static_cast<uid_t>(number_or_zero(field));
+    });
   if (key == "NSpid") status.namespace_pid = static_cast<pid_t>(number_or_zero(fields.back()));
   if (key == "VmRSS") status.rss_bytes = number_or_zero(fields[0]) * 1024;
 }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -18,8 +19,9 @@ namespace clrscope {
 struct ProcStatus {
   std::string comm;
   char state = '?';
-  pid_t namespace_pid = 0;  // its pid in its own pid namespace
-  uid_t uid = 0;            // effective
+  pid_t namespace_pid = 0;       // its pid in its own pid namespace
+  uid_t uid = 0;                 // effective
+  std::array<uid_t, 4> users{};  // real, effective, saved, file system; seen from our namespace
   std::uint64_t rss_bytes = 0;
   std::uint64_t start_ticks =
       0;  // since boot, in clock ticks; with the pid it names a process for ever

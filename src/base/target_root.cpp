@@ -26,6 +26,14 @@ Failure cannot_open(const std::string& path, pid_t pid, int number) {
   return fail(errc_of(number), "cannot open {} of process {}: {}", path, pid, errno_text(number));
 }
 
+Result<UniqueFd> open_process(pid_t pid) {
+  UniqueFd process{
+      ::open(fmt::format("/proc/{}", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!process && errno == ENOENT) return fail(Errc::kGone, "process {} has ended", pid);
+  if (!process) return fail(errc_of(errno), "cannot open /proc/{}: {}", pid, errno_text());
+  return process;
+}
+
 // Opens what an O_PATH descriptor stands for: the file that was checked, whatever its name means by
 // now.
 UniqueFd reopen(const UniqueFd& found, int flags) {
@@ -62,12 +70,14 @@ std::optional<PathInRoot> split_root(const std::string& path) {
 
 }  // namespace
 
-Result<TargetRoot> TargetRoot::open(pid_t pid) {
-  const UniqueFd process{
-      ::open(fmt::format("/proc/{}", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!process && errno == ENOENT) return fail(Errc::kGone, "process {} has ended", pid);
-  if (!process) return fail(errc_of(errno), "cannot open /proc/{}: {}", pid, errno_text());
-  return open(process.get(), pid);
+Result<TargetRoot> TargetRoot::open(pid_t pid) { return open(TRY(open_process(pid)).get(), pid); }
+
+Result<TargetRoot> TargetRoot::open_ours(pid_t pid) {
+  const auto process = TRY(open_process(pid));
+  UniqueFd root{::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (!root) return fail(errc_of(errno), "cannot open /: {}", errno_text());
+  auto rights = TRY(target_rights(process.get(), pid));
+  return TargetRoot{std::move(root), std::move(rights), pid};
 }
 
 Result<TargetRoot> TargetRoot::open(int process, pid_t pid) {

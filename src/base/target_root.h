@@ -21,6 +21,8 @@ class TargetRoot {
   static Result<TargetRoot> open(pid_t pid);
   // `process`: a descriptor of /proc/PID, lent.
   static Result<TargetRoot> open(int process, pid_t pid);
+  // Our own root with the rights of the process, where /proc/PID/root may not be opened.
+  static Result<TargetRoot> open_ours(pid_t pid);
 
   const TargetRights& rights() const { return rights_; }
 

@@ -211,6 +211,20 @@ INSTANTIATE_TEST_SUITE_P(Lookups, TargetRootTest,
                            return test.param == TargetRoot::Lookup::kKernel ? "Kernel" : "ByName";
                          });
 
+TEST_P(TargetRootTest, OpensFoldersOfOurRootWithTheRightsOfTheTarget) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  fs::create_directories(folder_ / "closed" / "inner");
+  fs::create_directory(folder_ / "open");
+  fs::permissions(folder_ / "closed", fs::perms(0700));
+  const OtherProcess other{become_other};
+  ASSERT_TRUE(other.ready());
+  auto root = TargetRoot::open_ours(other.pid());
+  ASSERT_TRUE(root) << root.error().what;
+  root->look_up(GetParam());
+  EXPECT_TRUE(root->open_folder((folder_ / "open").string()));
+  EXPECT_FALSE(root->open_folder((folder_ / "closed" / "inner").string()));
+}
+
 TEST(TargetRights, AreThoseOfTheFileSystem) {
   const auto rights = parse_target_rights(
       "Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t30 20 \nCapEff:\t0000000000000102\n",

@@ -1,10 +1,13 @@
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
 #include "ipc/endpoint.h"
+#include "ipc/peer.h"
 #include "ipc/socket_address.h"
+#include "ipc/target_socket.h"
 
 namespace clrscope::ipc {
 namespace {
@@ -32,12 +35,12 @@ Failure connect_failure(const std::string& path, int number) {
 
 class ConnectEndpoint : public Endpoint {
  public:
-  explicit ConnectEndpoint(std::string path) : path_(std::move(path)) {}
+  ConnectEndpoint(std::string path, pid_t process) : path_(std::move(path)), process_(process) {}
 
   Result<UniqueFd> connect(const Deadline& deadline) override {
     UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (!fd) return fail(Errc::kSystem, "cannot make a socket: {}", errno_text());
-    auto address = SocketAddress::of(path_);
+    auto address = find();
     if (!address) {
       if (address.error().code == Errc::kNotFound) return connect_failure(path_, ENOENT);
       return fail(std::move(address).error());
@@ -50,19 +53,37 @@ class ConnectEndpoint : public Endpoint {
       if (errno == EINTR && !deadline.passed()) continue;
       return connect_failure(path_, errno);
     }
+    const auto peer = TRY(peer_of(fd.get()));
+    if (process_ != 0) TRY(check_peer(peer, process_, path_));
+    peer_ = peer.pid;
     return fd;
   }
 
   std::string name() const override { return path_; }
+  pid_t peer() const override { return peer_; }
 
  private:
+  Result<SocketAddress> find() const {
+    if (process_ == 0) return SocketAddress::of(path_);
+    auto file = open_target_socket(process_, path_);
+    if (!file) return fail(std::move(file).error());
+    return SocketAddress::of(std::move(*file));
+  }
+
   std::string path_;
+  pid_t process_;  // who must be there; 0: anybody
+  std::atomic<pid_t> peer_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<Endpoint> connect_endpoint(std::string path) {
-  return std::make_unique<ConnectEndpoint>(std::move(path));
+  return std::make_unique<ConnectEndpoint>(std::move(path), 0);
+}
+
+std::unique_ptr<Endpoint> connect_endpoint(std::string path, pid_t process) {
+  CHECK(process > 0);
+  return std::make_unique<ConnectEndpoint>(std::move(path), process);
 }
 
 }  // namespace clrscope::ipc

@@ -18,6 +18,7 @@
 #include "ipc/app_name.h"
 #include "ipc/mapped_file.h"
 #include "ipc/socket_folder.h"
+#include "ipc/target_socket.h"
 
 namespace clrscope::ipc {
 namespace {
@@ -84,17 +85,19 @@ class Finder {
   // Processes that /proc hides from us (hidepid) and that have a socket in /tmp: only their pid and
   // owner are known.
   std::optional<DotnetProcess> describe_hidden(pid_t pid) {
-    for (const auto& socket : folders_.in("/tmp")) {
+    for (const auto& socket : folders_.in(tmp_.get())) {
       struct stat info {};
-      const auto path = "/tmp/" + socket.file_name;
-      if (socket.name.pid != pid || ::stat(path.c_str(), &info) != 0) continue;
+      if (socket.name.pid != pid ||
+          ::fstatat(tmp_.get(), socket.file_name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+          !S_ISSOCK(info.st_mode))
+        continue;
       DotnetProcess process;
       process.pid = pid;
       process.name = "(hidden)";
       process.user = user(info.st_uid);
       process.status.uid = info.st_uid;
       process.status.namespace_pid = pid;
-      process.socket = path;
+      process.socket = "/tmp/" + socket.file_name;
       process.unreachable = why_not(process, {});
       return process;
     }
@@ -104,7 +107,7 @@ class Finder {
   // Every pid that a socket in /tmp is named after.
   std::set<pid_t> named_in_tmp() {
     std::set<pid_t> pids;
-    for (const auto& socket : folders_.in("/tmp")) pids.insert(socket.name.pid);
+    for (const auto& socket : folders_.in(tmp_.get())) pids.insert(socket.name.pid);
     return pids;
   }
 
@@ -121,27 +124,38 @@ class Finder {
     while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
     if (!folder.starts_with('/')) return;  // relative to a working folder it may have left
     temporary_ = folder;
-    // Through the process's root when that is another folder than ours of the same name.
-    struct stat ours {
-    }, theirs{};
-    const auto inside = proc_root(process.pid) + folder;
-    if (::stat(inside.c_str(), &theirs) == 0 &&
-        (::stat(folder.c_str(), &ours) != 0 || ours.st_ino != theirs.st_ino ||
-         ours.st_dev != theirs.st_dev))
-      folder = inside;
+    const auto theirs = open_target_folder(process.pid, folder);
+    if (!theirs) return;
     // Its own name first: that needs no listing, which may be older than a process just started.
-    process.socket =
-        folder + "/" + socket_file_name({process.status.namespace_pid, process.status.start_ticks});
-    if (::stat(process.socket.c_str(), &theirs) == 0 && S_ISSOCK(theirs.st_mode)) return;
-    process.socket = choose_socket(folder, folders_.in(folder), process.status.namespace_pid,
-                                   process.status.start_ticks);
+    const auto& status = process.status;
+    auto name = socket_file_name({status.namespace_pid, status.start_ticks});
+    if (!open_socket_file(theirs->get(), name))
+      name = choose_socket(theirs->get(), folders_.in(theirs->get()),
+                           {process.pid, status.namespace_pid, status.start_ticks});
+    if (name.empty()) return;
+    // Told through the process's root when that is another folder than ours of the same name.
+    process.socket = fmt::format("{}{}/{}", is_ours(*theirs, folder) ? "" : proc_root(process.pid),
+                                 folder, name);
+  }
+
+  static bool is_ours(const UniqueFd& theirs, const std::string& folder) {
+    struct stat one {
+    }, other{};
+    return ::fstat(theirs.get(), &one) == 0 && ::stat(folder.c_str(), &other) == 0 &&
+           one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+  }
+
+  // Whether we may connect to it: asked of the file itself.
+  static bool may_connect(const DotnetProcess& process) {
+    const auto file = open_target_socket(process.pid, process.socket);
+    if (!file) return false;
+    const auto link = fmt::format("/proc/self/fd/{}", file->get());
+    return ::faccessat(AT_FDCWD, link.c_str(), W_OK, AT_EACCESS) == 0;
   }
 
   Error why_not(const DotnetProcess& process, const Environment& environment) {
     const auto me = ::geteuid();
-    if (!process.socket.empty() &&
-        ::faccessat(AT_FDCWD, process.socket.c_str(), W_OK, AT_EACCESS) == 0)
-      return {};
+    if (!process.socket.empty() && may_connect(process)) return {};
     if (me != 0 && process.status.uid != me)
       return {Errc::kDenied, fmt::format("owned by {}, you are {}", process.user, user(me)),
               process.status.uid == 0
@@ -164,6 +178,7 @@ class Finder {
             "removed: restart it"};
   }
 
+  const UniqueFd tmp_{::open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC)};  // ours
   SocketFolders folders_;
   std::map<uid_t, std::string> users_;
   std::string temporary_ = "/tmp";  // of the process looked at last

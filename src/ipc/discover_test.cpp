@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "base/io.h"
+#include "ipc/endpoint.h"
 #include "ipc/socket_folder.h"
 
 namespace clrscope::ipc {
@@ -27,7 +28,7 @@ namespace {
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-constexpr const char* kRole = "CLRSCOPE_PATIENT";  // "socket" or "silent"
+constexpr const char* kRole = "CLRSCOPE_PATIENT";  // "socket", "odd key" or "silent"
 
 UniqueFd bound_socket(const std::string& path) {
   UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -56,8 +57,9 @@ TEST(Patient, PlaysARuntime) {
   }};
   named.wait();
   UniqueFd listener;
-  if (std::string_view{role} == "socket") {
-    const auto key = proc_status(::getpid())->start_ticks;
+  if (std::string_view{role} != "silent") {
+    const bool odd = std::string_view{role} == "odd key";
+    const auto key = odd ? 1 : proc_status(::getpid())->start_ticks;
     listener =
         bound_socket(std::string{std::getenv("TMPDIR")} + "/" + socket_name(::getpid(), key));
     ASSERT_EQ(::listen(listener.get(), 4), 0);
@@ -114,6 +116,14 @@ class Discover : public testing::Test {
     folder_ = ::mkdtemp(folder.data());
   }
   ~Discover() override { std::filesystem::remove_all(folder_); }
+
+  // Sockets in the folder are our own.
+  std::string choose(pid_t namespace_pid, std::uint64_t start_ticks) const {
+    const UniqueFd folder{::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    SocketFolders folders;
+    return choose_socket(folder.get(), folders.in(folder.get()),
+                         {::getpid(), namespace_pid, start_ticks});
+  }
 
   std::string folder_;
 };
@@ -176,13 +186,60 @@ TEST_F(Discover, TellsAProcessWithoutRuntimeFromNoProcess) {
   EXPECT_EQ(find_process(-1).error().code, Errc::kNotFound);
 }
 
+// What is at the name of its socket is not a socket of its own.
+TEST_F(Discover, RefusesASocketThatAnotherProcessListensOn) {
+  const Child child{"silent", folder_};
+  const auto key = proc_status(child.pid())->start_ticks;
+  const auto planted = bound_socket(folder_ + "/" + socket_name(child.pid(), key));
+  ASSERT_EQ(::listen(planted.get(), 4), 0);
+  const auto process = find_process(child.pid());
+  ASSERT_TRUE(process) << process.error().what;
+  const auto connection = connect_endpoint(process->socket, child.pid())->connect(Deadline{5s});
+  ASSERT_FALSE(connection);
+  EXPECT_EQ(connection.error().code, Errc::kDenied);
+  EXPECT_THAT(connection.error().what, HasSubstr(fmt::format("of process {} ", child.pid())));
+  EXPECT_THAT(connection.error().what, HasSubstr(fmt::format(": process {} ", ::getpid())));
+}
+
+TEST_F(Discover, ConnectsToTheSocketOfTheProcess) {
+  const Child child{"socket", folder_};
+  const auto process = find_process(child.pid());
+  ASSERT_TRUE(process) << process.error().what;
+  const auto endpoint = connect_endpoint(process->socket, child.pid());
+  const auto connection = endpoint->connect(Deadline{5s});
+  ASSERT_TRUE(connection) << connection.error().what;
+  EXPECT_EQ(endpoint->peer(), child.pid());
+}
+
+TEST_F(Discover, DoesNotFollowALinkAtTheNameOfTheSocket) {
+  const Child child{"silent", folder_};
+  const auto elsewhere = bound_socket(folder_ + "/elsewhere");
+  ASSERT_EQ(::listen(elsewhere.get(), 4), 0);
+  const auto key = proc_status(child.pid())->start_ticks;
+  std::filesystem::create_symlink(folder_ + "/elsewhere",
+                                  folder_ + "/" + socket_name(child.pid(), key));
+  const auto process = find_process(child.pid());
+  ASSERT_TRUE(process) << process.error().what;
+  EXPECT_EQ(process->socket, "");
+  EXPECT_FALSE(process->reachable());
+}
+
+TEST_F(Discover, PrefersTheSocketOfTheProcessToANewerOneOfAnother) {
+  const Child child{"odd key", folder_};
+  const auto newer = bound_socket(folder_ + "/" + socket_name(child.pid(), 2));
+  ASSERT_EQ(::listen(newer.get(), 4), 0);
+  std::filesystem::last_write_time(folder_ + "/" + socket_name(child.pid(), 2),
+                                   std::filesystem::file_time_type::clock::now() + 1h);
+  const auto process = find_process(child.pid());
+  ASSERT_TRUE(process) << process.error().what;
+  EXPECT_EQ(process->socket, folder_ + "/" + socket_name(child.pid(), 1));
+}
+
 TEST_F(Discover, PrefersTheSocketThatBearsTheStartOfTheProcess) {
   const auto right = bound_socket(folder_ + "/" + socket_name(5, 100));
   const auto newer = bound_socket(folder_ + "/" + socket_name(5, 200));
   ASSERT_EQ(::listen(newer.get(), 1), 0);
-  SocketFolders folders;
-  EXPECT_EQ(choose_socket(folder_, folders.in(folder_), 5, 100),
-            folder_ + "/" + socket_name(5, 100));
+  EXPECT_EQ(choose(5, 100), socket_name(5, 100));
 }
 
 TEST_F(Discover, TakesTheNewestLiveSocketWhenNoneBearsTheStart) {
@@ -193,9 +250,8 @@ TEST_F(Discover, TakesTheNewestLiveSocketWhenNoneBearsTheStart) {
   ASSERT_EQ(::listen(older.get(), 1), 0);
   std::filesystem::last_write_time(folder_ + "/" + socket_name(5, 200), old_time);
   const auto stale = bound_socket(folder_ + "/" + socket_name(5, 300));  // newest; nobody listens
-  SocketFolders folders;
-  EXPECT_EQ(choose_socket(folder_, folders.in(folder_), 5, 1), folder_ + "/" + socket_name(5, 100));
-  EXPECT_EQ(choose_socket(folder_, folders.in(folder_), 6, 1), "");
+  EXPECT_EQ(choose(5, 1), socket_name(5, 100));
+  EXPECT_EQ(choose(6, 1), "");
 }
 
 TEST(SocketName, HoldsPidAndKey) {

@@ -19,10 +19,15 @@ class Endpoint {
   virtual ~Endpoint() = default;
   virtual Result<UniqueFd> connect(const Deadline& deadline) = 0;
   virtual std::string name() const = 0;  // for messages: the socket's path
+  // The process at the other end, as the kernel said at the last connection; 0: unknown.
+  virtual pid_t peer() const = 0;
 };
 
 // A runtime that listens: its default socket, or `DOTNET_DiagnosticPorts=path,listen`.
+// Whoever listens on a path that the user named:
 std::unique_ptr<Endpoint> connect_endpoint(std::string path);
+// The socket of that process, at a path that discovery told. Anybody else behind it is an error.
+std::unique_ptr<Endpoint> connect_endpoint(std::string path, pid_t process);
 
 // A runtime that connects to us: `DOTNET_DiagnosticPorts=path` (connect is its default).
 struct Advertisement {

@@ -1,28 +1,19 @@
-#include <sys/socket.h>
-
 #include "base/target_root.h"
 #include "ipc/commands.h"
 #include "ipc/exchange.h"
+#include "ipc/peer.h"
 #include "ipc/refusal.h"
 
 namespace clrscope::ipc {
 namespace {
-
-// The process at the other end as we number it; 0 when it lives in a namespace we cannot see.
-pid_t peer_of(int connection) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
-}
 
 // A hook that cannot be loaded ends the target with an unhandled exception: ask only for what is
 // there.
 Result<> check_hook(int connection, const std::string& path) {
   if (!path.starts_with('/'))
     return fail(Errc::kUsage, "the startup hook {} must be an absolute path", path);
-  const auto peer = peer_of(connection);
-  if (peer != 0)
-    if (const auto root = TargetRoot::open(peer); root && root->open_file(path)) return {};
+  if (const auto peer = peer_of(connection); peer && peer->pid != 0)
+    if (const auto root = TargetRoot::open(peer->pid); root && root->open_file(path)) return {};
   return fail(Errc::kNotFound, "the target does not have the startup hook {}", path)
       .hint("the path must exist in the target's own file system; a missing hook would end it");
 }

@@ -261,6 +261,7 @@ class ReverseEndpoint : public Endpoint {
     return port_.take(runtime_, deadline);
   }
   std::string name() const override { return port_.path(); }
+  pid_t peer() const override { return runtime_.peer; }
 
  private:
   Port& port_;

@@ -17,6 +17,8 @@ namespace clrscope::ipc {
 class SocketAddress {
  public:
   static Result<SocketAddress> of(const std::string& path);
+  // Of a socket file that is open (O_PATH): no name is looked up again.
+  static SocketAddress of(UniqueFd file);
 
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
   socklen_t size() const { return sizeof address_; }
@@ -25,7 +27,7 @@ class SocketAddress {
   SocketAddress() = default;
 
   sockaddr_un address_{};
-  UniqueFd folder_;
+  UniqueFd file_;  // the folder, or the socket itself
 };
 
 }  // namespace clrscope::ipc

@@ -1,6 +1,7 @@
 #include "ipc/socket_folder.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,7 +13,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "ipc/peer.h"
 #include "ipc/socket_address.h"
+#include "ipc/target_socket.h"
 
 namespace clrscope::ipc {
 namespace {
@@ -20,28 +23,37 @@ namespace {
 constexpr std::string_view kBegin = "dotnet-diagnostic-";
 constexpr std::string_view kEnd = "-socket";
 
-std::vector<FoundSocket> read_folder(const std::string& folder) {
+constexpr int kMostFiles = 1 << 20;  // a target may fill its folder: do not read for minutes
+
+std::vector<FoundSocket> read_folder(int folder) {
   std::vector<FoundSocket> found;
-  const std::unique_ptr<DIR, int (*)(DIR*)> files{::opendir(folder.c_str()), ::closedir};
+  UniqueFd readable{::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!readable) return found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> files{::fdopendir(readable.get()), ::closedir};
   if (!files) return found;
-  while (const auto* entry = ::readdir(files.get()))
+  (void)readable.release();
+  const dirent* entry = nullptr;
+  for (int i = 0; i < kMostFiles && (entry = ::readdir(files.get())); ++i)
     if (const auto name = parse_socket_name(entry->d_name)) found.push_back({*name, entry->d_name});
   return found;
 }
 
-std::pair<std::int64_t, std::int64_t> changed(const std::string& path) {
+std::pair<std::int64_t, std::int64_t> changed(int folder, const std::string& name) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {-1, 0};
+  if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {-1, 0};
   return {info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
 }
 
-// False only when it is sure that nobody listens.
-bool somebody_listens(const std::string& path) {
+// False only when it is sure that the process does not listen there.
+bool listens(int folder, const std::string& name, pid_t process) {
   const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  const auto address = SocketAddress::of(path);
-  if (!fd || !address) return false;
-  if (::connect(fd.get(), address->get(), address->size()) == 0) return true;
-  return errno == EAGAIN || errno == EACCES || errno == EPERM;
+  auto file = open_socket_file(folder, name);
+  if (!fd || !file) return false;
+  const auto address = SocketAddress::of(std::move(*file));
+  if (::connect(fd.get(), address.get(), address.size()) != 0)
+    return errno == EAGAIN || errno == EACCES || errno == EPERM;
+  const auto peer = peer_of(fd.get());
+  return peer && check_peer(*peer, process, name);
 }
 
 }  // namespace
@@ -63,29 +75,30 @@ std::optional<SocketName> parse_socket_name(std::string_view file_name) {
   return SocketName{static_cast<pid_t>(*pid), *key};
 }
 
-const std::vector<FoundSocket>& SocketFolders::in(const std::string& folder) {
+const std::vector<FoundSocket>& SocketFolders::in(int folder) {
   static const std::vector<FoundSocket> kNone;
   struct stat info {};
-  if (::stat(folder.c_str(), &info) != 0) return kNone;
+  if (::fstat(folder, &info) != 0) return kNone;
   const FolderId id{info.st_dev, info.st_ino};
   if (const auto known = folders_.find(id); known != folders_.end()) return known->second;
   return folders_.emplace(id, read_folder(folder)).first->second;
 }
 
-std::string choose_socket(const std::string& folder, const std::vector<FoundSocket>& sockets,
-                          pid_t namespace_pid, std::uint64_t start_ticks) {
+std::string choose_socket(int folder, const std::vector<FoundSocket>& sockets,
+                          const SocketOwner& owner) {
   std::vector<std::string> others;
   for (const auto& socket : sockets) {
-    if (socket.name.pid != namespace_pid) continue;
-    auto path = folder + "/" + socket.file_name;
-    if (socket.name.key == start_ticks) return path;
-    others.push_back(std::move(path));
+    if (socket.name.pid != owner.namespace_pid || !open_socket_file(folder, socket.file_name))
+      continue;
+    if (socket.name.key == owner.start_ticks) return socket.file_name;
+    others.push_back(socket.file_name);
   }
   // Keys differ in time namespaces; and what a dead process of the same pid left behind lies here.
   if (others.size() > 1)
     std::ranges::sort(others, std::ranges::greater{},
-                      [](const auto& path) { return changed(path); });
-  const auto alive = std::ranges::find_if(others, somebody_listens);
+                      [&](const auto& name) { return changed(folder, name); });
+  const auto alive = std::ranges::find_if(
+      others, [&](const auto& name) { return listens(folder, name, owner.pid); });
   return alive == others.end() ? std::string{} : *alive;
 }
 

@@ -29,17 +29,22 @@ struct FoundSocket {
 
 class SocketFolders {
  public:
-  // Sockets in a folder; a folder met under two paths is read once. Unreadable: none.
-  const std::vector<FoundSocket>& in(const std::string& folder);
+  // Sockets in an open folder; a folder met under two paths is read once. Unreadable: none.
+  const std::vector<FoundSocket>& in(int folder);
 
  private:
   using FolderId = std::pair<dev_t, ino_t>;
   std::map<FolderId, std::vector<FoundSocket>> folders_;
 };
 
-// The path of the socket of a process that started at `start_ticks`: the one with that key, else
-// the newest that somebody listens on. Empty when there is none.
-std::string choose_socket(const std::string& folder, const std::vector<FoundSocket>& sockets,
-                          pid_t namespace_pid, std::uint64_t start_ticks);
+struct SocketOwner {
+  pid_t pid = 0;  // as we see it
+  pid_t namespace_pid = 0;
+  std::uint64_t start_ticks = 0;
+};
+// The file name of the socket of a process: the one with its start as the key, else the newest that
+// it listens on. Empty when there is none.
+std::string choose_socket(int folder, const std::vector<FoundSocket>& sockets,
+                          const SocketOwner& owner);
 
 }  // namespace clrscope::ipc

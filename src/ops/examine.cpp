@@ -84,7 +84,8 @@ Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource sourc
   facts.runtime = found->runtime;
   if (facts.runtime.empty() && found->reachable()) {
     constexpr milliseconds kPatience{500};
-    if (const auto info = ipc::process_info(*ipc::connect_endpoint(found->socket), kPatience))
+    if (const auto info =
+            ipc::process_info(*ipc::connect_endpoint(found->socket, found->pid), kPatience))
       facts.runtime = info->runtime_version;
   }
   return facts;

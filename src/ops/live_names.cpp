@@ -38,7 +38,7 @@ void LiveNames::run(std::stop_token stop) {
 void LiveNames::fetch(pid_t pid) {
   const auto process = ipc::find_process(pid);
   if (!process || !process->reachable() || process->status.state == 'T') return;
-  const auto runtime = ipc::connect_endpoint(process->socket);
+  const auto runtime = ipc::connect_endpoint(process->socket, pid);
   auto session = ipc::start_tracing(*runtime, collect::rundown_only(), std::chrono::seconds{2});
   if (!session) {
     log(LogLevel::kDebug, "no names of process {}: {}", pid, session.error().what);

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPatience{300};  // a healthy runtime answer
 constexpr std::size_t kAskersAtOnce = 16;
 
 void ask_runtime(const ipc::DotnetProcess& found, Process& process) {
-  const auto endpoint = ipc::connect_endpoint(found.socket);
+  const auto endpoint = ipc::connect_endpoint(found.socket, found.pid);
   const auto info = ipc::process_info(*endpoint, kPatience);
   if (!info) {
     process.reason = found.status.state == 'T' ? "it is stopped (SIGSTOP)" : info.error().what;

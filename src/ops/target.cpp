@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <utility>
+
 #include "base/io.h"
 #include "base/text.h"
 #include "ipc/commands.h"
@@ -21,7 +23,8 @@ Failure unreachable(const ipc::DotnetProcess& found) {
 
 Result<Target> from_discovery(const ipc::DotnetProcess& found) {
   if (!found.reachable()) return unreachable(found);
-  Target target{.process = describe(found), .endpoint = ipc::connect_endpoint(found.socket)};
+  Target target{.process = describe(found),
+                .endpoint = ipc::connect_endpoint(found.socket, found.pid)};
   if (const auto info = ipc::process_info(*target.endpoint, std::chrono::seconds{1})) {
     target.process.runtime = info->runtime_version;
     target.process.architecture = info->architecture;
@@ -32,12 +35,14 @@ Result<Target> from_discovery(const ipc::DotnetProcess& found) {
 // What the runtime says of itself; the name it goes by is its entry assembly.
 Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
   const auto info = TRY(ipc::process_info(endpoint));
-  if (const auto found = ipc::find_process(static_cast<pid_t>(info.pid));
-      found && found->reachable()) {
-    auto process = describe(*found);
-    process.runtime = info.runtime_version;
-    return process;
-  }
+  // The pid it claims is looked up only if the kernel says the same.
+  if (const auto peer = endpoint.peer(); peer != 0)
+    if (const auto found = ipc::find_process(peer);
+        found && found->reachable() && std::cmp_equal(found->status.namespace_pid, info.pid)) {
+      auto process = describe(*found);
+      process.runtime = info.runtime_version;
+      return process;
+    }
   return Process{.pid = static_cast<pid_t>(info.pid),
                  .name = info.entry_assembly.empty() ? info.command_line : info.entry_assembly,
                  .user = "",

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "ipc/commands.h"
 
@@ -22,6 +22,7 @@ constexpr std::chrono::seconds kPatience{2};
 // What goes through the pipe: less than PIPE_BUF, so whole or not at all.
 struct Word {
   enum class Kind : std::uint32_t { kWatch, kForget } kind;
+  pid_t process;
   std::uint64_t session;
   char socket[sizeof(sockaddr_un::sun_path) + 64];  // paths below /proc/PID/root are longer
 };
@@ -37,7 +38,7 @@ void leave_the_parents_world(int keep) {
 
 [[noreturn]] void guard(int from_parent) {
   leave_the_parents_world(from_parent);
-  std::set<std::pair<std::string, std::uint64_t>> watched;
+  std::set<std::tuple<std::string, pid_t, std::uint64_t>> watched;
   Word word{};
   for (;;) {
     const auto got = ::read(from_parent, &word, sizeof word);
@@ -45,19 +46,19 @@ void leave_the_parents_world(int keep) {
     if (got != sizeof word) break;  // our parent has gone, or is done
     word.socket[sizeof word.socket - 1] = '\0';
     if (word.kind == Word::Kind::kWatch)
-      watched.emplace(word.socket, word.session);
+      watched.emplace(word.socket, word.process, word.session);
     else
-      watched.erase({word.socket, word.session});
+      watched.erase({word.socket, word.process, word.session});
   }
-  for (const auto& [socket, session] : watched)
-    (void)ipc::stop_tracing(*ipc::connect_endpoint(socket), session, kPatience);
+  for (const auto& [socket, process, session] : watched)
+    (void)ipc::stop_tracing(*ipc::connect_endpoint(socket, process), session, kPatience);
   ::_exit(0);
 }
 
-void tell(const UniqueFd& to, Word::Kind kind, const std::string& socket, std::uint64_t session) {
-  Word word{.kind = kind, .session = session, .socket = {}};
-  if (!to || socket.size() >= sizeof word.socket) return;
-  std::memcpy(word.socket, socket.data(), socket.size());
+void tell(const UniqueFd& to, Word::Kind kind, const GuardedSession& what) {
+  Word word{.kind = kind, .process = what.process, .session = what.session, .socket = {}};
+  if (!to || what.socket.size() >= sizeof word.socket) return;
+  std::memcpy(word.socket, what.socket.data(), what.socket.size());
   while (::write(to.get(), &word, sizeof word) < 0 && errno == EINTR) {
   }
 }
@@ -84,12 +85,8 @@ Guardian::~Guardian() {
   }
 }
 
-void Guardian::watch(const std::string& socket, std::uint64_t session) {
-  tell(to_child_, Word::Kind::kWatch, socket, session);
-}
+void Guardian::watch(const GuardedSession& what) { tell(to_child_, Word::Kind::kWatch, what); }
 
-void Guardian::forget(const std::string& socket, std::uint64_t session) {
-  tell(to_child_, Word::Kind::kForget, socket, session);
-}
+void Guardian::forget(const GuardedSession& what) { tell(to_child_, Word::Kind::kForget, what); }
 
 }  // namespace clrscope::collect

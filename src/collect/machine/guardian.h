@@ -14,6 +14,12 @@
 
 namespace clrscope::collect {
 
+struct GuardedSession {
+  pid_t process = 0;
+  std::string socket;
+  std::uint64_t session = 0;
+};
+
 class Guardian {
  public:
   Guardian();
@@ -21,9 +27,9 @@ class Guardian {
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
 
-  void watch(const std::string& socket, std::uint64_t session);
-  void forget(const std::string& socket, std::uint64_t session);  // it has ended by itself
-  pid_t pid() const { return child_; }                            // -1 when there is none
+  void watch(const GuardedSession& what);
+  void forget(const GuardedSession& what);  // it has ended by itself
+  pid_t pid() const { return child_; }      // -1 when there is none
 
  private:
   pid_t child_ = -1;

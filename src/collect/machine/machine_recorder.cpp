@@ -333,7 +333,7 @@ class MachineRecorder {
       runtimes_.push_back(std::make_unique<RuntimeSource>(std::move(opened), writer_));
       if (wish_.stopping_event) runtimes_.back()->stop_at(*wish_.stopping_event);
       watch(runtimes_.back()->fd());
-      guardian_.watch(runtimes_.back()->socket(), runtimes_.back()->session());
+      guardian_.watch(runtimes_.back()->guarded());
       ++outcome_.runtimes;
     }
   }
@@ -344,7 +344,7 @@ class MachineRecorder {
       check(runtime->read(chunk_));
       if (!runtime->ended()) continue;
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, runtime->fd(), nullptr);
-      guardian_.forget(runtime->socket(), runtime->session());
+      guardian_.forget(runtime->guarded());
       runtime->release();
     }
   }

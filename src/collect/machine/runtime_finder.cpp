@@ -99,7 +99,8 @@ void RuntimeFinder::open(const ipc::DotnetProcess& process) {
   if (!process.reachable() || process.status.state == 'T' ||
       !known_.emplace(process.pid, process.status.start_ticks).second)
     return;
-  OpenedRuntime opened{.pid = process.pid, .runtime = ipc::connect_endpoint(process.socket)};
+  OpenedRuntime opened{.pid = process.pid,
+                       .runtime = ipc::connect_endpoint(process.socket, process.pid)};
   auto session = ipc::start_tracing(*opened.runtime, wish_.session, kPatience);
   if (!session) {
     if (!process_exists(process.pid)) return;

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/session_end.h"
 #include "collect/eventpipe/stopping_event.h"
+#include "collect/machine/guardian.h"
 #include "collect/machine/runtime_finder.h"
 #include "ipc/commands.h"
 #include "nettrace/reader.h"
@@ -50,8 +51,9 @@ class RuntimeSource {
   std::uint64_t samples() const { return samples_; }  // by its own sampler
   std::uint64_t lost() const { return summary().lost; }
   bool whole() const { return summary().ended; }
-  std::uint64_t session() const { return session_.id; }
-  std::string socket() const { return runtime_->name(); }
+  GuardedSession guarded() const {
+    return {static_cast<pid_t>(process_), runtime_->name(), session_.id};
+  }
 
  private:
   const nettrace::Summary& summary() const { return reader_ ? reader_->summary() : released_; }

@@ -1,0 +1,43 @@
+#include "ipc/peer.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "base/proc.h"
+
+namespace clrscope::ipc {
+namespace {
+
+std::string words_for(const Peer& peer) {
+  if (peer.pid == 0)
+    return fmt::format("a process of user {} in another pid namespace", user_name(peer.uid));
+  return fmt::format("process {} of user {}", peer.pid, user_name(peer.uid));
+}
+
+}  // namespace
+
+Result<Peer> peer_of(int connection) {
+  ucred other{};
+  socklen_t size = sizeof other;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0)
+    return fail(Errc::kSystem, "cannot tell who is at the other end: {}", errno_text());
+  return Peer{.uid = other.uid, .pid = other.pid};
+}
+
+Result<> check_peer(const Peer& peer, pid_t process, const std::string& shown) {
+  const auto status = proc_status(process);
+  const bool same_pid = peer.pid == process;
+  // Hidden (hidepid): the pid is all that can be compared.
+  bool same = same_pid && !status;
+  if (status && (same_pid || peer.pid == 0))
+    same = std::ranges::find(status->users, peer.uid) != status->users.end() ||
+           (same_pid && peer.uid == 0);
+  if (same) return {};
+  const auto owner = status ? fmt::format(" of user {}", user_name(status->uid)) : std::string{};
+  return fail(Errc::kDenied, "{} is not the socket of process {}{}: {} listens there", shown,
+              process, owner, words_for(peer))
+      .hint("another process uses the name of this socket: end it and remove the socket file");
+}
+
+}  // namespace clrscope::ipc
