@@ -84,6 +84,17 @@ ops::TargetWish Processes::target(const Process& process) const {
   return {.pid = process.pid};
 }
 
+std::optional<ops::CheckRow> Processes::port_row() const {
+  if (!runtimes_) return std::nullopt;
+  const auto refused = words_for(runtimes_->refused());
+  return ops::CheckRow{
+      .id = "listening-port",
+      .source = "listening port",
+      .works = refused.empty() ? ops::Works::kYes : ops::Works::kPartly,
+      .detail = refused.empty() ? "no connection was refused" : "connections refused: " + refused,
+      .hint = refused.empty() ? "" : "see who else connects to " + runtimes_->path()};
+}
+
 void write_process(JsonWriter& json, const Process& process) {
   json.member("pid", process.pid)
       .member("uid", process.uid.empty() ? "00000000-0000-0000-0000-000000000000" : process.uid)

@@ -13,6 +13,7 @@
 #include "http/route.h"
 #include "http/setting.h"
 #include "model/process.h"
+#include "ops/check.h"
 #include "ops/target.h"
 
 namespace clrscope::http {
@@ -53,6 +54,8 @@ class Processes {
   Result<> machine_allowed() const;
   // How an operation reaches it: by its pid, or through the port that it connected to.
   ops::TargetWish target(const Process& process) const;
+  // The port that applications connect to, if there is one.
+  std::optional<ops::CheckRow> port_row() const;
 
  private:
   const ServeSetting& setting_;

@@ -1,9 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -41,8 +47,8 @@ class ReversePortTest : public testing::Test {
     ::rmdir(folder_.c_str());
   }
 
-  std::unique_ptr<ReversePort> listen() {
-    auto port = ReversePort::listen(path_);
+  std::unique_ptr<ReversePort> listen(const PortLimits& limits = {}) {
+    auto port = ReversePort::listen(path_, 0600, limits);
     EXPECT_TRUE(port) << port.error().what;
     return std::move(*port);
   }
@@ -53,9 +59,50 @@ class ReversePortTest : public testing::Test {
     return connection;
   }
 
+  // Hung up on, or not yet: waits for the end.
+  static bool is_hung_up(const UniqueFd& connection) {
+    pollfd end{connection.get(), POLLIN, 0};
+    std::uint8_t byte = 0;
+    return ::poll(&end, 1, 5000) == 1 && ::recv(connection.get(), &byte, 1, MSG_DONTWAIT) <= 0;
+  }
+
   std::string folder_;
   std::string path_;
 };
+
+// Runs in a process of its own, which ends with the object.
+class OtherProcess {
+ public:
+  template <class Work>
+  explicit OtherProcess(Work work) {
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    work();
+    for (;;) ::pause();
+  }
+  ~OtherProcess() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+// Until the count is there: the port counts on a thread of its own.
+template <class Condition>
+bool comes_true(Condition condition) {
+  const Deadline deadline{10s};
+  while (!deadline.passed()) {
+    if (condition()) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
 
 TEST_F(ReversePortTest, ReturnsEveryRuntimeOnce) {
   const auto port = listen();
@@ -190,6 +237,107 @@ TEST_F(ReversePortTest, ReplacesADeadIdleConnection) {
   EXPECT_FALSE(endpoint->connect(Deadline{10ms}));
   std::jthread serving{[&] { EXPECT_TRUE(fake.serve(advertise(kFirst, 100))); }};
   EXPECT_TRUE(resume_runtime(*endpoint, 5s));
+}
+
+TEST_F(ReversePortTest, RefusesTheCookieOfAnotherProcess) {
+  const auto port = listen();
+  FakeRuntime fake;
+  fake.answer({kResumeRuntime.set, kResumeRuntime.id}, {0, 0, 0, 0});
+  auto connection = advertise(kFirst, 100);
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  UniqueFd kept;
+  const OtherProcess impostor{[&] { kept = advertise(kFirst, 100); }};
+  EXPECT_TRUE(comes_true([&] { return port->refused().impostors == 1; }));
+  const auto endpoint = port->endpoint(*runtime);
+  std::jthread serving{[&] { EXPECT_TRUE(fake.serve(std::move(connection))); }};
+  EXPECT_TRUE(resume_runtime(*endpoint, 5s)) << "the first one is still there";
+}
+
+TEST_F(ReversePortTest, RefusesTheCookieOfAProcessThatIsBusy) {
+  const auto port = listen();
+  const auto connection = advertise(kFirst, 100);
+  const auto runtime = port->next_runtime(Deadline{5s});
+  ASSERT_TRUE(runtime);
+  const auto endpoint = port->endpoint(*runtime);
+  const auto taken = endpoint->connect(Deadline{5s});
+  ASSERT_TRUE(taken);
+  UniqueFd kept;
+  const OtherProcess impostor{[&] { kept = advertise(kFirst, 100); }};
+  EXPECT_TRUE(comes_true([&] { return port->refused().impostors == 1; }));
+  EXPECT_FALSE(port->waits(*runtime));
+  const auto again = advertise(kFirst, 100);
+  EXPECT_TRUE(endpoint->connect(Deadline{5s})) << "the same process comes back";
+}
+
+TEST_F(ReversePortTest, KeepsFewSilentConnectionsOfOneProcess) {
+  const auto port = listen({.silent_per_process = 3});
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 5; ++i) silent.push_back(FakeRuntime::connect_to(path_));
+  EXPECT_TRUE(is_hung_up(silent[0]));
+  EXPECT_TRUE(is_hung_up(silent[1]));
+  EXPECT_TRUE(comes_true([&] { return port->refused().silent == 2; }));
+  send_bytes(silent[4], FakeRuntime::advertisement(kFirst, 100));
+  EXPECT_TRUE(port->next_runtime(Deadline{5s})) << "the newest stay";
+}
+
+TEST_F(ReversePortTest, LetsOneProcessTakeNoPlaceOfAnother) {
+  const auto port = listen({.silent = 4, .silent_per_process = 3});
+  const auto mine = FakeRuntime::connect_to(path_);
+  std::vector<UniqueFd> theirs;
+  const OtherProcess other{[&] {
+    for (int i = 0; i < 10; ++i) theirs.push_back(FakeRuntime::connect_to(path_));
+  }};
+  EXPECT_TRUE(comes_true([&] { return port->refused().silent == 7; }));
+  send_bytes(mine, FakeRuntime::advertisement(kFirst, 100));
+  EXPECT_TRUE(port->next_runtime(Deadline{5s}));
+}
+
+TEST_F(ReversePortTest, KnowsFewRuntimesOfOneProcess) {
+  const auto port = listen({.runtimes_per_process = 2});
+  std::vector<UniqueFd> connections;
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    connections.push_back(advertise(Cookie{i}, i));
+    EXPECT_EQ(port->next_runtime(Deadline{i < 3 ? 5s : 0s}).has_value(), i < 3);
+  }
+  EXPECT_TRUE(is_hung_up(connections[2]));
+  EXPECT_TRUE(comes_true([&] { return port->refused().excess == 1; }));
+  EXPECT_EQ(words_for(port->refused()), "1 runtimes beyond the limit");
+}
+
+TEST_F(ReversePortTest, MakesRoomForNewRuntimesWhenOldOnesHaveEnded) {
+  const auto port = listen({.runtimes = 2});
+  for (std::uint8_t i = 1; i <= 5; ++i) {
+    UniqueFd kept;
+    const OtherProcess runtime{[&] { kept = advertise(Cookie{i}, i); }};
+    EXPECT_TRUE(port->next_runtime(Deadline{5s})) << "number " << int{i};
+  }
+}
+
+TEST_F(ReversePortTest, TriesLessAndLessOftenWithoutDescriptors) {
+  const auto port = listen();
+  auto client = FakeRuntime::connect_to(path_);  // the port is ready
+  send_bytes(client, FakeRuntime::advertisement(kFirst, 100));
+  ASSERT_TRUE(port->next_runtime(Deadline{5s}));
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const auto before = TraceClock::now();
+  UniqueFd second{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const rlimit none{.rlim_cur = 3, .rlim_max = files.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path_.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int connected =
+      ::connect(second.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  const bool failed = comes_true([&] { return port->refused().failed >= 5; });
+  const auto time = TraceClock::now() - before;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  ASSERT_EQ(connected, 0);
+  ASSERT_TRUE(failed);
+  EXPECT_GE(time, 150ms) << "10, 20, 40 and 80 ms between five attempts";
+  send_bytes(second, FakeRuntime::advertisement(kSecond, 200));
+  EXPECT_TRUE(port->next_runtime(Deadline{10s})) << "taken when there are descriptors again";
 }
 
 TEST_F(ReversePortTest, LetsNobodyElseConnect) {

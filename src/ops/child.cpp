@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "ipc/commands.h"
+#include "ipc/greeter.h"
 
 extern char** environ;
 
@@ -94,13 +95,11 @@ int shell_exit_code(int status) {
 
 // Resumes runtimes other than the first as they come.
 void let_others_go(std::stop_token stop, ipc::ReversePort& port) {
-  while (!stop.stop_requested()) {
-    const auto runtime = port.next_runtime(Deadline{kLook});
-    if (!runtime) continue;
-    log(LogLevel::kDebug, "another runtime came, process {}: it goes on unrecorded", runtime->pid);
-    if (const auto done = ipc::resume_runtime(*port.endpoint(*runtime)); !done)
-      log(LogLevel::kDebug, "{}", done.error().what);
-  }
+  ipc::Greeter greeter{port, ipc::Greeter::Words::kResume, ipc::kDefaultPatience};
+  while (!stop.stop_requested())
+    for (const auto& [runtime, resumed] : greeter.wait(Deadline{kLook}))
+      log(LogLevel::kDebug, "another runtime came, process {}: {}", runtime.pid,
+          resumed ? "it goes on unrecorded" : resumed.error().what);
 }
 
 }  // namespace

@@ -6,16 +6,15 @@
 
 #include "base/log.h"
 #include "base/proc.h"
-#include "ipc/commands.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{250};
-constexpr std::chrono::seconds kGreeting{1};
+constexpr std::chrono::seconds kGreeting{3};
+constexpr std::chrono::seconds kAskAgain{1};
 constexpr std::chrono::seconds kSilence{5};  // one that cannot be seen and says nothing has ended
-constexpr std::size_t kMostRuntimes = 1000;
 
 }  // namespace
 
@@ -39,25 +38,27 @@ Result<std::shared_ptr<Runtimes>> Runtimes::listen(const std::string& port) {
       new Runtimes{TRY(ipc::ReversePort::listen(words.path, words.mode))}};
 }
 
+// Each is let go on before it is asked: a program that waits for us should not wait longer.
 void Runtimes::run(const std::stop_token& stop) {
+  ipc::Greeter greeter{*port_, ipc::Greeter::Words::kResumeAndAsk, kGreeting};
   while (!stop.stop_requested()) {
-    if (const auto runtime = port_->next_runtime(Deadline{kLook})) meet(*runtime);
-    look(TraceClock::now());
+    for (const auto& greeted : greeter.wait(Deadline{kLook})) meet(greeted);
+    look(greeter, TraceClock::now());
   }
 }
 
-// Lets it go on first: a program that waits for us should not wait for what we ask it.
-void Runtimes::meet(const ipc::Advertisement& runtime) {
-  const auto endpoint = port_->endpoint(runtime);
-  if (const auto done = ipc::resume_runtime(*endpoint, kGreeting); !done) log_error(done.error());
-  Runtime one{.advertisement = runtime, .heard = TraceClock::now()};
-  if (const auto info = ipc::process_info(*endpoint, kGreeting)) {
+void Runtimes::meet(const ipc::Greeter::Greeted& greeted) {
+  const auto& runtime = greeted.runtime;
+  Runtime one{.advertisement = runtime, .heard = TraceClock::now(), .asked = TraceClock::now()};
+  if (const auto& info = greeted.info) {
     auto& process = one.process;
     process.name = info->entry_assembly.empty() ? info->command_line : info->entry_assembly;
     process.runtime = info->runtime_version;
     process.architecture = info->architecture;
     process.command_line = info->command_line;
     one.known = true;
+  } else {
+    log(LogLevel::kDebug, "{}", info.error().what);
   }
   one.process.uid = uid_text(runtime.cookie);
   one.process.by_port = true;
@@ -70,17 +71,17 @@ void Runtimes::meet(const ipc::Advertisement& runtime) {
       return other.first != one.process.uid && other.second.process.pid == one.process.pid;
     });
     if (one.process.foreign && taken) one.process.pid = next_number_++;
-    if (runtimes.size() < kMostRuntimes) runtimes.insert_or_assign(one.process.uid, std::move(one));
+    runtimes.insert_or_assign(one.process.uid, std::move(one));
   });
 }
 
-void Runtimes::look(TraceTime now) {
+void Runtimes::look(ipc::Greeter& greeter, TraceTime now) {
   std::vector<ipc::Advertisement> ended, unknown;
   runtimes_.with([&](auto& runtimes) {
     for (auto& [uid, one] : runtimes) {
       if (!port_->waits(one.advertisement)) continue;
       one.heard = now;
-      if (!one.known) unknown.push_back(one.advertisement);
+      if (!one.known && now - one.asked > kAskAgain) unknown.push_back(one.advertisement);
     }
     std::erase_if(runtimes, [&](const auto& entry) {
       const auto& one = entry.second;
@@ -91,7 +92,7 @@ void Runtimes::look(TraceTime now) {
     });
   });
   for (const auto& one : ended) port_->forget(one);
-  for (const auto& one : unknown) meet(one);
+  for (const auto& one : unknown) greeter.again(one);
 }
 
 std::vector<Process> Runtimes::list() const {

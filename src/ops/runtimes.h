@@ -14,6 +14,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "ipc/endpoint.h"
+#include "ipc/greeter.h"
 #include "model/process.h"
 
 namespace clrscope::ops {
@@ -30,18 +31,21 @@ class Runtimes {
   // The one of that uid; what it holds keeps `runtimes` too.
   static Result<Target> target(const std::shared_ptr<Runtimes>& runtimes, const std::string& uid);
   const std::string& path() const { return port_->path(); }
+  // Connections that the port has not taken.
+  ipc::PortRefusals refused() const { return port_->refused(); }
 
  private:
   struct Runtime {
     ipc::Advertisement advertisement{};
     Process process{};
     TraceTime heard{};   // when it last had a connection that waits
+    TraceTime asked{};   // when it last failed to say who it is
     bool known = false;  // it has said who it is
   };
   explicit Runtimes(std::unique_ptr<ipc::ReversePort> port);
   void run(const std::stop_token& stop);
-  void meet(const ipc::Advertisement& runtime);
-  void look(TraceTime now);
+  void meet(const ipc::Greeter::Greeted& greeted);
+  void look(ipc::Greeter& greeter, TraceTime now);
 
   std::unique_ptr<ipc::ReversePort> port_;
   Guarded<std::map<std::string, Runtime>> runtimes_;  // by uid

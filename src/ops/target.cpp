@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ipc/greeter.h"
 #include "ops/describe.h"
 #include "ops/runtimes.h"
 
@@ -32,11 +34,10 @@ Result<Target> from_discovery(const ipc::DotnetProcess& found) {
   return target;
 }
 
-// What the runtime says of itself; the name it goes by is its entry assembly.
-Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
-  const auto info = TRY(ipc::process_info(endpoint));
-  // The pid it claims is looked up only if the kernel says the same.
-  if (const auto peer = endpoint.peer(); peer != 0)
+// What the runtime says of itself; the name it goes by is its entry assembly. The pid it claims is
+// looked up only if the kernel names the same process, `peer`.
+Process describe_answer(const ipc::ProcessInfo& info, pid_t peer) {
+  if (peer != 0)
     if (const auto found = ipc::find_process(peer);
         found && found->reachable() && std::cmp_equal(found->status.namespace_pid, info.pid)) {
       auto process = describe(*found);
@@ -51,27 +52,42 @@ Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
                  .command_line = info.command_line};
 }
 
+Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {
+  const auto info = TRY(ipc::process_info(endpoint));
+  return describe_answer(info, endpoint.peer());
+}
+
+// The first runtime that connects and answers.
+Result<Target> from_listening(const PortWords& words, std::chrono::nanoseconds patience,
+                              int stop_fd) {
+  Target target;
+  target.port = TRY(ipc::ReversePort::listen(words.path, words.mode));
+  ipc::Greeter greeter{*target.port, ipc::Greeter::Words::kAsk, ipc::kDefaultPatience};
+  const Deadline deadline{patience};
+  while (!deadline.passed()) {
+    for (const auto& [runtime, info] : greeter.wait(deadline, stop_fd)) {
+      if (!info) {
+        log(LogLevel::kDebug, "{}", info.error().what);
+        greeter.again(runtime);
+        continue;
+      }
+      target.endpoint = target.port->endpoint(runtime);
+      target.suspended = true;  // unless it was told nosuspend; resuming does no harm then
+      target.process = describe_answer(*info, runtime.peer);
+      return target;
+    }
+    if (stop_fd >= 0 && TRY(wait_readable(stop_fd, Deadline{std::chrono::nanoseconds{0}})))
+      return fail(Errc::kGone, "interrupted before a runtime connected to {}", words.path);
+  }
+  return fail(Errc::kTimeout, "no runtime connected to {} in time", words.path)
+      .hint("start the app with DOTNET_DiagnosticPorts={}", words.path);
+}
+
 Result<Target> from_port(const std::string& text, std::chrono::nanoseconds patience, int stop_fd) {
   const auto words = TRY(parse_port(text));
-  const auto& path = words.path;
+  if (words.listens) return from_listening(words, patience, stop_fd);
   Target target;
-  if (words.listens) {
-    target.port = TRY(ipc::ReversePort::listen(path, words.mode));
-    const Deadline deadline{patience};
-    Result<ipc::Advertisement> runtime = fail(Errc::kTimeout, "no runtime connected to {}", path);
-    while (!runtime && !deadline.passed()) {
-      runtime = target.port->next_runtime(Deadline{std::chrono::milliseconds{100}});
-      if (stop_fd >= 0 && TRY(wait_readable(stop_fd, Deadline{std::chrono::nanoseconds{0}})))
-        return fail(Errc::kGone, "interrupted before a runtime connected to {}", path);
-    }
-    if (!runtime)
-      return fail(Errc::kTimeout, "no runtime connected to {} in time", path)
-          .hint("start the app with DOTNET_DiagnosticPorts={}", path);
-    target.endpoint = target.port->endpoint(*runtime);
-    target.suspended = true;  // unless it was told nosuspend; resuming does no harm then
-  } else {
-    target.endpoint = ipc::connect_endpoint(path);
-  }
+  target.endpoint = ipc::connect_endpoint(words.path);
   target.process = TRY(describe_by_asking(*target.endpoint));
   return target;
 }

@@ -3,11 +3,11 @@
 
     port_peer.py silent PORT COUNT        connects COUNT times and says nothing
     port_peer.py advertise PORT COUNT     COUNT processes, each advertises a cookie of its own and answers nothing
-    port_peer.py repeat PORT UID          advertises the cookie of another runtime, given as its uid
+    port_peer.py repeat PORT UID          advertises the cookie of another runtime, given as its uid, again and again
     port_peer.py listen SOCKET            listens on a socket of its own (mode 666)
 
 Each prints "ready" when it has connected (advertise: a dot for each) and keeps what it has open until it is ended. A
-connection that is closed by the other end is told: "closed COUNT"; what is asked of a listener: "asked BYTES".
+connection that is closed by the other end is told: "closed COUNT"; what it is asked: "asked BYTES".
 """
 import os
 import select
@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 import uuid
 
 
@@ -41,6 +42,22 @@ def listen(path):
         peer, _ = listener.accept()
         said = peer.recv(65536)
         print(f"asked {len(said)}", flush=True)
+
+
+def repeat(port, cookie):
+    """A runtime whose connection is replaced connects again, so one time would not do."""
+    closed = 0
+    while True:
+        peer = connect(port)
+        advertise(peer, cookie)
+        try:
+            while data := peer.recv(65536):
+                print(f"asked {len(data)}", flush=True)
+        except ConnectionResetError:
+            pass
+        closed += 1
+        print(f"closed {closed}", flush=True)
+        time.sleep(0.005)
 
 
 def tell_closed(peers):
@@ -76,9 +93,9 @@ def main():
                     signal.pause()
         while True:
             signal.pause()
-    peers = [connect(port) for _ in range(1 if kind == "repeat" else int(rest[0]))]
     if kind == "repeat":
-        advertise(peers[0], uuid.UUID(rest[0]).bytes_le)
+        repeat(port, uuid.UUID(rest[0]).bytes_le)
+    peers = [connect(port) for _ in range(int(rest[0]))]
     print("ready", flush=True)
     tell_closed(peers)
 

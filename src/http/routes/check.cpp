@@ -11,8 +11,11 @@ namespace clrscope::http {
 
 Result<ops::CheckReport> check_for(const Call& call) {
   const auto& processes = call.services().processes;
-  if (!call.text("pid") && !call.text("uid") && !call.text("name"))
-    return ops::check_machine(TRY(processes.list()));
+  if (!call.text("pid") && !call.text("uid") && !call.text("name")) {
+    auto report = ops::check_machine(TRY(processes.list()));
+    if (auto row = processes.port_row()) report.rows.push_back(*std::move(row));
+    return report;
+  }
   return ops::check(processes.target(TRY(processes.chosen(call))));
 }
 
