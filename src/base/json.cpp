@@ -61,7 +61,8 @@ void append_json_string(std::string& out, std::string_view text) {
       append_escaped(out, c);
       text.remove_prefix(1);
     } else if (const auto length = utf8_length(text)) {
-      out += text.substr(0, length);
+      const auto character = text.substr(0, length);
+      out += commands_terminal(character) ? printable(character) : std::string{character};
       text.remove_prefix(length);
     } else {
       out += "\xef\xbf\xbd";

@@ -29,6 +29,11 @@ TEST(JsonString, EscapesWhatJsonAndScriptsRequire) {
   EXPECT_EQ(quoted("</script>"), R"("\u003c/script>")");
 }
 
+TEST(JsonString, EscapesWhatCommandsATerminal) {
+  EXPECT_EQ(quoted("a\u009b2J\u202eb"), R"("a\u009b2J\u202eb")");
+  EXPECT_EQ(quoted("\u2028"), R"("\u2028")");
+}
+
 TEST(JsonString, MendsWhatIsNotUtf8) {
   EXPECT_EQ(quoted("a\xff"
                    "b"),

@@ -48,6 +48,8 @@ std::string escaped(std::string_view text, Keep keep) {
 
 }  // namespace
 
+bool commands_terminal(std::string_view character) { return commands(decode(character)); }
+
 std::string printable(std::string_view text) {
   return escaped(text, [](char) { return false; });
 }

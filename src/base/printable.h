@@ -14,6 +14,9 @@ namespace clrscope {
 std::string printable(std::string_view text);        // one line
 std::string printable_lines(std::string_view text);  // keeps line ends and tabs
 
+// Whether `character`, one of UTF-8, is among those that are escaped.
+bool commands_terminal(std::string_view character);
+
 // Bytes of the UTF-8 character that `text` begins with; 0 when it is none.
 std::size_t utf8_length(std::string_view text);
 

@@ -193,7 +193,7 @@ std::string exception_json(const NamedException& exception) {
 std::string exception_text(const NamedException& exception) {
   const auto& thrown = exception.thrown;
   auto out = fmt::format("First chance exception at {}\n{}: {}\n", iso8601(thrown.wall),
-                         printable(thrown.type), thrown.message);
+                         printable(thrown.type), printable_lines(thrown.message));
   for (const auto& frame : exception.frames)
     out += fmt::format("   at {}\n", printable(frame.method));
   return out;
