@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::chrono::seconds kGrace{10};
 constexpr std::chrono::seconds kGraceWhenStopped{2};  // a stopped process says nothing for sure
+constexpr std::chrono::minutes kLongestRundown{5};
 
 }  // namespace
 
@@ -18,11 +19,15 @@ void SessionEnd::ask() {
   asker_ = std::jthread{[this] {
     const auto stopped = ipc::stop_tracing(runtime_, session_id_, kGraceWhenStopped);
     if (!stopped) log(LogLevel::kDebug, "stop: {}", stopped.error().what);
+    answered_ = stopped.has_value();
   }};
 }
 
 bool SessionEnd::hopeless() const {
   if (!asked_at_) return false;
+  // An honest runtime answers after its last byte: only what the socket holds may still come.
+  const auto since = TraceClock::now() - *asked_at_;
+  if (since >= kLongestRundown || (answered_ && since >= kGraceWhenStopped + kGrace)) return true;
   const auto silence = TraceClock::now() - heard_;
   if (silence < kGraceWhenStopped) return false;
   if (silence >= kGrace) return true;

@@ -1,10 +1,11 @@
 // Ending an EventPipe session: the runtime is asked on a thread of its own, because it answers
-// after the rundown, which must be read meanwhile. Nobody needs that answer: the end of the stream
-// says it all. A target that goes silent is given up.
+// after the rundown, which must be read meanwhile. The end of the stream says it all: the answer
+// only tells that the end must be near. A target that goes silent, or goes on, is given up.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <thread>
@@ -24,7 +25,7 @@ class SessionEnd {
   void hear() { heard_ = TraceClock::now(); }
 
   std::optional<TraceTime> asked_at() const { return asked_at_; }
-  // It was asked, and for so long nothing came that nothing will.
+  // It was asked, and for so long nothing came that nothing will, or so much that it never ends.
   bool hopeless() const;
 
  private:
@@ -33,6 +34,7 @@ class SessionEnd {
   pid_t pid_;
   TraceTime heard_;
   std::optional<TraceTime> asked_at_;
+  std::atomic<bool> answered_{false};
   std::jthread asker_;  // last: joins before what it uses goes
 };
 
