@@ -27,6 +27,7 @@ struct ProcStatus {
       0;  // since boot, in clock ticks; with the pid it names a process for ever
   std::chrono::nanoseconds cpu{};
   std::chrono::nanoseconds age{};
+  pid_t tracer = 0;  // who traces it; 0: nobody
 };
 
 Result<std::vector<pid_t>> all_pids();

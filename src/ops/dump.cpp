@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <future>
 #include <optional>
 
+#include "base/guarded.h"
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kPatience{30};  // a large process on a slow disk
 constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::seconds kSilence{30};  // without a sign that a dump is being written
 constexpr std::uint64_t kBytesPerSecond = 400'000'000;  // what createdump reached on a plain disk
 constexpr std::uint64_t kSmallDump = 30'000'000;        // stacks, modules and little else
 
@@ -142,17 +145,84 @@ std::uint64_t size_of(const std::string& path) {
   return error ? 0 : size;
 }
 
+// Whether a dump is being written: its file grows, or the process is stopped by a tracer that came
+// with our request. createdump attaches at once and may then read for minutes before it writes.
+class Progress {
+ public:
+  explicit Progress(pid_t pid) : pid_(pid), tracer_before_(tracer()), seen_(TraceClock::now()) {}
+
+  void look(std::uint64_t bytes) {
+    const auto now = tracer();
+    if (bytes > bytes_ || (now != 0 && now != tracer_before_)) seen_ = TraceClock::now();
+    bytes_ = bytes;
+  }
+  bool hopeless() const { return TraceClock::now() - seen_ >= kSilence; }
+
+ private:
+  pid_t tracer() const {
+    const auto status = proc_status(pid_);
+    return status ? status->tracer : 0;
+  }
+
+  pid_t pid_;
+  pid_t tracer_before_;
+  std::uint64_t bytes_ = 0;
+  TraceTime seen_;
+};
+
+// Lets another thread end an exchange with the runtime.
+class CancellableEndpoint : public ipc::Endpoint {
+ public:
+  explicit CancellableEndpoint(ipc::Endpoint& runtime) : runtime_(runtime) {}
+
+  Result<UniqueFd> connect(const Deadline& deadline) override {
+    // The patience for a dump is not meant for a socket that takes nobody.
+    const Deadline soon{std::min(deadline.at(), TraceClock::now() + kSilence)};
+    auto connection = TRY(runtime_.connect(soon));
+    return open_.with([&](State& state) -> Result<UniqueFd> {
+      if (state.cancelled) return fail(Errc::kTimeout, "given up");
+      state.connection = UniqueFd{::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)};
+      return std::move(connection);
+    });
+  }
+  std::string name() const override { return runtime_.name(); }
+
+  void cancel() {
+    open_.with([](State& state) {
+      state.cancelled = true;
+      if (state.connection) ::shutdown(state.connection.get(), SHUT_RDWR);
+    });
+  }
+
+ private:
+  struct State {
+    UniqueFd connection;
+    bool cancelled = false;
+  };
+  ipc::Endpoint& runtime_;
+  Guarded<State> open_;
+};
+
 // The runtime answers when the dump is written; until then its file grows.
-Result<> write_and_watch(ipc::Endpoint& runtime, ipc::DumpKind kind, const Staging& staging,
+Result<> write_and_watch(Target& target, ipc::DumpKind kind, const Staging& staging,
                          const DumpWatcher& watcher) {
   const auto started = TraceClock::now();
+  CancellableEndpoint runtime{*target.endpoint};
+  Progress progress{target.process.pid};
   auto written = std::async(
       std::launch::async, [&] { return ipc::write_dump(runtime, kind, staging.told, kPatience); });
-  while (written.wait_for(kLook) != std::future_status::ready)
-    if (watcher.on_progress)
-      watcher.on_progress(staging.folder ? staging.folder->size_of(kStaged) : size_of(staging.told),
-                          TraceClock::now() - started);
-  return written.get();
+  while (written.wait_for(kLook) != std::future_status::ready) {
+    const auto bytes = staging.folder ? staging.folder->size_of(kStaged) : size_of(staging.told);
+    if (watcher.on_progress) watcher.on_progress(bytes, TraceClock::now() - started);
+    progress.look(bytes);
+    if (!progress.hopeless()) continue;
+    runtime.cancel();
+    if (written.get()) break;  // it answered at this moment
+    return fail(Errc::kTimeout, "process {} has not written any dump data for {} seconds",
+                target.process.pid, kSilence.count())
+        .hint("the process may be stopped, in a debugger or out of CPU time: look at its state");
+  }
+  return written.valid() ? written.get() : Result<>{};
 }
 
 Result<> bring_home(const Staging& staging, const std::string& output) {
@@ -196,8 +266,7 @@ Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
 
   const auto staging = TRY(choose_staging(target.process, summary.file));
   const auto started = TraceClock::now();
-  if (auto written = write_and_watch(*target.endpoint, kind_of(wish.type).kind, staging, watcher);
-      !written) {
+  if (auto written = write_and_watch(target, kind_of(wish.type).kind, staging, watcher); !written) {
     auto error = std::move(written).error();
     if (error.hint.empty())
       error.hint = fmt::format("clrscope check -p {} says what a dump needs", target.process.pid);
