@@ -145,7 +145,9 @@ Result<std::string> one_time_address(const TargetFolder& folder, std::string_vie
 }
 
 void forget(const TargetFolder& folder, const std::string& hook) {
-  for (const auto& name : {hook, std::string{"clrscope"}, std::string{"wish"}}) folder.remove(name);
+  for (const auto& name :
+       {hook, std::string{"clrscope"}, std::string{"wish"}, std::string{"answer"}})
+    folder.remove(name);
   folder.remove_folder();
 }
 

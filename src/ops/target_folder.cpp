@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 
 #include "base/io.h"
@@ -149,7 +150,8 @@ Result<std::vector<std::string>> TargetFolder::list() const {
 
 void TargetFolder::remove(const std::string& name) const {
   const WithTargetRights scope{rights_};
-  ::unlinkat(folder_.get(), name.c_str(), 0);
+  if (::unlinkat(folder_.get(), name.c_str(), 0) != 0 && errno == EISDIR)
+    ::unlinkat(folder_.get(), name.c_str(), AT_REMOVEDIR);
 }
 
 void TargetFolder::remove_folder() const {

@@ -79,6 +79,15 @@ TEST_F(TargetFolderTest, WritesBesideALinkAndNotThroughIt) {
   fs::remove(other);
 }
 
+TEST_F(TargetFolderTest, RemovesAFolderInPlaceOfAFile) {
+  const auto folder = open(true);
+  ASSERT_TRUE(folder);
+  fs::create_directory(path_ / "dump");
+  folder->remove("dump");
+  folder->remove_folder();
+  EXPECT_FALSE(fs::exists(path_));
+}
+
 TEST_F(TargetFolderTest, MakesANewFolderEachTime) {
   const auto one = TargetFolder::make_new(::getpid());
   const auto other = TargetFolder::make_new(::getpid());
