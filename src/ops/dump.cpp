@@ -186,6 +186,7 @@ class CancellableEndpoint : public ipc::Endpoint {
     });
   }
   std::string name() const override { return runtime_.name(); }
+  pid_t peer() const override { return runtime_.peer(); }
 
   void cancel() {
     open_.with([](State& state) {
