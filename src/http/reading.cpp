@@ -13,7 +13,10 @@ Result<Limits::Place> begin_reading(const Call& call) {
 
 ops::TraceLimits reading_limits(const Call& call) {
   const auto& setting = call.services().setting;
-  return {.bytes = setting.expand_limit, .cpu = setting.read_cpu, .samples = setting.sample_limit};
+  return {.bytes = setting.expand_limit,
+          .cpu = setting.read_cpu,
+          .samples = setting.sample_limit,
+          .gone = [&call] { return call.gone(); }};
 }
 
 }  // namespace clrscope::http

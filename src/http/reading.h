@@ -9,6 +9,7 @@ namespace clrscope::http {
 
 // A place among those that read one (Load::kConversion); kBusy.
 Result<Limits::Place> begin_reading(const Call& call);
+// Also ends when the client has left, or the server ends. The call must live as long.
 ops::TraceLimits reading_limits(const Call& call);
 
 }  // namespace clrscope::http

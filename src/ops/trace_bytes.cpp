@@ -52,6 +52,8 @@ class Meter {
 
   Result<> add(std::size_t bytes) {
     bytes_ += bytes;
+    if (limits_.gone && limits_.gone())
+      return fail(Errc::kGone, "{}: nobody waits for it any more", display_name(path_));
     if (limits_.bytes != 0 && bytes_ > limits_.bytes)
       return fail(Errc::kTooLarge, "{}: expands to more than {}", display_name(path_),
                   format_bytes(limits_.bytes))

@@ -23,6 +23,7 @@ struct TraceLimits {
   std::uint64_t bytes = 0;         // plain ones: what a compressed trace expands to
   std::chrono::nanoseconds cpu{};  // of the thread that reads
   std::uint64_t samples = 0;       // that formats and flame graphs keep in memory
+  std::function<bool()> gone{};    // nobody waits for it any more: reading ends
 };
 
 // `path` "-" is standard input. An empty file is an error, and so is a folder.

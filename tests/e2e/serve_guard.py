@@ -386,6 +386,18 @@ def bombs():
             answer = serve.ask(path, key=key)
             check(answer.status == 413 and '"samples' in answer.text.replace("\\", ""), f"{path}: {answer.status} {answer.text[:300]}")
         check(serve.ask(f"{at}?format=ndjson", key=key).status == 200, "what needs no samples in memory is converted")
+        # Who leaves does not keep the server busy.
+        slow = frame([trace, (0, 8 << 30)])
+        with Serve("--expand-limit", "1TB", "--read-cpu", "1h") as patient:
+            key2 = patient.key("trace")["key"]
+            patient.keys_known()
+            one = socket.create_connection((patient.at.hostname, patient.at.port), timeout=30)
+            one.sendall(f"POST /recordings HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key2}\r\n"
+                        f"Content-Length: {len(slow)}\r\n\r\n".encode() + slow)
+            whole = lambda: sum(file.stat().st_size for file in patient.folder.glob("recordings/scratch.*/*.upload")) == len(slow)
+            check(until(whole), "a trace that takes long is there")
+            one.close()
+            check(until(lambda: not list(patient.folder.glob("recordings/scratch.*/*.upload"))), "reading it ends with its client")
         # Two that are not whole yet, and one more.
         under_way = []
         for _ in range(2):
