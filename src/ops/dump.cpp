@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/sendfile.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,10 +12,10 @@
 #include <future>
 #include <optional>
 
-#include "base/guarded.h"
 #include "base/io.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "ipc/cancellable_endpoint.h"
 #include "ipc/commands.h"
 #include "ops/output.h"
 #include "ops/target_folder.h"
@@ -170,45 +169,11 @@ class Progress {
   TraceTime seen_;
 };
 
-// Lets another thread end an exchange with the runtime.
-class CancellableEndpoint : public ipc::Endpoint {
- public:
-  explicit CancellableEndpoint(ipc::Endpoint& runtime) : runtime_(runtime) {}
-
-  Result<UniqueFd> connect(const Deadline& deadline) override {
-    // The patience for a dump is not meant for a socket that takes nobody.
-    const Deadline soon{std::min(deadline.at(), TraceClock::now() + kSilence)};
-    auto connection = TRY(runtime_.connect(soon));
-    return open_.with([&](State& state) -> Result<UniqueFd> {
-      if (state.cancelled) return fail(Errc::kTimeout, "given up");
-      state.connection = UniqueFd{::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)};
-      return std::move(connection);
-    });
-  }
-  std::string name() const override { return runtime_.name(); }
-  pid_t peer() const override { return runtime_.peer(); }
-
-  void cancel() {
-    open_.with([](State& state) {
-      state.cancelled = true;
-      if (state.connection) ::shutdown(state.connection.get(), SHUT_RDWR);
-    });
-  }
-
- private:
-  struct State {
-    UniqueFd connection;
-    bool cancelled = false;
-  };
-  ipc::Endpoint& runtime_;
-  Guarded<State> open_;
-};
-
 // The runtime answers when the dump is written; until then its file grows.
 Result<> write_and_watch(Target& target, ipc::DumpKind kind, const Staging& staging,
                          const DumpWatcher& watcher) {
   const auto started = TraceClock::now();
-  CancellableEndpoint runtime{*target.endpoint};
+  ipc::CancellableEndpoint runtime{*target.endpoint, kSilence};
   Progress progress{target.process.pid};
   auto written = std::async(
       std::launch::async, [&] { return ipc::write_dump(runtime, kind, staging.told, kPatience); });

@@ -22,6 +22,7 @@ class Attack:
     words: list = dataclasses.field(default_factory=list)  # of its command line
     fresh: bool = False  # ends by itself: one for each command
     state: str = ""  # "stopped", "traced"
+    foreign: bool = False  # breaks something only for targets of another user
     keeps: bool = False  # says that it uses what it was given, which stays therefore
     quick: bool = True  # not only with --all
 
@@ -104,7 +105,7 @@ def attacks(secret, trap):
         session("numbers", "unknown types, sizes beyond the block, leaps"),
         session("huge-block", "a block of 4 GB"),
         session("large-block", "a block of 16 MB that never becomes whole", quick=False),
-        dump("link", "a link to a file of root in place of the dump", f"link:{secret}"),
+        dump("link", "a link to a file of root in place of the dump", f"link:{secret}", foreign=True),
         dump("fifo", "a pipe in place of the dump", "fifo"),
         dump("folder", "a folder in place of the dump", "folder"),
         dump("none", "says written and writes nothing", "none"),

@@ -17,18 +17,20 @@ void SessionEnd::ask() {
   if (asked_at_) return;
   asked_at_ = heard_ = TraceClock::now();
   asker_ = std::jthread{[this] {
-    const auto stopped = ipc::stop_tracing(runtime_, session_id_, kGraceWhenStopped);
+    const auto stopped = ipc::stop_tracing(runtime_, session_id_, kLongestRundown);
     if (!stopped) log(LogLevel::kDebug, "stop: {}", stopped.error().what);
-    answered_ = stopped.has_value();
+    if (stopped) answered_at_ = TraceClock::now();
   }};
 }
 
 bool SessionEnd::hopeless() const {
   if (!asked_at_) return false;
   // An honest runtime answers after its last byte: only what the socket holds may still come.
-  const auto since = TraceClock::now() - *asked_at_;
-  if (since >= kLongestRundown || (answered_ && since >= kGraceWhenStopped + kGrace)) return true;
-  const auto silence = TraceClock::now() - heard_;
+  const auto now = TraceClock::now();
+  if (now >= *asked_at_ + kLongestRundown) return true;
+  if (const auto answered = answered_at_.load(); answered < now && now - answered >= kGrace)
+    return true;
+  const auto silence = now - heard_;
   if (silence < kGraceWhenStopped) return false;
   if (silence >= kGrace) return true;
   if (pid_ == 0) return false;

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "ipc/endpoint.h"
+#include "ipc/cancellable_endpoint.h"
 
 namespace clrscope::collect {
 
@@ -19,7 +19,11 @@ class SessionEnd {
  public:
   // `pid` as we see it; 0 when unknown.
   SessionEnd(ipc::Endpoint& runtime, std::uint64_t session_id, pid_t pid)
-      : runtime_(runtime), session_id_(session_id), pid_(pid), heard_(TraceClock::now()) {}
+      : runtime_(runtime, kConnectPatience),
+        session_id_(session_id),
+        pid_(pid),
+        heard_(TraceClock::now()) {}
+  ~SessionEnd() { runtime_.cancel(); }
 
   void ask();  // the first call counts
   void hear() { heard_ = TraceClock::now(); }
@@ -29,12 +33,14 @@ class SessionEnd {
   bool hopeless() const;
 
  private:
-  ipc::Endpoint& runtime_;
+  static constexpr std::chrono::seconds kConnectPatience{2};
+
+  ipc::CancellableEndpoint runtime_;
   std::uint64_t session_id_;
   pid_t pid_;
   TraceTime heard_;
   std::optional<TraceTime> asked_at_;
-  std::atomic<bool> answered_{false};
+  std::atomic<TraceTime> answered_at_{TraceTime::max()};
   std::jthread asker_;  // last: joins before what it uses goes
 };
 
