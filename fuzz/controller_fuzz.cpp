@@ -13,6 +13,7 @@
 #include "http/audit.h"
 #include "http/exposure.h"
 #include "http/keys.h"
+#include "http/origin.h"
 #include "http/router.h"
 #include "http/sign_in_page.h"
 #include "net/http_parser.h"
@@ -43,6 +44,7 @@ void ask(const net::HttpRequest& request) {
   const auto who = access.identify(request);
   CHECK(std::holds_alternative<net::HttpResponse>(who));
   (void)from_own_page(request);
+  (void)from_foreign_page(request, true);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ constexpr std::uint64_t kLeastFree = 32 << 20;  // of the disk: less is full
 constexpr std::size_t kLargestNote = 1 << 20;
 constexpr std::uint64_t kStep = 1 << 20;  // shares grow by
 constexpr std::string_view kScratch = "scratch.";
+constexpr int kTries = 5;  // to make a folder that another serve sweeps away at that moment
 
 std::uint64_t free_bytes(const FolderInState& folder) {
   struct statvfs disk {};
@@ -187,18 +188,23 @@ Result<std::string> Recordings::scratch_path(std::string_view ending) {
   const int folder = TRY(folder_.make());
   return scratch_.with([&](Scratch& scratch) -> Result<std::string> {
     struct stat there {};
-    const bool usable =
-        scratch.folder && ::fstat(scratch.folder.get(), &there) == 0 && there.st_nlink > 0;
-    while (!usable) {
+    const auto usable = [&] {
+      return scratch.folder && ::fstat(scratch.folder.get(), &there) == 0 && there.st_nlink > 0;
+    };
+    // Another serve may remove it before it is locked: once more, then.
+    for (int tries = 0; !usable(); ++tries) {
       scratch.name = std::string{kScratch} + new_guid();
-      if (::mkdirat(folder, scratch.name.c_str(), kFolderMode) != 0)
-        return fail(errc_of(errno), "cannot make {}/{}: {}", folder_.text(), scratch.name,
-                    errno_text());
-      scratch.folder.reset(
-          ::openat(folder, scratch.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!scratch.folder || ::flock(scratch.folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
-      // Another serve may have removed it before it was locked.
-      if (::fstat(scratch.folder.get(), &there) == 0 && there.st_nlink > 0) break;
+      const auto made = ::mkdirat(folder, scratch.name.c_str(), kFolderMode) == 0;
+      if (made)
+        scratch.folder.reset(::openat(folder, scratch.name.c_str(),
+                                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!made || !scratch.folder || ::flock(scratch.folder.get(), LOCK_EX | LOCK_NB) != 0) {
+        const auto why = errno;
+        scratch.folder.reset();
+        if (tries < kTries && made && why != EMFILE && why != ENFILE) continue;
+        return fail(errc_of(why), "cannot make {}/{}: {}", folder_.text(), scratch.name,
+                    errno_text(why));
+      }
     }
     return fmt::format("/proc/self/fd/{}/{}{}", scratch.folder.get(), new_guid(), ending);
   });
