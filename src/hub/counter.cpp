@@ -133,7 +133,7 @@ void merge(CounterValue& into, CounterValue&& next) {
       into.value = next.value;
       return;
     case CounterKind::kMean: {
-      // A PollingCounter is told as the mean of the one value that was looked up; the event does
+      // A PollingCounter is sent as the mean of the one value that was read; the event does
       // not say so otherwise. What it is now counts, not half of what it was.
       const bool polled = into.count == 1 && next.count == 1;
       const auto count = into.count + next.count;

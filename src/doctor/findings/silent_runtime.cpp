@@ -16,8 +16,8 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
       "Its diagnostic port takes connections and says nothing: the runtime is suspended or hangs, "
       "its main thread is still starting, or the machine gives it no processor time.";
   report.advice =
-      "look at its threads (clrscope stacks -p PID --native), which needs no answer: one that runs "
-      "native code for ever, or a collection that waits for a thread";
+      "look at its threads (clrscope stacks -p PID --native), which needs no answer: one that "
+      "never leaves native code, or a collection that waits for a thread";
   return {report};
 }
 
