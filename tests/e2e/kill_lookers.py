@@ -94,13 +94,11 @@ def worker_of(looker):
 
 
 def kill_one(command, whom, progress):
-    """Whether it was still at work; None when there is nobody to be killed."""
+    """Whether it was still at work."""
     looker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         victim = worker_of(looker) if whom == "worker" else looker.pid
-        if victim is None:
-            return None
-        if not wait_for_progress(victim, progress):
+        if victim is None or not wait_for_progress(victim, progress):
             return False
         try:
             os.kill(victim, signal.SIGKILL)
@@ -122,12 +120,11 @@ def main(rounds, sample):
         doctor = ["clrscope", "doctor", "-p", str(app.pid), "--duration", "1s", "--json"]
         killed, missed, asked = {}, {}, 0
         for kind, (command, whom) in {"stacks": (looks, "main"), "worker": (looks, "worker"), "doctor": (doctor, "main")}.items():
-            whole = faults_in_all(command, whom)
+            # A worker may be through before it is seen, on a busy machine; one that is never seen is not needed by this runtime.
+            whole = next((most for _ in range(5) if (most := faults_in_all(command, whom))), 0)
             killed[kind] = missed[kind] = 0
-            while killed[kind] < rounds and missed[kind] <= MOST_MISSED * rounds:
+            while whole and killed[kind] < rounds and missed[kind] <= MOST_MISSED * rounds:
                 hit = kill_one(command, whom, (killed[kind] + missed[kind]) * 37 % 101 * whole // 101)
-                if hit is None:  # this runtime needs no worker
-                    break
                 killed[kind] += hit
                 missed[kind] += not hit
                 asked += 1
