@@ -36,7 +36,7 @@ struct Advertisement {
   std::int32_t peer = 0;                  // in ours; 0 when it is not visible here
 };
 
-// How much whoever connects to a port may take. Peers are told apart by user, and by process where
+// How much whoever connects to a port may take. Peers are counted by user, and by process where
 // its pid is visible here.
 struct PortLimits {
   std::size_t silent = 256;  // connections that have not said who they are
