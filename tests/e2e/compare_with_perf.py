@@ -79,7 +79,7 @@ def record(pid, seconds, clrscope, data, trace):
         ours = subprocess.Popen([clrscope, "collect", "-a", "--profile", "cpu-sampling", "--duration", "10m", "-o", trace],
                                 stdout=subprocess.DEVNULL, stderr=stderr)
     try:
-        until(lambda: "Recording" in messages.read_text() and os.path.getsize(data) > 0, "they do not record")
+        until(lambda: "Recording" in messages.read_text() and os.path.exists(data) and os.path.getsize(data) > 0, "they do not record")
         begin = cpu_seconds(pid)
         until(lambda: cpu_seconds(pid) >= begin + seconds, f"process {pid} did not get {seconds} s of processor time")
     finally:
