@@ -87,17 +87,27 @@ class Kit:
         answer = subprocess.run([self.tool("publish_oracle"), *words], check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(answer.stdout)
 
-    def dotnet_bench(self):
-        """The C# program of bench/dotnet, built."""
+    def build_dotnet(self, project):
+        """The program of a C# project below bench/, built."""
         artifacts = ROOT / "build" / "dotnet"
-        subprocess.run(["dotnet", "build", str(ROOT / "bench/dotnet/Clrscope.Bench.csproj"), "--configuration", "Release", "--artifacts-path",
+        subprocess.run(["dotnet", "build", str(ROOT / "bench" / project), "--configuration", "Release", "--artifacts-path",
                         str(artifacts), "--nologo", "--verbosity", "quiet", "--disable-build-servers"], check=True, stdout=subprocess.DEVNULL)
-        return artifacts / "bin" / "Clrscope.Bench" / "release" / "Clrscope.Bench"
+        name = pathlib.Path(project).stem
+        return artifacts / "bin" / name / "release" / name
+
+    def dotnet_bench(self):
+        return self.build_dotnet("dotnet/Clrscope.Bench.csproj")
+
+    def shop(self, connection):
+        """bench/shop, whose requests ask a database; as sample()."""
+        return self.start(self.build_dotnet("shop/Shop.csproj"), connection)
 
     def sample(self, *words, target="net10.0"):
         """Starts a sample and waits until its symptom is there; returns (process, its ready line)."""
-        path = pathlib.Path(self.tool("publish_samples")) / target / "samples"
-        process = subprocess.Popen([str(path), *words], stdout=subprocess.PIPE, text=True, env=self.env)
+        return self.start(pathlib.Path(self.tool("publish_samples")) / target / "samples", *words)
+
+    def start(self, program, *words):
+        process = subprocess.Popen([str(program), *words], stdout=subprocess.PIPE, text=True, env=self.env)
         self.started.append(process)
         return process, json.loads(process.stdout.readline())
 
@@ -105,7 +115,7 @@ class Kit:
         """Asks it to end; its last line of truth, if it has one."""
         process.send_signal(signal.SIGTERM)
         out = process.communicate(timeout=30)[0].strip().splitlines()
-        return json.loads(out[-1]) if out else None
+        return json.loads(out[-1]) if out and out[-1].startswith("{") else None
 
     def weigh(self, *command, stdin=None):
         """Runs a command to its end: wall time, CPU of it and its children, peak memory."""
