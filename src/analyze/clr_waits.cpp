@@ -65,6 +65,11 @@ bool ClrWaits::on_event(const nettrace::Reader& reader, const Event& event, Stac
   }
 }
 
+void ClrWaits::forget_locks(ProcessId process, TraceTime when) {
+  for (auto& [key, waits] : by_thread_)
+    if (key.process == process) end(waits, ClrWait::kLock, when);
+}
+
 ClrWaits::Told ClrWaits::at(ProcessId process, ThreadId thread, TraceTime since,
                             TraceTime until) const {
   Told told;

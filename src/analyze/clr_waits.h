@@ -26,6 +26,9 @@ class ClrWaits {
   // True when it was one of those. `stacks` keeps where a wait begins.
   bool on_event(const nettrace::Reader& reader, const Event& event, Stacks& stacks);
 
+  // No more is told of locks in this process.
+  void forget_locks(ProcessId process, TraceTime when);
+
   struct Told {
     ClrWait what = ClrWait::kNone;
     StackId stack = StackId::kNone;  // where it began, when the event has a stack

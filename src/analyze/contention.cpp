@@ -24,7 +24,10 @@ void LockWaits::add(const LockWaits& more) {
 void Contention::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
   if (!trace_) trace_.emplace(frames_);
   for (const Event& event : batch.events) {
-    if (trace_->providers.of(*event.type) != Provider::kRundown) {
+    const auto provider = trace_->providers.of(*event.type);
+    if (provider == Provider::kUniversalEvents && only_counted_.on_event(reader, event))
+      trace_->waits.forget(event.process);
+    if (provider != Provider::kRundown) {
       span_.on_event(event.time);
       trace_->last = std::max(trace_->last, event.time);
     }
@@ -67,8 +70,13 @@ std::vector<LockWaitPairs::Wait> LockWaitPairs::take_open(TraceTime now) {
   return all;
 }
 
+void LockWaitPairs::forget(ProcessId process) {
+  std::erase_if(open_, [&](const auto& one) { return one.first.first == process; });
+}
+
 void Contention::end_of_trace(const nettrace::Reader& reader) {
   span_.end_of_trace(reader);
+  only_counted_.end_of_trace();
   if (!trace_) return;
   for (const auto& wait : trace_->waits.take_open(trace_->last)) add(wait, 1);
   for (const auto& [stack, waits] : trace_->by_stack) sites_[trace_->sites.site(stack)].add(waits);
@@ -79,6 +87,7 @@ void Contention::end_of_trace(const nettrace::Reader& reader) {
 void Contention::begin(const nettrace::Reader& reader, const Event& event) {
   const auto start =
       nettrace::read_as<nettrace::ContentionStart>(event, reader.info()->pointer_size);
+  only_counted_.on_recorded(event);
   if (start) trace_->waits.begin(event, *start, trace_->sites.stack_of(reader, event));
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyze/only_counted.h"
 #include "analyze/sites.h"
 #include "analyze/trace_span.h"
 
@@ -37,6 +38,8 @@ class LockWaitPairs {
   Wait end(const Event& event, const std::optional<nettrace::ContentionStop>& stop);
   // Those that had not ended, up to `now`: the ones that matter most. Forgotten after that.
   std::vector<Wait> take_open(TraceTime now);
+  // No more is told of the process: nobody knows when they ended.
+  void forget(ProcessId process);
 
  private:
   std::map<std::pair<ProcessId, ThreadId>, Wait> open_;
@@ -50,6 +53,8 @@ class Contention {
   void end_of_trace(const nettrace::Reader& reader);
 
   const LockWaits& all() const { return all_; }
+  // More of them, without time and place.
+  const OnlyCounted& only_counted() const { return only_counted_; }
   std::vector<const Site*> sites() const;  // most time waited first
   std::size_t locks() const { return locks_; }
   const Frame& frame(FrameId id) const { return frames_.frame(id); }
@@ -75,6 +80,7 @@ class Contention {
   std::map<FrameId, LockWaits> sites_;
   std::size_t locks_ = 0;
   LockWaits all_;
+  OnlyCounted only_counted_{"lock_waits"};
   TraceSpan span_;
 };
 

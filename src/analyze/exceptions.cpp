@@ -19,7 +19,9 @@ std::vector<std::pair<FrameId, std::uint64_t>> Exceptions::Type::ranked_sites() 
 void Exceptions::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
   if (!trace_) trace_.emplace(frames_);
   for (const Event& event : batch.events) {
-    if (trace_->providers.of(*event.type) != Provider::kRundown) span_.on_event(event.time);
+    const auto provider = trace_->providers.of(*event.type);
+    if (provider != Provider::kRundown) span_.on_event(event.time);
+    if (provider == Provider::kUniversalEvents) only_counted_.on_event(reader, event);
     if (trace_->known.of(*event.type) == nettrace::Known::kException)
       count(reader, event);
     else
@@ -30,6 +32,7 @@ void Exceptions::on_batch(const nettrace::Reader& reader, const nettrace::Batch&
 
 void Exceptions::end_of_trace(const nettrace::Reader& reader) {
   span_.end_of_trace(reader);
+  only_counted_.end_of_trace();
   if (!trace_) return;
   for (const auto& [key, times] : trace_->by_stack)
     types_[std::string{names_.text(key.first)}].sites[trace_->sites.site(key.second)] += times;
@@ -48,6 +51,7 @@ void Exceptions::count(const nettrace::Reader& reader, const Event& event) {
   }
   ++type.count;
   ++total_;
+  only_counted_.on_recorded(event);
   if ((thrown->flags & kReThrown) != 0) ++type.rethrown;
   ++trace_->by_stack[{name, trace_->sites.stack_of(reader, event)}];
 }

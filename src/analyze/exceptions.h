@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/only_counted.h"
 #include "analyze/sites.h"
 #include "analyze/trace_span.h"
 #include "model/intern.h"
@@ -30,12 +31,23 @@ class Exceptions {
   void end_of_trace(const nettrace::Reader& reader);
 
   std::uint64_t total() const { return total_; }
+  // More of them, without type and stack.
+  const OnlyCounted& only_counted() const { return only_counted_; }
+  std::uint64_t all() const { return total_ + only_counted_.count(); }
   std::size_t types() const { return types_.size(); }
   std::vector<const Named*> ranked() const;  // most first
   const Frame& frame(FrameId id) const { return frames_.frame(id); }
   const TraceSpan& span() const { return span_; }
-  double rate(std::uint64_t count) const {  // a second
-    return span_.seconds() > 0 ? static_cast<double>(count) / span_.seconds() : 0;
+  // That all() are of.
+  std::chrono::nanoseconds length() const {
+    return only_counted_.counted_for().value_or(span_.length());
+  }
+  // A second: so many of the recorded ones stand for their share of all.
+  double rate(std::uint64_t recorded) const {
+    const auto seconds = std::chrono::duration<double>{length()}.count();
+    if (seconds <= 0 || total_ == 0) return 0;
+    return static_cast<double>(recorded) / static_cast<double>(total_) *
+           static_cast<double>(all()) / seconds;
   }
 
  private:
@@ -53,6 +65,7 @@ class Exceptions {
   std::optional<Trace> trace_;
   std::map<std::string, Type> types_;
   std::uint64_t total_ = 0;
+  OnlyCounted only_counted_{"exceptions"};
   TraceSpan span_;
 };
 

@@ -198,7 +198,9 @@ TEST(Reports, FindWhereExceptionsAreThrown) {
 
 TEST(Reports, CountWaitsForLocksAlsoThoseThatDoNotEnd) {
   const auto json = json_of("contention");
-  EXPECT_THAT(json, HasSubstr(R"j({"contentions":2,"unfinished":1,"totalMs":8,"longestMs":4,)j"));
+  EXPECT_THAT(
+      json,
+      HasSubstr(R"j({"contentions":2,"onlyCounted":0,"unfinished":1,"totalMs":8,"longestMs":4,)j"));
   EXPECT_THAT(json, HasSubstr(R"j("owners":[{"threadId":77,"count":2}])j"));
 }
 

@@ -32,6 +32,8 @@ void UniversalSamples::on_batch(const nettrace::Reader& reader, const nettrace::
         count(reader, event, *what);
       else if (event.type->name == "waits_ended")
         on_waits_ended(reader, event);
+      else if (event.type->name == "lock_waits_ended")
+        trace_->waits.forget_locks(event.process, event.time);
       continue;
     }
     if (provider == Provider::kOther || provider == Provider::kRuntime) span_.on_event(event.time);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "inspect/snapshot.h"
+#include "model/program_cost.h"
 
 namespace clrscope::doctor {
 
@@ -83,12 +84,15 @@ struct PoolEvents {
 struct EventFacts {
   std::chrono::nanoseconds length{};
   std::uint64_t lost = 0;
-  std::uint64_t exceptions = 0;
-  std::vector<ThrownType> thrown{};  // most first
+  std::uint64_t exceptions = 0;  // all: types and places are of the first of them
+  std::optional<std::chrono::nanoseconds> exceptions_counted{};   // for so long; nothing: always
+  std::optional<std::chrono::nanoseconds> exceptions_recorded{};  // for so long; nothing: always
+  std::vector<ThrownType> thrown{};                               // most first
   std::vector<GcFact> collections{};
   std::chrono::nanoseconds gc_paused{};
-  std::uint64_t lock_waits = 0;
-  std::vector<LockPlace> locks{};  // longest time waited first
+  std::uint64_t lock_waits = 0;                              // all
+  std::optional<std::chrono::nanoseconds> locks_recorded{};  // for so long; nothing: always
+  std::vector<LockPlace> locks{};                            // longest time waited first
   PoolEvents pool{};
 
   double seconds() const { return std::chrono::duration<double>(length).count(); }
@@ -131,6 +135,7 @@ struct Evidence {
   // Why a source is not there, with the remedy; empty: it was not asked for.
   std::string no_looks{}, no_events{}, no_cpu{};
   std::vector<std::string> notes{};
+  std::optional<ProgramCost> cost{};
 
   const inspect::Snapshot* last_look() const { return looks.empty() ? nullptr : &looks.back(); }
   double watched_seconds() const { return std::chrono::duration<double>(watched).count(); }

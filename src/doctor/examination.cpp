@@ -96,6 +96,9 @@ std::string to_json(const Examination& examination) {
       .member("looks", examination.looks)
       .member("pauseMs", ms(examination.paused))
       .member("lost", examination.lost);
+  if (examination.cost)
+    json.member("programCpusBefore", examination.cost->cpus_before)
+        .member("programCpusDuring", examination.cost->cpus_during);
   if (!examination.core.empty()) json.member("core", examination.core);
   if (!examination.source.empty()) json.member("source", examination.source);
   json.key("findings").begin_array();
@@ -170,6 +173,9 @@ std::string headline(const Examination& examination) {
   if (examination.looks > 0)
     text += fmt::format(", paused it {:.{}f} ms", ms(examination.paused),
                         examination.paused.count() == 0 ? 0 : 1);
+  if (const auto& cost = examination.cost)
+    text += fmt::format(", it used {:.2f} CPUs before and {:.2f} meanwhile", cost->cpus_before,
+                        cost->cpus_during);
   return text;
 }
 

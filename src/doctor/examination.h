@@ -4,6 +4,7 @@
 #include <string>
 
 #include "doctor/diagnose.h"
+#include "model/program_cost.h"
 
 namespace clrscope::doctor {
 
@@ -17,6 +18,7 @@ struct Examination {
   std::size_t looks = 0;
   std::string source{};    // of the looks: "data contracts", "DAC"; empty: there were none
   std::uint64_t lost = 0;  // events
+  std::optional<ProgramCost> cost{};
   std::vector<std::string> notes{};
   Diagnosis diagnosis{};
 };

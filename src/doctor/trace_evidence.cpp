@@ -171,9 +171,12 @@ void TraceEvidence::end_of_trace(const nettrace::Reader& reader) {
 EventFacts TraceEvidence::events() const {
   EventFacts facts{.length = exceptions_.span().length(),
                    .lost = lost_,
-                   .exceptions = exceptions_.total(),
+                   .exceptions = exceptions_.all(),
+                   .exceptions_counted = exceptions_.only_counted().counted_for(),
+                   .exceptions_recorded = exceptions_.only_counted().recorded(),
                    .gc_paused = collections_.paused(),
-                   .lock_waits = contention_.all().count};
+                   .lock_waits = contention_.all().count + contention_.only_counted().count(),
+                   .locks_recorded = contention_.only_counted().recorded()};
   for (const auto* one : exceptions_.ranked()) {
     ThrownType type{.type = one->first, .count = one->second.count, .message = one->second.message};
     for (const auto& [site, count] : one->second.ranked_sites())

@@ -186,6 +186,7 @@ class Visit {
     evidence.no_events = std::move(recorded.no_events);
     evidence.no_cpu = std::move(recorded.no_cpu);
     evidence.silent = recorded.silent;
+    evidence.cost = recorded.cost;
     std::ranges::move(recorded.notes, std::back_inserter(evidence.notes));
     if (evidence.events && !wish_.messages)
       for (auto& type : evidence.events->thrown) type.message.clear();
@@ -224,6 +225,7 @@ void sum_up(const Evidence& evidence, doctor::Examination& examination) {
   examination.looks = evidence.looks.size();
   for (const auto& look : evidence.looks) examination.paused += look.pause;
   if (evidence.events) examination.lost = evidence.events->lost;
+  examination.cost = evidence.cost;
   const auto* last = evidence.last_look();
   if (!last) return;
   examination.source = last->source;

@@ -96,6 +96,7 @@ Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) 
   }
   if (!grant.works) plan.hint = grant.hint;
   if (plan.kernel) plan.rung = rung_of(grant, plan.wish.kernel);
+  if (plan.kernel && (words.empty() || !words.by_name)) set_dear_apart(plan.wish);
   return plan;
 }
 

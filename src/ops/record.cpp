@@ -15,6 +15,7 @@
 #include "collect/eventpipe/rewrite.h"
 #include "ipc/session_limit.h"
 #include "ops/output.h"
+#include "ops/program_meter.h"
 #include "ops/record_machine.h"
 
 namespace clrscope::ops {
@@ -225,7 +226,7 @@ std::string ending_text(const RecordSummary& summary) {
 
 bool is_session_limit(const Error& error) { return ipc::is_session_limit(error); }
 
-Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher) {
+Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& asker) {
   TRY(check_words(wish.providers));
   if (wish.last && wish.max_size)
     return fail(Errc::kUsage, "--last and --max-size together")
@@ -236,6 +237,18 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   else
     target = TRY(
         find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
+  // What has just started, or waits for us, has no time before.
+  const bool runs = !target.suspended && !target.child && !target.process.foreign;
+  ProgramMeter meter{wish.measure_cost && runs ? target.process.pid : 0};
+  auto watcher = asker;
+  watcher.on_start = [&](const Process& process, const Wish& providers) {
+    meter.start();
+    if (asker.on_start) asker.on_start(process, providers);
+  };
+  watcher.on_status = [&](const collect::StreamStatus& status) {
+    if (status.phase == collect::Phase::kRecording) meter.stop();
+    if (asker.on_status) asker.on_status(status);
+  };
   const auto plan = TRY(plan_recording(wish.providers, grant_for(target.process)));
   if (watcher.on_plan) watcher.on_plan(plan);
 
@@ -249,6 +262,7 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
   const auto path = summary.file;
   const auto output = wish.output_fd >= 0 ? UniqueFd{::fcntl(wish.output_fd, F_DUPFD_CLOEXEC, 3)}
                                           : TRY(open_output(path));
+  meter.await_before(wish.stop_fds);
   auto recorded =
       plan.kernel || wish.whole_machine
           ? record_with_kernel(wish, plan, target, std::move(summary), output.get(), watcher)
@@ -258,6 +272,7 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watche
     return recorded;
   }
   recorded->child = std::move(target.child);
+  recorded->program_cost = meter.cost();
   add_own_cost(*recorded);
   return recorded;
 }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
+#include "model/program_cost.h"
 #include "nettrace/trace_output.h"
 #include "ops/plan.h"
 #include "ops/target.h"
@@ -35,6 +36,7 @@ struct RecordWish {
   std::size_t ring_bytes = 0;  // of the kernel's, per CPU; 0: as it needs
   bool rundown = true;
   bool resume = true;
+  bool measure_cost = true;  // what the program uses, before and meanwhile: takes a moment before
   std::span<const int> stop_fds{};
 };
 
@@ -59,9 +61,10 @@ struct RecordSummary {
   std::vector<std::pair<std::string, std::uint64_t>> broken_by_reason{};
   std::vector<std::string> notes{};  // what is missing, a line each
   std::string rewritten{};           // why the file is not the runtime's own bytes; empty: it is
-  std::uint64_t cpu_ms = 0;          // ours, all of this command
-  std::uint64_t rss_bytes = 0;       // our peak
-  std::unique_ptr<Child> child{};    // still running, or ended; the caller decides
+  std::optional<ProgramCost> program_cost{};
+  std::uint64_t cpu_ms = 0;        // ours, all of this command
+  std::uint64_t rss_bytes = 0;     // our peak
+  std::unique_ptr<Child> child{};  // still running, or ended; the caller decides
 };
 
 inline nettrace::Packing packing_of(const RecordWish& wish) {

@@ -14,38 +14,10 @@
 #include "collect/machine/segment_ring.h"
 #include "ipc/discover.h"
 #include "ops/output.h"
+#include "ops/runtime_sessions.h"
 
 namespace clrscope::ops {
 namespace {
-
-// Contention and suspensions tell some waits apart that look alike to the kernel. Where the kernel
-// does not tell at all where threads wait, waits for handles do.
-constexpr std::uint64_t kWaitReasons = 0x4000 | 0x1;
-constexpr std::uint64_t kWaitPlaces = kWaitReasons | 0x40000000000;
-constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
-
-// The providers asked for, and what names need in any case.
-ipc::SessionConfig runtime_config(const RecordWish& wish, const Plan& plan) {
-  const auto& providers = plan.wish;
-  const auto keywords = providers.names | (plan.rung.waits == WaitRung::kTimes    ? kWaitPlaces
-                                           : plan.rung.waits == WaitRung::kStacks ? kWaitReasons
-                                                                                  : 0);
-  ipc::SessionConfig config{.buffer_mb = wish.buffer_mb, .providers = {}};
-  if (!wish.rundown) config.rundown_keyword = 0;
-  for (const auto& one : providers.providers) config.providers.push_back(one.provider);
-  const auto runtime = std::ranges::find_if(config.providers, [](const auto& p) {
-    return equal_ignoring_case(p.name, kRuntimeProvider);
-  });
-  if (runtime == config.providers.end()) {
-    config.providers.push_back({.name = std::string{kRuntimeProvider},
-                                .keywords = keywords,
-                                .level = ipc::Level::kVerbose});
-  } else {
-    runtime->keywords |= keywords;
-    runtime->level = ipc::Level::kVerbose;
-  }
-  return config;
-}
 
 // `target` 0 is the machine, of which nobody is missed in particular.
 collect::Ending ending_of(const collect::MachineOutcome& outcome, pid_t target) {
@@ -161,7 +133,8 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
       .ring_bytes = wish.ring_bytes,
       .image_lines = wish.providers.lines,
       .symbol_folder = wish.symbol_folder,
-      .runtime = runtime_config(wish, plan),
+      .runtime = runtime_sessions(plan, wish.buffer_mb, wish.rundown),
+      .suspended = target.suspended,
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .file_bytes = [&] { return keeper.file_bytes(); },
       .stopping_event = wish.stopping_event,

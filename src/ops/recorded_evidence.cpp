@@ -5,7 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/text.h"
 #include "doctor/trace_evidence.h"
@@ -82,7 +84,9 @@ Result<> RecordedEvidence::record(const std::string& file) {
   const int stop_fds[] = {stop_.get()};
   const RecordWish wish{
       .target = {.pid = pid_},
-      .providers = {.profiles = "cpu-sampling", .providers = {std::string{kEvents}}},
+      .providers = {.profiles = "cpu-sampling",
+                    .providers = {std::string{kEvents}},
+                    .by_name = false},
       .output = file,
       .duration = duration_,
       .max_size = kMostBytes,
@@ -97,6 +101,8 @@ Result<> RecordedEvidence::record(const std::string& file) {
   };
   const auto begun = TraceClock::now();
   const auto summary = TRY(ops::record(wish, watcher));
+  recorded_.cost = summary.program_cost;
+  std::ranges::copy(summary.notes, std::back_inserter(recorded_.notes));
   doctor::TraceEvidence evidence;
   TRY(read_trace(file, {
                            .on_batch = [&](const auto& reader,

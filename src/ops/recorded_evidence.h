@@ -22,6 +22,7 @@ struct Recorded {
   std::string no_events{};  // why not, and the remedy
   std::string no_cpu{};
   std::chrono::nanoseconds silent{};  // the runtime was asked, and said nothing for so long
+  std::optional<ProgramCost> cost{};
   std::vector<std::string> notes{};
 };
 

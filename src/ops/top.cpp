@@ -54,7 +54,7 @@ class Top {
         .later_runtimes = wish_.whole_machine,
         .rate = wish_.rate,
         .symbol_folder = wish_.symbol_folder,
-        .runtime = live_config(plan_),
+        .runtime = {{.session = live_config(plan_)}},
         .live = true,
         .limits = {.duration = wish_.duration},
         .stop_fds = wish_.stop_fds,

@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
+// Each throw and each wait writes an event with its stack. At the level of errors a throw is one
+// event; above it each filter, catch and finally on its way is another two.
+constexpr WhileCheap kDear[] = {
+    {"exceptions", 0x8000, ipc::Level::kError},
+    {"lock waits", 0x4000, ipc::Level::kInformational},
+};
+
 // Splits at commas, but not inside "…" of a provider's arguments.
 Result<std::vector<std::string_view>> split_providers(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -138,6 +145,17 @@ void add_lines(Wish& wish) {
 }
 
 }  // namespace
+
+void set_dear_apart(Wish& wish) {
+  for (auto& one : wish.providers) {
+    if (!equal_ignoring_case(one.provider.name, kRuntimeProvider)) continue;
+    for (const auto& dear : kDear) {
+      if ((one.provider.keywords & dear.keyword) == 0) continue;
+      one.provider.keywords &= ~dear.keyword;
+      wish.while_cheap.push_back(dear);
+    }
+  }
+}
 
 Result<ipc::Level> parse_level(std::string_view text) {
   static constexpr std::string_view kNames[] = {"logalways", "critical",      "error",

@@ -25,6 +25,7 @@ struct ProviderWords {
   std::vector<ipc::Provider> ready{};      // providers that are taken apart already
   std::vector<std::string> perf_events{};  // each "sched:sched_switch,syscalls,page-faults,…"
   bool lines = false;                      // what source lines need, too
+  bool by_name = true;  // false: nobody named these providers, so what is dear may be left out
 
   bool empty() const {
     return !profiles && providers.empty() && ready.empty() && !clr_events && !clr_level &&
@@ -40,8 +41,16 @@ struct WishedProvider {
 constexpr std::uint64_t kNameKeywords = 0x38;    // loader, JIT, NGEN
 constexpr std::uint64_t kLineKeyword = 0x20000;  // which IL machine code came from
 
+// Events of the runtime that nobody asked for by name: recorded while they cost the program little.
+struct WhileCheap {
+  std::string_view what;  // "exceptions"
+  std::uint64_t keyword;
+  ipc::Level level;
+};
+
 struct Wish {
   std::vector<WishedProvider> providers;
+  std::vector<WhileCheap> while_cheap{};
   std::uint64_t rundown_keyword = 0;
   KernelWish kernel = KernelWish::kNothing;
   std::vector<std::string> perf_events{};  // as they were asked for
@@ -51,6 +60,9 @@ struct Wish {
 // A provider named by --providers wins over the same one
 // from a profile.
 Result<Wish> parse_wish(const ProviderWords& words);
+
+// Takes what can be dear out of the runtime's events, into `while_cheap`.
+void set_dear_apart(Wish& wish);
 
 // One --providers value. Keywords and level may be left out: all keywords, verbose.
 Result<std::vector<ipc::Provider>> parse_providers(std::string_view text);

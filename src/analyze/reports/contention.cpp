@@ -24,16 +24,20 @@ class ContentionReport final : public Report {
 
  private:
   double rate() const {
-    const auto seconds = waits_.span().seconds();
-    return seconds > 0 ? static_cast<double>(waits_.all().count) / seconds : 0;
+    const auto length = waits_.only_counted().counted_for().value_or(waits_.span().length());
+    const auto seconds = std::chrono::duration<double>{length}.count();
+    return seconds > 0 ? static_cast<double>(all()) / seconds : 0;
   }
+
+  std::uint64_t all() const { return waits_.all().count + waits_.only_counted().count(); }
 
   ReportOptions options_;
   Contention waits_;
 };
 
 void ContentionReport::write_members(JsonWriter& json) const {
-  json.member("contentions", waits_.all().count)
+  json.member("contentions", all())
+      .member("onlyCounted", waits_.only_counted().count())
       .member("unfinished", waits_.all().unfinished)
       .member("totalMs", ms(waits_.all().total))
       .member("longestMs", ms(waits_.all().longest))
@@ -67,8 +71,13 @@ Page ContentionReport::page() const {
   Page page;
   page.summary.push_back(
       fmt::format("{} wait{} for locks in {:.1f} s: {:.1f} ms in all, longest {}.",
-                  count_text(waits_.all().count), waits_.all().count == 1 ? "" : "s",
-                  waits_.span().seconds(), ms(waits_.all().total), ms_text(waits_.all().longest)));
+                  count_text(all()), all() == 1 ? "" : "s", waits_.span().seconds(),
+                  ms(waits_.all().total), ms_text(waits_.all().longest)));
+  if (const auto recorded = waits_.only_counted().recorded())
+    page.summary.push_back(fmt::format(
+        "Times and places are of the first {} ({} waits); then they were only counted, since so "
+        "many events would have cost the program too much.",
+        ms_text(*recorded), count_text(waits_.all().count)));
   if (waits_.all().unfinished > 0)
     page.summary.push_back(fmt::format("{} thread{} still waited when the trace ended.",
                                        count_text(waits_.all().unfinished),

@@ -30,7 +30,8 @@ class ExceptionsReport final : public Report {
 };
 
 void ExceptionsReport::write_members(JsonWriter& json) const {
-  json.member("exceptions", thrown_.total())
+  json.member("exceptions", thrown_.all())
+      .member("onlyCounted", thrown_.only_counted().count())
       .member("ratePerSecond", thrown_.rate(thrown_.total()))
       .member("durationMs", ms(thrown_.span().length()))
       .key("byType")
@@ -64,10 +65,15 @@ Page ExceptionsReport::page() const {
             .next = "Record them: clrscope collect -p PID --clrevents exception"};
   const auto types = thrown_.ranked();
   Page page;
-  page.summary.push_back(fmt::format("{} exception{} of {} type{} in {:.1f} s: {:.1f} a second.",
-                                     count_text(thrown_.total()), thrown_.total() == 1 ? "" : "s",
-                                     types.size(), types.size() == 1 ? "" : "s",
-                                     thrown_.span().seconds(), thrown_.rate(thrown_.total())));
+  page.summary.push_back(fmt::format(
+      "{} exception{} of {} type{} in {:.1f} s: {:.1f} a second.", count_text(thrown_.all()),
+      thrown_.all() == 1 ? "" : "s", types.size(), types.size() == 1 ? "" : "s",
+      std::chrono::duration<double>{thrown_.length()}.count(), thrown_.rate(thrown_.total())));
+  if (const auto recorded = thrown_.only_counted().recorded())
+    page.summary.push_back(fmt::format(
+        "Recorded in the first {} ({} of them, below); then only counted, since so many "
+        "events would have cost the program too much.",
+        ms_text(*recorded), count_text(thrown_.total())));
   PageTable table{.columns = {">COUNT", ">SHARE", "TYPE", "THROWN IN"}};
   const auto rows = std::min(types.size(), options_.rows != 0 ? options_.rows : 20);
   for (std::size_t i = 0; i < rows; ++i) {

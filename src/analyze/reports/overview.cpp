@@ -39,6 +39,8 @@ class Overview final : public Report {
       if (provider == Provider::kUniversalEvents) {
         if (event.type->name == "cpu") ++cpu_samples_;
         if (event.type->name == "cswitch") ++switches_;
+        only_counted_.on_event(reader, event);
+        if (locks_only_counted_.on_event(reader, event)) lock_waits_.forget(event.process);
         continue;
       }
       if (auto version = runtime_version(event, provider)) runtimes_.insert(std::move(*version));
@@ -54,6 +56,8 @@ class Overview final : public Report {
   void end_of_trace(const nettrace::Reader& reader) override {
     collections_.end_of_trace(reader);
     for (const auto& wait : lock_waits_.take_open(last_)) contended_.add(wait.time);
+    only_counted_.end_of_trace();
+    locks_only_counted_.end_of_trace();
     last_ = TraceTime::min();
     methods_.end_of_trace();
     span_.end_of_trace(reader);
@@ -76,8 +80,10 @@ class Overview final : public Report {
     switch (known) {
       case Known::kException:
         ++exceptions_;
+        only_counted_.on_recorded(event);
         break;
       case Known::kContentionStart:
+        locks_only_counted_.on_recorded(event);
         if (const auto start = nettrace::read_as<nettrace::ContentionStart>(event, pointer_size))
           lock_waits_.begin(event, *start, StackId::kNone);
         break;
@@ -101,6 +107,8 @@ class Overview final : public Report {
         break;
     }
   }
+  std::uint64_t thrown() const { return exceptions_ + only_counted_.count(); }
+  std::uint64_t lock_waits() const { return contended_.count + locks_only_counted_.count(); }
   double gc_share() const {
     return span_.length().count() == 0 ? 0
                                        : 100 * ms(collections_.most_paused()) / ms(span_.length());
@@ -122,6 +130,7 @@ class Overview final : public Report {
   std::uint64_t cpu_samples_ = 0, switches_ = 0;
   LockWaitPairs lock_waits_;
   LockWaits contended_;
+  OnlyCounted only_counted_{"exceptions"}, locks_only_counted_{"lock_waits"};
   TraceTime last_ = TraceTime::min();
 };
 
@@ -138,12 +147,12 @@ std::vector<std::pair<std::string, std::string>> Overview::worth() const {
                                        collections_.paused_by_process().size() > 1
                                            ? " of the process paused longest"
                                            : ""));
-  if (exceptions_ > 0)
-    all.emplace_back("exceptions", fmt::format("{} thrown", count_text(exceptions_)));
-  if (contended_.count > 0)
+  if (thrown() > 0) all.emplace_back("exceptions", fmt::format("{} thrown", count_text(thrown())));
+  if (lock_waits() > 0)
     all.emplace_back("contention",
-                     fmt::format("{} for locks, {:.1f} ms in all",
-                                 counted(contended_.count, "wait"), ms(contended_.total)));
+                     fmt::format("{} for locks, {:.1f} ms in all{}", counted(lock_waits(), "wait"),
+                                 ms(contended_.total),
+                                 locks_only_counted_.recorded() ? " of those recorded" : ""));
   if (allocations_ > 0)
     all.emplace_back("allocations", fmt::format("{} sampled", count_text(allocations_)));
   if (jitted_ > 0) all.emplace_back("jit", counted(jitted_, "method") + " loaded");
@@ -163,8 +172,8 @@ void Overview::write_members(JsonWriter& json) const {
       .member("collections", collections_.all().size())
       .member("totalPauseMs", ms(collections_.paused()))
       .member("percentTimeInGc", gc_share())
-      .member("exceptions", exceptions_)
-      .member("contentions", contended_.count)
+      .member("exceptions", thrown())
+      .member("contentions", lock_waits())
       .member("allocationSamples", allocations_)
       .member("methodsLoaded", jitted_);
   json.key("processes").begin_array();

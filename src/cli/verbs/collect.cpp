@@ -118,6 +118,8 @@ std::string providers_line(const ops::Wish& wish) {
   for (const auto& one : wish.providers)
     parts.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords,
                                 static_cast<unsigned>(one.provider.level)));
+  for (const auto& one : wish.while_cheap)
+    parts.push_back(fmt::format("{} while they cost little", one.what));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -190,12 +192,11 @@ std::string as_json(const ops::RecordSummary& s) {
   json.key("notes").begin_array();
   for (const auto& note : s.notes) json.value(note);
   json.end_array();
-  json.key("cost")
-      .begin_object()
-      .member("cpuMs", s.cpu_ms)
-      .member("rssBytes", s.rss_bytes)
-      .end_object()
-      .end_object();
+  json.key("cost").begin_object().member("cpuMs", s.cpu_ms).member("rssBytes", s.rss_bytes);
+  if (s.program_cost)
+    json.member("programCpusBefore", s.program_cost->cpus_before)
+        .member("programCpusDuring", s.program_cost->cpus_during);
+  json.end_object().end_object();
   return json.text() + "\n";
 }
 
@@ -261,6 +262,9 @@ void sum_up(const ops::RecordWish& wish, const ops::RecordSummary& s, Console& c
   if (!s.rewritten.empty()) console.talk("  rewritten as nettrace version 6: {}", s.rewritten);
   console.talk("  recorded {} · our own {} ms CPU, {}", format_duration(s.outcome.recorded),
                s.cpu_ms, format_bytes(s.rss_bytes));
+  if (s.program_cost)
+    console.talk("  {} used {:.2f} CPUs before, {:.2f} while it was recorded", s.process.name,
+                 s.program_cost->cpus_before, s.program_cost->cpus_during);
   if (s.file != "-" && s.events > 0)
     console.talk("Next: clrscope {} {}", s.samples > 0 ? "flame" : "report", s.file);
 }

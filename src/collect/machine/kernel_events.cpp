@@ -107,7 +107,12 @@ void KernelEvents::end_waits(TraceTime now, std::uint64_t per_second) {
   settings_.waits = WaitsWish::kNone;
   waiting_.clear();
   ended_.clear();
-  check(universal_.waits_ended(now, per_second));
+  tell("waits_ended", now, static_cast<ProcessId>(::getpid()), per_second);
+}
+
+void KernelEvents::tell(std::string_view name, TraceTime time, ProcessId process,
+                        std::uint64_t value) {
+  check(universal_.told(name, time, process, value));
 }
 
 void KernelEvents::on(const perf::Switch& change) {

@@ -58,6 +58,8 @@ class KernelEvents {
   void take(const perf::Record& record);
   // What is still told of waits is left out: there are too many.
   void end_waits(TraceTime now, std::uint64_t per_second);
+  // A number about a process that the recorder itself knows, for who reads the trace.
+  void tell(std::string_view name, TraceTime time, ProcessId process, std::uint64_t value);
   // Work that may wait while the rings fill: stubs that are new, names of what was seen of
   // processes that have ended.
   Result<> catch_up(std::chrono::nanoseconds at_most);

@@ -7,15 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/io.h"
 #include "base/text.h"
+#include "collect/machine/budget.h"
 #include "collect/machine/guardian.h"
 #include "collect/machine/kernel_events.h"
 #include "collect/machine/runtime_finder.h"
 #include "collect/machine/runtime_source.h"
-#include "collect/machine/switch_budget.h"
 #include "collect/machine/urgency.h"
 #include "collect/perf/event_set.h"
 
@@ -156,8 +157,10 @@ class MachineRecorder {
     started_ = TraceClock::now();
     if (events_ && wish_.waits != WaitsWish::kNone && wish_.most_switches > 0)
       begin_switch_budget(looked);
-    finder_.emplace(RuntimeFinder::Wish{
-        .processes = wish_.processes, .all = wish_.later_runtimes, .session = wish_.runtime});
+    finder_.emplace(RuntimeFinder::Wish{.processes = wish_.processes,
+                                        .all = wish_.later_runtimes,
+                                        .sessions = wish_.runtime,
+                                        .early_names = !wish_.suspended});
     if (!wish_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended
     return checked();
   }
@@ -180,6 +183,8 @@ class MachineRecorder {
     check(kernel_.catch_up(kLook / 4));
     adopt_runtimes();
     read_runtimes();
+    end_dear_events();
+    write_growth();
     write_names_so_far();
     const auto now = TraceClock::now();
     if (now - last_flush_ >= (wish_.live ? kLiveFlush : kFlush)) {
@@ -298,6 +303,50 @@ class MachineRecorder {
                     format_duration(now - started_), format_count(per_second)));
   }
 
+  // What nobody asked for by name ends where it costs the program much; counters go on.
+  void end_dear_events() {
+    const auto now = TraceClock::now();
+    for (auto& runtime : runtimes_) {
+      if (!runtime->too_dear(now)) continue;
+      const auto pid = static_cast<pid_t>(runtime->process());
+      const auto* counted = counted_on(runtime->what());
+      runtime->stop();
+      if (counted) {
+        auto& counts = counts_[runtime->process()];
+        if (counts.empty()) finder_->count(pid);
+        counts.push_back({counted});
+      }
+      outcome_.notes.push_back(fmt::format(
+          "{} of process {} only of the first {}: {} a second would cost it too much; {}",
+          runtime->what(), pid, format_duration(now - started_),
+          format_count(runtime->per_second()),
+          counted ? "they are counted from then on" : "ask for them by name to have them all"));
+    }
+  }
+
+  static const CountedOn* counted_on(std::string_view what) {
+    const auto found = std::ranges::find(kCountedOn, what, &CountedOn::what);
+    return found == std::end(kCountedOn) ? nullptr : found;
+  }
+
+  // From now on its counters stand for what is not recorded any more.
+  void begin_counting(ProcessId process, TraceTime now) {
+    for (auto& one : counts_[process]) {
+      if (!one.begun) kernel_.tell(one.what->counting, now, process, 0);
+      one.begun = true;
+    }
+  }
+
+  void write_growth() {
+    for (auto& runtime : runtimes_)
+      for (const auto& growth : runtime->take_growth()) {
+        for (const auto& one : counts_[runtime->process()])
+          if (one.begun && one.what->counter == growth.counter)
+            kernel_.tell(one.what->counted, growth.time, runtime->process(), growth.by);
+        begin_counting(runtime->process(), growth.time);
+      }
+  }
+
   Result<> end() {
     if (events_) events_->disable();
     drain();
@@ -316,7 +365,7 @@ class MachineRecorder {
     add_early_names();
     std::set<ProcessId> silent;
     for (const auto& runtime : runtimes_)
-      if (!runtime->whole()) silent.insert(runtime->process());
+      if (runtime->has_names() && !runtime->whole()) silent.insert(runtime->process());
     TRY(kernel_.write_names(TraceClock::now(), silent));
     add_losses();
     TRY(checked());
@@ -330,11 +379,13 @@ class MachineRecorder {
     for (auto& note : found.notes) outcome_.notes.push_back(std::move(note));
     if (found.full) full_ = std::move(found.full);
     for (auto& opened : found.opened) {
+      const auto asked = opened.asked;
       runtimes_.push_back(std::make_unique<RuntimeSource>(std::move(opened), writer_));
       if (wish_.stopping_event) runtimes_.back()->stop_at(*wish_.stopping_event);
       watch(runtimes_.back()->fd());
       guardian_.watch(runtimes_.back()->guarded());
-      ++outcome_.runtimes;
+      if (runtimes_.back()->has_names()) ++outcome_.runtimes;
+      if (runtimes_.back()->has_counts()) begin_counting(runtimes_.back()->process(), asked);
     }
   }
 
@@ -346,6 +397,9 @@ class MachineRecorder {
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, runtime->fd(), nullptr);
       guardian_.forget(runtime->guarded());
       runtime->release();
+      const auto* counted = runtime->was_too_dear() ? counted_on(runtime->what()) : nullptr;
+      if (counted)
+        kernel_.tell(counted->ended, TraceClock::now(), runtime->process(), runtime->per_second());
     }
   }
 
@@ -362,7 +416,7 @@ class MachineRecorder {
     std::vector<int> partly;
     std::vector<int> unnamed;
     for (auto& runtime : runtimes_) {
-      if (runtime->whole()) continue;
+      if (!runtime->has_names() || runtime->whole()) continue;
       const auto named = runtime->add_early_names();
       if (!named) check(fail(named.error()));
       (named && *named ? partly : unnamed).push_back(static_cast<int>(runtime->process()));
@@ -400,7 +454,8 @@ class MachineRecorder {
     for (const auto& runtime : runtimes_) {
       outcome_.lost += runtime->lost();
       outcome_.samples += runtime->samples();
-      if (!runtime->whole()) outcome_.unfinished.push_back(static_cast<pid_t>(runtime->process()));
+      if (runtime->has_names() && !runtime->whole())
+        outcome_.unfinished.push_back(static_cast<pid_t>(runtime->process()));
     }
     outcome_.samples += kernel_.samples();
     outcome_.switches = kernel_.switches();
@@ -442,7 +497,12 @@ class MachineRecorder {
   std::optional<perf::EventSet> events_;
   KernelEvents kernel_;
   std::size_t switches_at_;  // in the events
-  std::optional<SwitchBudget> switch_budget_;
+  std::optional<Budget> switch_budget_;
+  struct Counting {
+    const CountedOn* what = nullptr;
+    bool begun = false;
+  };
+  std::map<ProcessId, std::vector<Counting>> counts_;  // what cost a process too much
   std::vector<std::unique_ptr<RuntimeSource>> runtimes_;
   std::vector<std::uint8_t> chunk_ = std::vector<std::uint8_t>(kChunk);  // to read them through
   std::optional<RuntimeFinder> finder_;

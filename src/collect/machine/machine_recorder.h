@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
+#include "collect/machine/runtime_events.h"
 #include "collect/perf/perf_attr.h"
 #include "ipc/commands.h"
 #include "nettrace/writer.h"
@@ -41,7 +42,10 @@ struct MachineWish {
   std::size_t ring_bytes = 0;                  // of the kernel's, per CPU; 0: as it needs
   bool image_lines = false;                    // of precompiled code what its lines are found by
   std::string symbol_folder{};                 // where else names of native code are looked for
-  ipc::SessionConfig runtime{};                // for each .NET process
+  std::vector<RuntimeEvents> runtime{};        // of each .NET process; the first has the names
+  // They wait at their start: nothing is loaded yet that names would be needed for, and a session
+  // that ends while .NET 10 waits makes it crash.
+  bool suspended = false;
   bool live = false;  // somebody reads the trace while it grows: names come as they are needed
   StreamLimits limits{};
   std::function<std::uint64_t()> file_bytes{};          // for max_size; empty: the trace's own

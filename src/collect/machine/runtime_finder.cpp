@@ -5,6 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+
 #include "base/proc.h"
 #include "ipc/session_limit.h"
 
@@ -12,6 +15,7 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};  // with one runtime
+constexpr std::size_t kAtOnce = 16;           // runtimes
 constexpr std::chrono::seconds kAgain{1};     // for processes that start meanwhile
 
 constexpr std::chrono::seconds kStartUp{5};  // from loading a runtime to its listening
@@ -49,73 +53,130 @@ void RuntimeFinder::run(const std::stop_token& stop) {
   do {
     look(stop);
     state_.with([](State& state) { state.looked_once = true; });
-    if (wish_.all) await_next_look(stop);
-  } while (wish_.all && !stop.stop_requested());
+    await_next_look(stop);
+  } while (!stop.stop_requested());
 }
 
-void RuntimeFinder::expect(pid_t process) { (void)expected_.try_push(process); }
+void RuntimeFinder::expect(pid_t process) {
+  if (wish_.all) (void)requests_.try_push({.process = process});
+}
+
+void RuntimeFinder::count(pid_t process) {
+  (void)requests_.try_push({.process = process, .counts = true});
+}
+
+void RuntimeFinder::take(const Request& request) {
+  if (request.counts)
+    open_counts(request.process);
+  else
+    starting_.push_back({request.process, TraceClock::now() + kStartUp});
+}
 
 void RuntimeFinder::await_next_look(const std::stop_token& stop) {
   const auto next = TraceClock::now() + kAgain;
   for (auto now = TraceClock::now(); now < next && !stop.stop_requested();
        now = TraceClock::now()) {
     const auto patience = starting_.empty() ? next - now : std::chrono::nanoseconds{kSoon};
-    if (const auto process = expected_.pop_for(stop, patience))
-      starting_.push_back({*process, TraceClock::now() + kStartUp});
+    if (const auto request = requests_.pop_for(stop, patience)) take(*request);
     open_started(stop);
   }
 }
 
 // Those that start come first: they may end soon.
 void RuntimeFinder::open_started(const std::stop_token& stop) {
-  while (const auto process = expected_.pop_for(stop, std::chrono::nanoseconds{0}))
-    starting_.push_back({*process, TraceClock::now() + kStartUp});
+  while (const auto request = requests_.pop_for(stop, std::chrono::nanoseconds{0})) take(*request);
   const auto now = TraceClock::now();
   std::erase_if(starting_, [&](const Starting& one) {
     if (now > one.until || !process_exists(one.process)) return true;
     const auto process = ipc::find_process(one.process);
     if (!process || !process->reachable() || process->status.age < kSettled) return false;
-    open(*process);
+    if (is_new(*process)) open(*process);
     return true;
   });
 }
 
 void RuntimeFinder::look(const std::stop_token& stop) {
   if (!wish_.all) {
+    if (looked_once()) return;
+    std::vector<ipc::DotnetProcess> named;
     for (const auto pid : wish_.processes)
-      if (const auto process = ipc::find_process(pid)) open(*process);
-    return;
+      if (auto process = ipc::find_process(pid)) named.push_back(std::move(*process));
+    return open_all(std::move(named), stop);
   }
-  const auto found = ipc::find_processes();
+  auto found = ipc::find_processes();
   if (!found) return;
-  for (const auto& process : *found) {
-    if (stop.stop_requested()) return;
-    open_started(stop);
-    if (process.status.age >= kSettled) open(process);
-  }
+  open_started(stop);
+  std::erase_if(*found, [](const auto& process) { return process.status.age < kSettled; });
+  open_all(std::move(*found), stop);
+}
+
+// Side by side: one that does not answer delays nobody.
+void RuntimeFinder::open_all(std::vector<ipc::DotnetProcess> processes,
+                             const std::stop_token& stop) {
+  std::erase_if(processes, [this](const auto& process) { return !is_new(process); });
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (auto i = next++; i < processes.size() && !stop.stop_requested(); i = next++)
+      open(processes[i]);
+  };
+  std::vector<std::jthread> others;
+  while (others.size() + 1 < std::min(kAtOnce, processes.size())) others.emplace_back(work);
+  work();
+}
+
+bool RuntimeFinder::is_new(const ipc::DotnetProcess& process) {
+  return process.reachable() && process.status.state != 'T' &&
+         known_.emplace(process.pid, process.status.start_ticks).second;
 }
 
 void RuntimeFinder::open(const ipc::DotnetProcess& process) {
-  if (!process.reachable() || process.status.state == 'T' ||
-      !known_.emplace(process.pid, process.status.start_ticks).second)
-    return;
-  OpenedRuntime opened{.pid = process.pid,
-                       .runtime = ipc::connect_endpoint(process.socket, process.pid)};
-  auto session = ipc::start_tracing(*opened.runtime, wish_.session, kPatience);
-  if (!session) {
+  for (const auto& events : wish_.sessions) {
+    const bool first = &events == wish_.sessions.data();
+    const auto opened = open_session(
+        process, events, first ? OpenedRuntime::Role::kNames : OpenedRuntime::Role::kEvents);
+    if (opened) continue;
     if (!process_exists(process.pid)) return;
-    auto note = fmt::format("no .NET events of process {} ({}): {}", process.pid, process.name,
-                            session.error().what);
+    auto note = fmt::format("no {} of process {} ({}): {}",
+                            events.what.empty() ? ".NET events" : events.what, process.pid,
+                            process.name, opened.error().what);
     state_.with([&](State& state) {
       state.found.notes.push_back(std::move(note));
-      if (ipc::is_session_limit(session.error())) state.found.full = session.error();
+      if (ipc::is_session_limit(opened.error())) state.found.full = opened.error();
     });
-    return;
+    if (first) return;
   }
-  opened.session = std::move(*session);
-  if (auto early = EarlyRundown::start(*opened.runtime, process.pid))
-    opened.early = std::move(*early);
+}
+
+Result<> RuntimeFinder::open_session(const ipc::DotnetProcess& process, const RuntimeEvents& events,
+                                     OpenedRuntime::Role role) {
+  OpenedRuntime opened{.pid = process.pid,
+                       .role = role,
+                       .what = events.what,
+                       .while_cheap = events.while_cheap,
+                       .runtime = ipc::connect_endpoint(process.socket, process.pid)};
+  opened.session = TRY(ipc::start_tracing(*opened.runtime, events.session, kPatience));
+  if (role == OpenedRuntime::Role::kNames && wish_.early_names)
+    if (auto early = EarlyRundown::start(*opened.runtime, process.pid))
+      opened.early = std::move(*early);
   state_.with([&](State& state) { state.found.opened.push_back(std::move(opened)); });
+  return {};
+}
+
+void RuntimeFinder::open_counts(pid_t pid) {
+  const auto process = ipc::find_process(pid);
+  if (!process || !process->reachable()) return;
+  const RuntimeEvents counters{
+      .session = {.buffer_mb = 8,
+                  .rundown_keyword = 0,
+                  .providers = {{.name = "System.Runtime",
+                                 .keywords = 0,
+                                 .level = ipc::Level::kInformational,
+                                 .arguments = "EventCounterIntervalSec=1"}}}};
+  const auto opened = open_session(*process, counters, OpenedRuntime::Role::kCounts);
+  if (opened || !process_exists(pid)) return;
+  auto note = fmt::format("what process {} ({}) goes on to do is not counted: {}", pid,
+                          process->name, opened.error().what);
+  state_.with([&](State& state) { state.found.notes.push_back(std::move(note)); });
 }
 
 }  // namespace clrscope::collect

@@ -17,6 +17,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "collect/machine/early_rundown.h"
+#include "collect/machine/runtime_events.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
 
@@ -24,7 +25,16 @@ namespace clrscope::collect {
 
 // A session that nobody reads yet.
 struct OpenedRuntime {
+  enum class Role {
+    kNames,   // the first of a runtime: what gives addresses names
+    kEvents,  // others
+    kCounts,  // its counters, where its events were too many
+  };
   pid_t pid = 0;  // as we see it
+  Role role = Role::kNames;
+  std::string what{};        // of those that may end early
+  bool while_cheap = false;  // it is one of them
+  TraceTime asked = TraceClock::now();
   std::unique_ptr<ipc::Endpoint> runtime{};
   ipc::Session session{};
   std::unique_ptr<EarlyRundown> early{};  // may be empty
@@ -33,9 +43,10 @@ struct OpenedRuntime {
 class RuntimeFinder {
  public:
   struct Wish {
-    std::vector<pid_t> processes{};  // those, or
-    bool all = false;                // all that there are, and all that start later
-    ipc::SessionConfig session{};
+    std::vector<pid_t> processes{};         // those, or
+    bool all = false;                       // all that there are, and all that start later
+    std::vector<RuntimeEvents> sessions{};  // of each; the first has the names
+    bool early_names = true;                // those that there are at first, in case they die
   };
   explicit RuntimeFinder(Wish wish);
   ~RuntimeFinder();  // sessions that nobody took are stopped
@@ -47,6 +58,7 @@ class RuntimeFinder {
   };
   Found take();                // since the last call
   void expect(pid_t process);  // a runtime starts there: it is asked as soon as it may be
+  void count(pid_t process);   // its counters are wanted from now on
   bool looked_once() const;    // everything that was there at the start has been asked
   void stop();                 // returns when nothing is opened any more
 
@@ -59,7 +71,12 @@ class RuntimeFinder {
   void look(const std::stop_token& stop);
   void await_next_look(const std::stop_token& stop);
   void open_started(const std::stop_token& stop);
+  bool is_new(const ipc::DotnetProcess& process);
+  void open_all(std::vector<ipc::DotnetProcess> processes, const std::stop_token& stop);
   void open(const ipc::DotnetProcess& process);
+  Result<> open_session(const ipc::DotnetProcess& process, const RuntimeEvents& events,
+                        OpenedRuntime::Role role);
+  void open_counts(pid_t process);
 
   Wish wish_;
   std::set<std::pair<pid_t, std::uint64_t>> known_;  // with their start: pids come again
@@ -68,7 +85,12 @@ class RuntimeFinder {
     TraceTime until{};  // then it is left to the next look
   };
   std::vector<Starting> starting_;
-  Channel<pid_t> expected_{256};
+  struct Request {
+    pid_t process = 0;
+    bool counts = false;  // else it starts
+  };
+  void take(const Request& request);
+  Channel<Request> requests_{256};
   Guarded<State> state_;
   std::jthread worker_;  // last: joins first
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 #include <utility>
 
 #include "collect/eventpipe/rewrite.h"
@@ -15,6 +16,14 @@ constexpr std::chrono::seconds kSilence{2};
 // The runtime hands over its buffers ten times a second, thread by thread.
 constexpr std::chrono::milliseconds kDisorder{500};
 
+// What an event costs the thread that causes it, its stack above all (bench/run cost).
+constexpr std::uint64_t kEventNs = 2'000;
+constexpr std::uint64_t kFrameNs = 700;
+// Of each CPU's time.
+constexpr std::uint64_t kShareNs = 1'000'000'000 / 100;
+
+std::uint64_t allowance() { return kShareNs * std::max(1U, std::thread::hardware_concurrency()); }
+
 constexpr std::string_view kRundownProvider = "Microsoft-Windows-DotNETRuntimeRundown";
 constexpr std::uint32_t kMethodDCStartVerbose = 143;
 constexpr std::uint32_t kMethodDCEndVerbose = 144;
@@ -24,6 +33,8 @@ constexpr std::uint32_t kModuleDCEnd = 154;
 
 RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
     : process_(ProcessId{opened.pid}),
+      role_(opened.role),
+      what_(std::move(opened.what)),
       runtime_(std::move(opened.runtime)),
       session_(std::move(opened.session)),
       writer_(writer),
@@ -31,7 +42,11 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
       reader_(std::in_place),
       heard_(TraceClock::now()),
       early_(std::move(opened.early)),
-      end_(*runtime_, session_.id, opened.pid) {}
+      end_(*runtime_, session_.id, opened.pid) {
+  if (!opened.while_cheap) return;
+  budget_.emplace(allowance(), heard_);
+  events_.emplace(0, heard_);
+}
 
 Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
   if (early_) early_->read();
@@ -136,7 +151,31 @@ void RuntimeSource::write(nettrace::SourceId source, const nettrace::Reader& rea
   }
 }
 
+bool RuntimeSource::too_dear(TraceTime now) {
+  if (!budget_ || end_.asked_at()) return false;
+  (void)events_->exceeded(weighed_, now);
+  return too_dear_ = budget_->exceeded(cost_, now);
+}
+
+std::uint64_t RuntimeSource::per_second() const { return events_ ? events_->per_second() : 0; }
+
+void RuntimeSource::weigh(const nettrace::Batch& batch) {
+  for (const Event& event : batch.events)
+    cost_ += kEventNs + kFrameNs * reader_->stack(event.stack).size();
+  weighed_ += batch.events.size();
+}
+
+void RuntimeSource::count(const nettrace::Batch& batch) {
+  if (!plans_) plans_.emplace(reader_->info() ? reader_->info()->pointer_size : 8);
+  for (const Event& event : batch.events)
+    if (const auto value = counters_.decode(event, plans_->of(*event.type));
+        value && value->value > 0)
+      growth_.push_back({event.time, value->name, static_cast<std::uint64_t>(value->value)});
+}
+
 void RuntimeSource::on_batch(const nettrace::Batch& batch) {
+  if (role_ == OpenedRuntime::Role::kCounts) return count(batch);
+  if (budget_) weigh(batch);
   if (stopping_ && stopping_->found_in(batch, *reader_)) stop_found_ = true;
   write(source_, *reader_, batch);
   if (!batch.sequence_point) return;

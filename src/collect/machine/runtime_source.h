@@ -1,5 +1,5 @@
-// The events of one .NET process on their way into a machine-wide recording: verbatim, with their
-// losses.
+// The events of one session of a .NET process on their way into a recording: verbatim, with their
+// losses. Those that nobody asked for by name are weighed; counters are not written but handed on.
 //
 // Belongs to the thread of its Writer: poll fd(), then read().
 #pragma once
@@ -9,14 +9,19 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "collect/eventpipe/session_end.h"
 #include "collect/eventpipe/stopping_event.h"
+#include "collect/machine/budget.h"
 #include "collect/machine/guardian.h"
 #include "collect/machine/runtime_finder.h"
+#include "hub/counter.h"
 #include "ipc/commands.h"
+#include "nettrace/payload.h"
 #include "nettrace/reader.h"
 #include "nettrace/writer.h"
 
@@ -47,6 +52,23 @@ class RuntimeSource {
   void stop_at(const StoppingEventWish& wish) { stopping_.emplace(wish); }
   bool stop_found() const { return stop_found_; }
 
+  // What its events have cost the program is more than they are worth.
+  bool too_dear(TraceTime now);  // once
+  bool was_too_dear() const { return too_dear_; }
+  // So many of its events a second, lately.
+  std::uint64_t per_second() const;
+  const std::string& what() const { return what_; }
+
+  // One of the runtime's own counters has grown.
+  struct Growth {
+    TraceTime time{};
+    std::string counter{};
+    std::uint64_t by = 0;
+  };
+  std::vector<Growth> take_growth() { return std::exchange(growth_, {}); }
+
+  bool has_counts() const { return role_ == OpenedRuntime::Role::kCounts; }
+  bool has_names() const { return role_ == OpenedRuntime::Role::kNames; }
   ProcessId process() const { return process_; }
   std::uint64_t samples() const { return samples_; }  // by its own sampler
   std::uint64_t lost() const { return summary().lost; }
@@ -58,6 +80,8 @@ class RuntimeSource {
  private:
   const nettrace::Summary& summary() const { return reader_ ? reader_->summary() : released_; }
   void on_batch(const nettrace::Batch& batch);
+  void count(const nettrace::Batch& batch);
+  void weigh(const nettrace::Batch& batch);
   void write(nettrace::SourceId source, const nettrace::Reader& reader,
              const nettrace::Batch& batch);
 
@@ -70,6 +94,15 @@ class RuntimeSource {
   void write_wanted(const nettrace::Batch& batch);
 
   ProcessId process_;
+  OpenedRuntime::Role role_;
+  std::string what_;
+  std::optional<Budget> budget_;  // nanoseconds of the program's time, all threads
+  std::optional<Budget> events_;  // the same events, for their rate
+  std::uint64_t cost_ = 0, weighed_ = 0;
+  bool too_dear_ = false;
+  hub::CounterDecoder counters_;
+  std::optional<nettrace::PayloadPlans> plans_;
+  std::vector<Growth> growth_;
   std::unique_ptr<ipc::Endpoint> runtime_;
   ipc::Session session_;
   nettrace::Writer& writer_;

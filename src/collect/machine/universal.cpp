@@ -1,7 +1,5 @@
 #include "collect/machine/universal.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/json.h"
@@ -234,9 +232,9 @@ Result<> UniversalWriter::ran_again(TraceTime time, const Who& who, std::uint64_
   return write(sample_type(kSwitch), time, who, payload.bytes(), stack);
 }
 
-Result<> UniversalWriter::waits_ended(TraceTime time, std::uint64_t per_second) {
-  const auto self = static_cast<ProcessId>(::getpid());
-  return sample("waits_ended", time, process_only(self), per_second, {});
+Result<> UniversalWriter::told(std::string_view name, TraceTime time, ProcessId process,
+                               std::uint64_t value) {
+  return sample(name, time, process_only(process), value, {});
 }
 
 const EventType& UniversalWriter::add_type(EventType type) {

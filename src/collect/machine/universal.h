@@ -70,8 +70,8 @@ class UniversalWriter {
   // A thread runs again: for how long it did not, where it stopped, and whether it wanted to.
   Result<> ran_again(TraceTime time, const Who& who, std::uint64_t ns, bool preempted,
                      std::span<const std::uint64_t> stack);
-  // No more of those: threads switch so often that they would cost too much.
-  Result<> waits_ended(TraceTime time, std::uint64_t per_second);
+  // What the recorder itself has to say about a process: what it left out, and how much of it.
+  Result<> told(std::string_view name, TraceTime time, ProcessId process, std::uint64_t value);
   // Any other kind of event: given once, then written by what this returns.
   const EventType& add_type(EventType type);
   Result<> event(const EventType& type, TraceTime time, const Who& who, Bytes payload,

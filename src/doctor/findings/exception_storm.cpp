@@ -13,22 +13,26 @@ constexpr std::size_t kShown = 3;
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
   const auto& events = *evidence.events;
-  if (events.seconds() <= 0 || events.thrown.empty()) return {};
-  const auto rate = static_cast<double>(events.exceptions) / events.seconds();
+  const auto length = events.exceptions_counted.value_or(events.length);
+  if (length.count() <= 0 || events.thrown.empty()) return {};
+  const auto rate =
+      static_cast<double>(events.exceptions) / std::chrono::duration<double>{length}.count();
   // A burst of a few within a short look is none.
   if (rate < parameters["perSecond"] || events.exceptions < 10) return {};
   const auto& first = events.thrown.front();
   Report report{.severity = Severity::kWarning,
                 .title = fmt::format("Exception storm: {:.0f} exceptions a second, most of them {}",
                                      rate, first.type)};
-  report.numbers = {{"exceptionsPerSecond", rate, "1/s", fmt::format("{:.1f} a second", rate)},
-                    {"exceptions", static_cast<double>(events.exceptions), "",
-                     fmt::format("{} in {}", counted(events.exceptions, "exception"),
-                                 seconds_text(events.length))}};
+  report.numbers = {
+      {"exceptionsPerSecond", rate, "1/s", fmt::format("{:.1f} a second", rate)},
+      {"exceptions", static_cast<double>(events.exceptions), "",
+       fmt::format("{} in {}", counted(events.exceptions, "exception"), seconds_text(length))}};
+  std::uint64_t recorded = 0;
+  for (const auto& type : events.thrown) recorded += type.count;
   for (std::size_t i = 0; i < std::min(kShown, events.thrown.size()); ++i) {
     const auto& type = events.thrown[i];
-    auto line =
-        fmt::format("{:.1f}/s {}", static_cast<double>(type.count) / events.seconds(), type.type);
+    const auto share = static_cast<double>(type.count) / static_cast<double>(recorded);
+    auto line = fmt::format("{:.1f}/s {}", share * rate, type.type);
     if (!type.places.empty()) line += fmt::format("  thrown in {}", type.places.front().method);
     report.details.push_back(std::move(line));
     if (!type.message.empty()) report.details.push_back(fmt::format("    \"{}\"", type.message));
@@ -37,6 +41,11 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
       "{} of {} types were thrown while it was looked at; whether caught "
       "or not, each unwinds the stack.",
       counted(events.exceptions, "exception"), events.thrown.size());
+  if (events.exceptions_recorded)
+    report.summary += fmt::format(
+        " Types and places are those of the first {}; then they were only counted, to spare the "
+        "program.",
+        seconds_text(*events.exceptions_recorded));
   report.advice = first.places.empty()
                       ? "ask before you act (TryParse, TryGetValue, Exists), or return a result "
                         "instead of throwing where the case is usual"

@@ -40,15 +40,16 @@ Report report_of(const Evidence& evidence, std::string_view method, double waite
 
 std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence, double least) {
   std::vector<Report> reports;
+  const auto recorded = events.locks_recorded.value_or(events.length);
   for (const auto& place : events.locks) {
     // What never ended is no convoy, but something worse: a cycle or a long holder.
     const auto finished = place.waits - std::min(place.waits, place.unfinished);
-    const auto waiters = seconds(place.waited) / std::max(events.seconds(), 0.001);
+    const auto waiters = seconds(place.waited) / std::max(seconds(recorded), 0.001);
     if (finished < 10 || waiters < least) continue;
     auto report = report_of(evidence, place.method, waiters);
     report.summary =
         fmt::format("{} for it in {}: {:.1f} ms each on average, {:.1f} ms the longest.",
-                    counted(place.waits, "wait"), seconds_text(events.length),
+                    counted(place.waits, "wait"), seconds_text(recorded),
                     1000 * seconds(place.waited) / static_cast<double>(place.waits),
                     1000 * seconds(place.longest));
     report.numbers.push_back(

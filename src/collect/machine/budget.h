@@ -1,4 +1,6 @@
-// How many context switches a recording may look at before it costs too much.
+// What a recording may spend on something that nobody asked for by name: so much a second, saved up
+// for a while. What is counted is the owner's affair: context switches, or nanoseconds of the
+// program's time.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +11,20 @@
 
 namespace clrscope::collect {
 
-class SwitchBudget {
+class Budget {
  public:
-  SwitchBudget(std::uint64_t per_second, TraceTime now)
+  Budget(std::uint64_t per_second, TraceTime now)
       : allowed_(static_cast<double>(per_second)),
         left_(kAtOnce * allowed_),
         looked_{now, 0},
         recent_(looked_),
         before_(looked_) {}
 
-  // Used up, when there have been so many since it was made?
-  bool exceeded(std::uint64_t switches, TraceTime now) {
+  // Used up, when so much has been spent since it was made?
+  bool exceeded(std::uint64_t spent, TraceTime now) {
     left_ = std::min(left_ + allowed_ * seconds(now - looked_.time), kAtOnce * allowed_);
-    left_ -= static_cast<double>(switches - looked_.switches);
-    looked_ = {now, switches};
+    left_ -= static_cast<double>(spent - looked_.spent);
+    looked_ = {now, spent};
     if (now - recent_.time >= std::chrono::seconds{1}) {
       before_ = recent_;
       recent_ = looked_;
@@ -32,8 +34,7 @@ class SwitchBudget {
   // Of the last second or two.
   std::uint64_t per_second() const {
     const auto passed = std::max(seconds(looked_.time - before_.time), 0.001);
-    return static_cast<std::uint64_t>(static_cast<double>(looked_.switches - before_.switches) /
-                                      passed);
+    return static_cast<std::uint64_t>(static_cast<double>(looked_.spent - before_.spent) / passed);
   }
 
  private:
@@ -41,7 +42,7 @@ class SwitchBudget {
 
   struct Look {
     TraceTime time;
-    std::uint64_t switches;
+    std::uint64_t spent;
   };
   static double seconds(std::chrono::nanoseconds time) {
     return std::chrono::duration<double>{time}.count();

@@ -1,4 +1,4 @@
-#include "collect/machine/switch_budget.h"
+#include "collect/machine/budget.h"
 
 #include <gtest/gtest.h>
 
@@ -7,30 +7,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(SwitchBudget, LastsForEverWhileThereAreNoMoreThanItAllows) {
+TEST(Budget, LastsForEverWhileThereAreNoMoreThanItAllows) {
   TraceTime now{};
-  SwitchBudget budget{1000, now};
+  Budget budget{1000, now};
   for (std::uint64_t switches = 100; switches <= 100'000; switches += 100)
     EXPECT_FALSE(budget.exceeded(switches, now += 100ms));
 }
 
-TEST(SwitchBudget, TakesFiveSecondsWorthAtOnceAndNoMore) {
+TEST(Budget, TakesFiveSecondsWorthAtOnceAndNoMore) {
   TraceTime now{};
-  SwitchBudget budget{1000, now};
+  Budget budget{1000, now};
   EXPECT_FALSE(budget.exceeded(5000, now));
   EXPECT_TRUE(budget.exceeded(5001, now));
 }
 
-TEST(SwitchBudget, DoesNotSaveMoreThanThatForLater) {
+TEST(Budget, DoesNotSaveMoreThanThatForLater) {
   TraceTime now{};
-  SwitchBudget budget{1000, now};
+  Budget budget{1000, now};
   EXPECT_FALSE(budget.exceeded(0, now += 1h));
   EXPECT_TRUE(budget.exceeded(5001, now));
 }
 
-TEST(SwitchBudget, IsUsedUpInTheEndWhenThereAreAlwaysMore) {
+TEST(Budget, IsUsedUpInTheEndWhenThereAreAlwaysMore) {
   TraceTime now{};
-  SwitchBudget budget{1000, now};
+  Budget budget{1000, now};
   std::uint64_t switches = 0;
   int looks = 0;
   while (!budget.exceeded(switches += 110, now += 100ms)) ++looks;
@@ -38,9 +38,9 @@ TEST(SwitchBudget, IsUsedUpInTheEndWhenThereAreAlwaysMore) {
   EXPECT_NEAR(static_cast<double>(budget.per_second()), 1100, 1);
 }
 
-TEST(SwitchBudget, TellsTheRateOfTheLastMoments) {
+TEST(Budget, TellsTheRateOfTheLastMoments) {
   TraceTime now{};
-  SwitchBudget budget{1000, now};
+  Budget budget{1000, now};
   for (int second = 0; second < 60; ++second) (void)budget.exceeded(0, now += 1s);
   for (std::uint64_t switches = 0; switches < 20'000; switches += 1000)
     (void)budget.exceeded(switches, now += 100ms);

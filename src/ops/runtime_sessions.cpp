@@ -1,0 +1,68 @@
+#include "ops/runtime_sessions.h"
+
+#include <map>
+
+#include "base/text.h"
+
+namespace clrscope::ops {
+namespace {
+
+using ipc::Level;
+
+constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
+
+// Suspensions and waits for locks tell some waits apart that look alike to the kernel. Where the
+// kernel does not tell at all where threads wait, waits for handles do.
+constexpr std::uint64_t kSuspensions = 0x1;
+constexpr std::uint64_t kHandleWaits = 0x40000000000;
+constexpr WhileCheap kLockWaits{"lock waits", 0x4000, Level::kInformational};
+
+ipc::Provider runtime(std::uint64_t keywords, Level level) {
+  return {.name = std::string{kRuntimeProvider}, .keywords = keywords, .level = level};
+}
+
+}  // namespace
+
+std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint32_t buffer_mb,
+                                                     bool rundown) {
+  // Events of methods have names at the level "verbose" only, where others are far too many.
+  std::map<Level, std::uint64_t, std::greater<>> keywords{{Level::kVerbose, plan.wish.names}};
+  auto while_cheap = plan.wish.while_cheap;
+  std::vector<ipc::Provider> others;
+  for (const auto& [provider, asked_by] : plan.wish.providers) {
+    if (equal_ignoring_case(provider.name, kRuntimeProvider))
+      keywords[provider.level] |= provider.keywords;
+    else
+      others.push_back(provider);
+  }
+  if (plan.rung.waits != WaitRung::kNone) {
+    keywords[Level::kInformational] |= kSuspensions;
+    while_cheap.push_back(kLockWaits);
+  }
+  if (plan.rung.waits == WaitRung::kTimes) keywords[Level::kVerbose] |= kHandleWaits;
+
+  std::vector<collect::RuntimeEvents> sessions;
+  std::uint64_t covered = 0;
+  for (const auto& [level, all] : keywords) {
+    const auto more = all & ~covered;
+    covered |= all;
+    if (more == 0) continue;
+    sessions.push_back(
+        {.session = {.buffer_mb = buffer_mb, .rundown_keyword = 0, .providers = {}}});
+    sessions.back().session.providers.push_back(runtime(more, level));
+  }
+  auto& first = sessions.front().session;
+  if (rundown) first.rundown_keyword = ipc::kDefaultRundown;
+  first.providers.insert(first.providers.end(), others.begin(), others.end());
+  for (const auto& one : while_cheap) {
+    if ((one.keyword & covered) != 0) continue;
+    covered |= one.keyword;
+    sessions.push_back({.session = {.buffer_mb = buffer_mb, .rundown_keyword = 0, .providers = {}},
+                        .while_cheap = true,
+                        .what = std::string{one.what}});
+    sessions.back().session.providers.push_back(runtime(one.keyword, one.level));
+  }
+  return sessions;
+}
+
+}  // namespace clrscope::ops

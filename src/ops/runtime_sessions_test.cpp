@@ -1,0 +1,58 @@
+#include "ops/runtime_sessions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace clrscope::ops {
+namespace {
+
+using ::testing::ElementsAre;
+
+const PerfGrant kGranted{.works = true};
+
+// "0x38:5" of each session, "exceptions 0x8000:2" of those that end where they are dear.
+std::vector<std::string> sessions(const ProviderWords& words) {
+  const auto plan = plan_recording(words, kGranted);
+  std::vector<std::string> all;
+  for (const auto& one : runtime_sessions(*plan, 256, true)) {
+    std::string text = one.what;
+    for (const auto& provider : one.session.providers)
+      text += fmt::format("{}{:#x}:{}", text.empty() ? "" : " ", provider.keywords,
+                          static_cast<unsigned>(provider.level));
+    EXPECT_EQ(one.while_cheap, !one.what.empty());
+    EXPECT_EQ(one.session.rundown_keyword, all.empty() ? ipc::kDefaultRundown : 0);
+    all.push_back(text);
+  }
+  return all;
+}
+
+TEST(RuntimeSessions, AskForNoMoreThanIsPrinted) {
+  EXPECT_THAT(sessions({}), ElementsAre("0x38:5", "0x1000030005:4", "exceptions 0x8000:2"));
+  EXPECT_THAT(sessions({.profiles = "cpu-sampling"}), ElementsAre("0x38:5"));
+}
+
+TEST(RuntimeSessions, AskForAllThatWasNamed) {
+  EXPECT_THAT(sessions({.profiles = "dotnet-common,cpu-sampling"}),
+              ElementsAre("0x38:5", "0x1000038005:4"));
+  EXPECT_THAT(sessions({.profiles = "gc-verbose,cpu-sampling"}), ElementsAre("0x803b:5"));
+  EXPECT_THAT(sessions({.profiles = "cpu-sampling",
+                        .providers = {"Microsoft-Windows-DotNETRuntime:0xC000:4"}}),
+              ElementsAre("0x38:5", "0xc000:4"));
+}
+
+TEST(RuntimeSessions, TellWaitsApartWhileThatIsCheap) {
+  EXPECT_THAT(sessions({.profiles = "thread-time"}),
+              ElementsAre("0x38:5", "0x1:4", "lock waits 0x4000:4"));
+  EXPECT_THAT(sessions({.profiles = "thread-time", .clr_events = "contention"}),
+              ElementsAre("0x38:5", "0x4001:4"));
+}
+
+TEST(RuntimeSessions, SetApartWhatNobodyNamed) {
+  EXPECT_THAT(sessions({.profiles = "cpu-sampling",
+                        .providers = {"Microsoft-Windows-DotNETRuntime:0x1c019:4"},
+                        .by_name = false}),
+              ElementsAre("0x38:5", "0x10001:4", "exceptions 0x8000:2", "lock waits 0x4000:4"));
+}
+
+}  // namespace
+}  // namespace clrscope::ops
