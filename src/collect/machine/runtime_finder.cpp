@@ -15,7 +15,6 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};  // with one runtime
-constexpr std::size_t kAtOnce = 16;           // runtimes
 constexpr std::chrono::seconds kAgain{1};     // for processes that start meanwhile
 
 constexpr std::chrono::seconds kStartUp{5};  // from loading a runtime to its listening
@@ -43,7 +42,7 @@ RuntimeFinder::Found RuntimeFinder::take() {
 }
 
 bool RuntimeFinder::looked_once() const {
-  return state_.with([](const State& state) { return state.looked_once; });
+  return busy_ == 0 && state_.with([](const State& state) { return state.looked_once; });
 }
 
 void RuntimeFinder::stop() { worker_ = {}; }
@@ -55,6 +54,7 @@ void RuntimeFinder::run(const std::stop_token& stop) {
     state_.with([](State& state) { state.looked_once = true; });
     await_next_look(stop);
   } while (!stop.stop_requested());
+  begun_.clear();
 }
 
 void RuntimeFinder::expect(pid_t process) {
@@ -67,7 +67,7 @@ void RuntimeFinder::count(pid_t process) {
 
 void RuntimeFinder::take(const Request& request) {
   if (request.counts)
-    open_counts(request.process);
+    begin([this, process = request.process] { open_counts(process); });
   else
     starting_.push_back({request.process, TraceClock::now() + kStartUp});
 }
@@ -90,38 +90,38 @@ void RuntimeFinder::open_started(const std::stop_token& stop) {
     if (now > one.until || !process_exists(one.process)) return true;
     const auto process = ipc::find_process(one.process);
     if (!process || !process->reachable() || process->status.age < kSettled) return false;
-    if (is_new(*process)) open(*process);
+    open_new(*process);
     return true;
   });
 }
 
 void RuntimeFinder::look(const std::stop_token& stop) {
   if (!wish_.all) {
-    if (looked_once()) return;
-    std::vector<ipc::DotnetProcess> named;
-    for (const auto pid : wish_.processes)
-      if (auto process = ipc::find_process(pid)) named.push_back(std::move(*process));
-    return open_all(std::move(named), stop);
+    for (const auto pid : std::exchange(wish_.processes, {}))
+      if (auto process = ipc::find_process(pid)) open_new(std::move(*process));
+    return;
   }
   auto found = ipc::find_processes();
   if (!found) return;
   open_started(stop);
-  std::erase_if(*found, [](const auto& process) { return process.status.age < kSettled; });
-  open_all(std::move(*found), stop);
+  for (auto& process : *found)
+    if (process.status.age >= kSettled) open_new(std::move(process));
 }
 
-// Side by side: one that does not answer delays nobody.
-void RuntimeFinder::open_all(std::vector<ipc::DotnetProcess> processes,
-                             const std::stop_token& stop) {
-  std::erase_if(processes, [this](const auto& process) { return !is_new(process); });
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (auto i = next++; i < processes.size() && !stop.stop_requested(); i = next++)
-      open(processes[i]);
-  };
-  std::vector<std::jthread> others;
-  while (others.size() + 1 < std::min(kAtOnce, processes.size())) others.emplace_back(work);
-  work();
+// On a thread of its own: one that does not answer delays nobody.
+void RuntimeFinder::begin(std::function<void()> work) {
+  std::erase_if(begun_, [](const Begun& one) { return one.done->load(); });
+  auto done = std::make_shared<std::atomic<bool>>(false);
+  ++busy_;
+  begun_.push_back({done, std::jthread{[this, done, work = std::move(work)] {
+                      work();
+                      --busy_;
+                      *done = true;
+                    }}});
+}
+
+void RuntimeFinder::open_new(ipc::DotnetProcess process) {
+  if (is_new(process)) begin([this, process = std::move(process)] { open(process); });
 }
 
 bool RuntimeFinder::is_new(const ipc::DotnetProcess& process) {

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -59,7 +61,7 @@ class RuntimeFinder {
   Found take();                // since the last call
   void expect(pid_t process);  // a runtime starts there: it is asked as soon as it may be
   void count(pid_t process);   // its counters are wanted from now on
-  bool looked_once() const;    // everything that was there at the start has been asked
+  bool looked_once() const;    // everything that was there has been asked
   void stop();                 // returns when nothing is opened any more
 
  private:
@@ -72,7 +74,8 @@ class RuntimeFinder {
   void await_next_look(const std::stop_token& stop);
   void open_started(const std::stop_token& stop);
   bool is_new(const ipc::DotnetProcess& process);
-  void open_all(std::vector<ipc::DotnetProcess> processes, const std::stop_token& stop);
+  void open_new(ipc::DotnetProcess process);
+  void begin(std::function<void()> work);
   void open(const ipc::DotnetProcess& process);
   Result<> open_session(const ipc::DotnetProcess& process, const RuntimeEvents& events,
                         OpenedRuntime::Role role);
@@ -92,7 +95,13 @@ class RuntimeFinder {
   void take(const Request& request);
   Channel<Request> requests_{256};
   Guarded<State> state_;
-  std::jthread worker_;  // last: joins first
+  struct Begun {
+    std::shared_ptr<std::atomic<bool>> done;
+    std::jthread thread;
+  };
+  std::vector<Begun> begun_;           // of the worker
+  std::atomic<std::size_t> busy_ = 0;  // of them
+  std::jthread worker_;                // last: joins first
 };
 
 }  // namespace clrscope::collect
