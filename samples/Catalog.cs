@@ -51,6 +51,7 @@ static class Catalog
         new("idle", "nothing at all: healthy", "", Idle.Run),
         new("healthy-load", "busy locks, pool and heap, and nothing wrong", "", HealthyLoad.Run),
         new("healthy-waits", "waits that are long but move, and nothing wrong", "", HealthyWaits.Run),
+        new("http-calls", "requests over HTTP to itself, some slow, some refused", "[--count N]", HttpCalls.Run),
         new("web", "an ASP.NET application with an endpoint per symptom", "[--port N]", Web.Run),
         new("sick", "a hot path, exceptions, contention, allocation and a deadlock at once", "", Sick.Run),
     ];

@@ -44,9 +44,5 @@ sealed class ShopContext(DbContextOptions<ShopContext> options) : DbContext(opti
     public DbSet<Order> Orders => Set<Order>();
 
     protected override void OnModelCreating(ModelBuilder model) =>
-        model.Entity<Order>(order =>
-        {
-            order.HasIndex(o => o.Customer);
-            order.Property(o => o.Placed).HasColumnType("timestamp without time zone");
-        });
+        model.Entity<Order>().HasIndex(order => order.Customer);
 }

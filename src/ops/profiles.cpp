@@ -41,6 +41,13 @@ constexpr ProfileProvider kDatabase[] = {
     {"Microsoft-Diagnostics-DiagnosticSource", 0x3, 5, kDatabaseSpecs},
 };
 
+// Activities bring the beginning and the end of a call together.
+constexpr ProfileProvider kHttp[] = {
+    {"System.Threading.Tasks.TplEventSource", 0x80, 4},
+    {"System.Net.Http", ~0ULL, 4},
+    {"System.Net.NameResolution", ~0ULL, 4},
+};
+
 constexpr TraceProfile kProfiles[] = {
     {"dotnet-common",
      "GC, loader, JIT, exceptions, threading: the runtime's everyday events, little cost", kCommon,
@@ -51,6 +58,8 @@ constexpr TraceProfile kProfiles[] = {
     {"gc-verbose", "collections and a sample of allocations", kGcVerbose, ipc::kDefaultRundown},
     {"gc-collect", "collections only, next to no cost", kGcCollect, 0x1},
     {"database", "ADO.NET and Entity Framework commands", kDatabase, ipc::kDefaultRundown},
+    {"http", "HTTP requests that the program sends, and names it looks up", kHttp,
+     ipc::kDefaultRundown},
     {"cpu-sampling",
      "what the CPUs execute, 999 times a second: managed, native and kernel frames",
      {},

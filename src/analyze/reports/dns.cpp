@@ -1,0 +1,32 @@
+// Names that the program looked up.
+#include "analyze/calls_page.h"
+
+namespace clrscope::analyze {
+namespace {
+
+constexpr CallWords kWords{
+    .noun = "name look-up",
+    .column = "NAME",
+    .next = "clrscope collect -p PID --profile http",
+};
+
+CallEvent read(const Event& event, const nettrace::PayloadPlan& plan) {
+  const auto& name = plan.event_name();
+  if (name == "Resolution/Start")
+    return {CallEvent::Phase::kBegin, text_field(event, plan, "hostNameOrAddress")};
+  if (name == "Resolution/Stop") return {CallEvent::Phase::kEnd};
+  return {name == "ResolutionFailed" || name == "Resolution/Failed" ? CallEvent::Phase::kFailed
+                                                                    : CallEvent::Phase::kNone};
+}
+
+}  // namespace
+
+extern const ReportKind dns_report{
+    .name = "dns",
+    .summary = "names looked up: which, how many, how long",
+    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
+      return std::make_unique<CallsReport>(options, kWords, "System.Net.NameResolution", read);
+    },
+};
+
+}  // namespace clrscope::analyze
