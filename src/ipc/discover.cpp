@@ -63,8 +63,9 @@ bool switched_off(const Environment& environment, const char* name) {
 
 class Finder {
  public:
+  enum class Known { kRuntime, kSocketName };
   // Nothing when the process is gone by now.
-  std::optional<DotnetProcess> describe(pid_t pid) {
+  std::optional<DotnetProcess> describe(pid_t pid, Known known) {
     auto status = proc_status(pid);
     if (!status || status->state == 'Z' || status->state == 'X') return std::nullopt;
     DotnetProcess process;
@@ -77,7 +78,7 @@ class Finder {
     process.container = container_of(pid);
     if (const auto library = mapped_runtime(pid)) process.runtime = runtime_version_of(*library);
     const auto environment = proc_environment(pid);
-    find_socket(process, environment ? *environment : Environment{});
+    find_socket(process, environment ? *environment : Environment{}, known);
     process.unreachable = why_not(process, environment ? *environment : Environment{});
     return process;
   }
@@ -118,7 +119,7 @@ class Finder {
     return name;
   }
 
-  void find_socket(DotnetProcess& process, const Environment& environment) {
+  void find_socket(DotnetProcess& process, const Environment& environment, Known known) {
     const auto found = environment.find("TMPDIR");
     auto folder = found == environment.end() || found->second.empty() ? "/tmp" : found->second;
     while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
@@ -129,9 +130,10 @@ class Finder {
     // Its own name first: that needs no listing, which may be older than a process just started.
     const auto& status = process.status;
     auto name = socket_file_name({status.namespace_pid, status.start_ticks});
-    if (!open_socket_file(theirs->get(), name))
-      name = choose_socket(theirs->get(), folders_.in(theirs->get()),
-                           {process.pid, status.namespace_pid, status.start_ticks});
+    if (known == Known::kSocketName || !open_socket_file(theirs->get(), name))
+      name = choose_socket(
+          theirs->get(), folders_.in(theirs->get()),
+          {process.pid, status.namespace_pid, status.start_ticks, known == Known::kRuntime});
     if (name.empty()) return;
     // Told through the process's root when that is another folder than ours of the same name.
     process.socket = fmt::format("{}{}/{}", is_ours(*theirs, folder) ? "" : proc_root(process.pid),
@@ -204,9 +206,10 @@ Result<std::vector<DotnetProcess>> find_processes() {
     const bool has_socket = named.erase(pid) > 0;
     const auto look = look_at_threads(pid);
     if (look == Look::kRuntime) {
-      keep(finder.describe(pid));
+      keep(finder.describe(pid, Finder::Known::kRuntime));
     } else if (has_socket) {
-      auto process = look == Look::kHidden ? finder.describe_hidden(pid) : finder.describe(pid);
+      auto process = look == Look::kHidden ? finder.describe_hidden(pid)
+                                           : finder.describe(pid, Finder::Known::kSocketName);
       if (process && !process->socket.empty()) keep(std::move(process));
     }
   }
@@ -231,7 +234,9 @@ Result<DotnetProcess> find_process(pid_t pid) {
   // that pid.
   const bool sure = look_at_threads(pid) == Look::kRuntime || mapped_runtime(pid);
   if (sure || finder.named_in_tmp().contains(pid))
-    if (auto process = finder.describe(pid); process && (sure || !process->socket.empty()))
+    if (auto process =
+            finder.describe(pid, sure ? Finder::Known::kRuntime : Finder::Known::kSocketName);
+        process && (sure || !process->socket.empty()))
       return std::move(*process);
   return fail(Errc::kUnsupported, "process {} ({}) is not a .NET process", pid, status->comm)
       .hint("clrscope ps lists the .NET processes");

@@ -27,13 +27,11 @@ Result<Peer> peer_of(int connection) {
 
 Result<> check_peer(const Peer& peer, pid_t process, const std::string& shown) {
   const auto status = proc_status(process);
-  const bool same_pid = peer.pid == process;
+  // A process that we know by number is in our pid namespace or below: the kernel tells its number.
   // Hidden (hidepid): the pid is all that can be compared.
-  bool same = same_pid && !status;
-  if (status && (same_pid || peer.pid == 0))
-    same = std::ranges::find(status->users, peer.uid) != status->users.end() ||
-           (same_pid && peer.uid == 0);
-  if (same) return {};
+  if (peer.pid == process && (!status || peer.uid == 0 ||
+                              std::ranges::find(status->users, peer.uid) != status->users.end()))
+    return {};
   const auto owner = status ? fmt::format(" of user {}", user_name(status->uid)) : std::string{};
   return fail(Errc::kDenied, "{} is not the socket of process {}{}: {} listens there", shown,
               process, owner, words_for(peer))

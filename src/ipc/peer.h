@@ -17,9 +17,9 @@ struct Peer {
 // Of a connection that we made: the process that called listen(), with its user at that time.
 Result<Peer> peer_of(int connection);
 
-// An error unless `peer` is `process`: its pid, where it is known, and its real, effective, saved
-// or file system user. A process that listened as root and became another user later is itself too,
-// if the pid says so. `shown` names the socket.
+// An error unless `peer` is `process`: its pid, and its real, effective, saved or file system user.
+// A process that listened as root and became another user later is itself too. `shown` names the
+// socket.
 Result<> check_peer(const Peer& peer, pid_t process, const std::string& shown);
 
 }  // namespace clrscope::ipc

@@ -44,16 +44,16 @@ std::pair<std::int64_t, std::int64_t> changed(int folder, const std::string& nam
   return {info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
 }
 
-// False only when it is sure that the process does not listen there.
-bool listens(int folder, const std::string& name, pid_t process) {
+// A socket that cannot be asked who listens may be that of a process known to have a runtime.
+bool listens(int folder, const std::string& name, const SocketOwner& owner) {
   const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   auto file = open_socket_file(folder, name);
   if (!fd || !file) return false;
   const auto address = SocketAddress::of(std::move(*file));
   if (::connect(fd.get(), address.get(), address.size()) != 0)
-    return errno == EAGAIN || errno == EACCES || errno == EPERM;
+    return owner.has_runtime && (errno == EAGAIN || errno == EACCES || errno == EPERM);
   const auto peer = peer_of(fd.get());
-  return peer && check_peer(*peer, process, name);
+  return peer && check_peer(*peer, owner.pid, name);
 }
 
 }  // namespace
@@ -90,15 +90,15 @@ std::string choose_socket(int folder, const std::vector<FoundSocket>& sockets,
   for (const auto& socket : sockets) {
     if (socket.name.pid != owner.namespace_pid || !open_socket_file(folder, socket.file_name))
       continue;
-    if (socket.name.key == owner.start_ticks) return socket.file_name;
+    if (owner.has_runtime && socket.name.key == owner.start_ticks) return socket.file_name;
     others.push_back(socket.file_name);
   }
   // Keys differ in time namespaces; and what a dead process of the same pid left behind lies here.
   if (others.size() > 1)
     std::ranges::sort(others, std::ranges::greater{},
                       [&](const auto& name) { return changed(folder, name); });
-  const auto alive = std::ranges::find_if(
-      others, [&](const auto& name) { return listens(folder, name, owner.pid); });
+  const auto alive =
+      std::ranges::find_if(others, [&](const auto& name) { return listens(folder, name, owner); });
   return alive == others.end() ? std::string{} : *alive;
 }
 

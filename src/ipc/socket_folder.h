@@ -41,9 +41,12 @@ struct SocketOwner {
   pid_t pid = 0;  // as we see it
   pid_t namespace_pid = 0;
   std::uint64_t start_ticks = 0;
+  bool has_runtime = true;  // known by more than a socket of its number
 };
 // The file name of the socket of a process: the one with its start as the key, else the newest that
-// it listens on. Empty when there is none.
+// it listens on. Empty when there is none. Number and start may both be those of a process of
+// another pid namespace that started in the same hundredth of a second: they are enough only for
+// who has a runtime.
 std::string choose_socket(int folder, const std::vector<FoundSocket>& sockets,
                           const SocketOwner& owner);
 
