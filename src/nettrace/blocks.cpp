@@ -94,11 +94,33 @@ void Reader::Impl::read_sequence_point(const Block& block, const OnBatch& on_bat
   if (flags & 2) types.forget_numbers();
 }
 
+namespace {
+
+// Nothing in the format vouches for a stack; but the lengths of a block's must add up to it.
+bool adds_up(ByteReader stacks, std::uint32_t count, std::uint32_t pointer_size) {
+  for (std::uint32_t i = 0; i < count && stacks.ok(); ++i) {
+    const auto size = stacks.read<std::uint32_t>();
+    if (size % pointer_size != 0) return false;
+    stacks.skip(size);
+  }
+  return stacks.ok() && stacks.at_end();
+}
+
+}  // namespace
+
 void Reader::Impl::read_stacks(const Block& block) {
   ByteReader in{block.content};
   const auto first = in.read<std::uint32_t>();
   const auto count = in.read<std::uint32_t>();
   if (!in.ok()) return note(block.offset, "a stack block that is cut short");
+  if (!adds_up(in, count, info.pointer_size))
+    return note(block.offset, fmt::format("a block of {} stacks whose lengths do not add up: they "
+                                          "are left out",
+                                          count));
+  if (first == 0 || stacks_.holds(first))
+    return note(block.offset, fmt::format("a stack block that claims the number {}: its stacks are "
+                                          "left out",
+                                          first));
   if (!stacks_.add(first, count, in.rest(), block.borrowed))
     note(block.offset, "too many stacks without a sequence point: the older ones are left out");
 }

@@ -67,6 +67,9 @@ void Reader::Impl::read_rows(Bytes rows, const Block& block, const OnBatch& on_b
   bool thread_known = !is_v6(F);
   std::uint64_t undefined = 0;
   std::uint64_t undeclared = 0;
+  std::uint32_t last_stack = 0;
+  bool stack_known = true;
+  std::uint64_t stackless = 0;
   std::uint64_t out_of_range = 0;
   const auto valid_ticks = valid_ticks_;
 
@@ -136,6 +139,12 @@ void Reader::Impl::read_rows(Bytes rows, const Block& block, const OnBatch& on_b
     event.processor = row.processor;
     event.sequence = row.sequence;
     event.stack = StackId{row.stack};
+    if (row.stack != last_stack) {
+      last_stack = row.stack;
+      stack_known = last_stack == 0 || stacks_.holds(last_stack);
+    }
+    if (!stack_known) [[unlikely]]
+      ++stackless;
     if (filled_ == kBatch) [[unlikely]] {
       flush(on_batch);
       labels = nullptr;  // went with the batch
@@ -146,6 +155,8 @@ void Reader::Impl::read_rows(Bytes rows, const Block& block, const OnBatch& on_b
 
   summary.undefined += undefined;
   if (undefined > 0) note(block.offset, fmt::format("{} events of no declared type", undefined));
+  if (stackless > 0)
+    note(block.offset, fmt::format("{} events whose stack is not in the trace", stackless));
   if (undeclared > 0)
     note(block.offset, fmt::format("{} times a thread that is not declared", undeclared));
   note_invalid_times(block.offset, out_of_range);

@@ -25,8 +25,7 @@ constexpr Name kNames[] = {
     {"Microsoft.DotNet.Runtime.EventPipeFile", BlockKind::kTrace},
 };
 
-// Kinds after 8 may come with later versions and are stepped over; beyond this it is not a kind.
-constexpr std::uint32_t kLastPlausibleKind = 32;
+constexpr int kMostUnknown = 4;  // blocks of unknown kinds in a row
 
 enum class Match { kYes, kNo, kCutShort };
 
@@ -96,6 +95,11 @@ Frame next_object(Bytes in, std::uint64_t offset, bool netperf) {
   frame.kind = header.kind;
   frame.version = header.version;
   frame.header_size = header.size;
+  if (header.kind == BlockKind::kTrace && header.version < 3) {
+    frame.status = Frame::Status::kBlock;  // of another layout: its version is all that is known
+    frame.content_begin = frame.size = header.size;
+    return frame;
+  }
   if (header.kind == BlockKind::kTrace) {
     frame.content_begin = header.size;
     frame.content_size = kTraceSize;
@@ -119,18 +123,53 @@ Frame next_object(Bytes in, std::uint64_t offset, bool netperf) {
   return frame;
 }
 
+namespace {
+
+struct V6Header {
+  explicit V6Header(Bytes in)
+      : word(ByteReader{in}.read<std::uint32_t>()),
+        kind(static_cast<BlockKind>(word >> 24)),
+        size(4 + (word & 0xffffff)) {}
+  bool known() const { return kind <= BlockKind::kLabelList; }
+  // As far as the header can tell.
+  bool sound() const { return kind == BlockKind::kEnd ? size == 4 : kind != BlockKind::kTrace; }
+  std::uint32_t word;
+  BlockKind kind;
+  std::size_t size;
+};
+
+// Kinds of later versions are stepped over by their size. What is damaged looks like one too: it is
+// told by what lies where it would end. Nothing: that is not here yet, `need` bytes have it.
+std::optional<bool> leads_to_known_block(Bytes in, std::size_t& need) {
+  std::size_t at = 0;
+  for (int i = 0; i <= kMostUnknown; ++i) {
+    need = at + 4;
+    if (in.size() < need) return std::nullopt;
+    const V6Header header{in.subspan(at)};
+    if (header.known()) return header.sound();
+    at += header.size;
+  }
+  return false;
+}
+
+}  // namespace
+
 Frame next_v6_block(Bytes in) {
   Frame frame;
   frame.need = 4;
   if (in.size() < 4) return frame;
-  const auto word = ByteReader{in}.read<std::uint32_t>();
-  if ((word >> 24) > kLastPlausibleKind)
-    return damaged(fmt::format("no block begins here (kind {})", word >> 24), 1);
-  frame.kind = static_cast<BlockKind>(word >> 24);
+  const V6Header header{in};
+  frame.kind = header.kind;
   frame.content_begin = 4;
-  frame.content_size = word & 0xffffff;
-  frame.size = frame.content_begin + frame.content_size;
+  frame.content_size = header.size - 4;
+  frame.size = header.size;
   frame.need = frame.size;
+  if (!header.known()) {
+    const auto leads = leads_to_known_block(in, frame.need);
+    if (!leads) return frame;
+    if (!*leads)
+      return damaged(fmt::format("no block begins here (kind {})", header.word >> 24), 1);
+  }
   if (in.size() >= frame.size) frame.status = Frame::Status::kBlock;
   return frame;
 }

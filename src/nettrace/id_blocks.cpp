@@ -64,6 +64,11 @@ void IdBlocks::build_index(Block& block) const {
   block.indexed = true;
 }
 
+bool IdBlocks::holds(std::uint32_t id) const {
+  const auto after = place_after(id);
+  return after > 0 && id - blocks_[after - 1]->first < blocks_[after - 1]->count;
+}
+
 Bytes IdBlocks::find(std::uint32_t id) {
   const auto holds = [&](const Block& b) { return id >= b.first && id - b.first < b.count; };
   if (last_ >= blocks_.size() || !holds(*blocks_[last_])) {

@@ -24,6 +24,7 @@ class IdBlocks {
   void clear();
   void own_all();
   Bytes find(std::uint32_t id);
+  bool holds(std::uint32_t id) const;
 
  private:
   struct Block {

@@ -170,6 +170,42 @@ TEST(NettraceReader, KnowsAStackUntilTheSequencePoint) {
   EXPECT_THAT(depths, ::testing::ElementsAre(1, 0));
 }
 
+// One event with the first of two stacks; with one bit of the stack block changed.
+Summary read_with_flipped_bit(std::size_t byte, int bit) {
+  ByteWriter stacks;
+  for (const std::uint32_t word : {1, 2}) stacks.write(word);  // first id, count
+  for (const std::uint64_t address : {0x1000, 0x2000}) {
+    stacks.write(std::uint32_t{8});
+    stacks.write(address);
+  }
+  auto content = std::string{as_text(stacks.bytes())};
+  if (bit >= 0) content[byte] = static_cast<char>(content[byte] ^ (1 << bit));
+  ByteWriter row;
+  row.write(std::uint8_t{1 | 8});  // metadata id, stack id
+  row.write_varuint(1);
+  row.write_varuint(1);
+  row.write_varuint(100);
+  const auto trace = V4Builder{}
+                         .declare(1)
+                         .block("StackBlock", as_bytes(content))
+                         .rows("EventBlock", row.bytes())
+                         .end();
+  Reader reader;
+  EXPECT_TRUE(read_all(reader, trace, kIgnore));
+  return reader.summary();
+}
+
+TEST(NettraceReader, NotesAFlippedBitInTheNumbersOfAStackBlock) {
+  const auto whole = read_with_flipped_bit(0, -1);
+  EXPECT_EQ(whole.events, 1U);
+  EXPECT_EQ(whole.damaged, 0U);
+  for (const std::size_t byte : {0U, 4U, 8U, 20U})  // first id, count, both lengths
+    for (int bit = 0; bit < 32; ++bit)
+      EXPECT_GE(read_with_flipped_bit(byte + static_cast<std::size_t>(bit) / 8, bit % 8).damaged,
+                1U)
+          << "bit " << bit << " of byte " << byte;
+}
+
 TEST(NettraceReader, CountsALossAtAGapAndAtASequencePoint) {
   const auto trace = V4Builder{}
                          .declare(1)
@@ -293,6 +329,27 @@ TEST(NettraceReader, RefusesWhatIsNoTrace) {
   auto v5 = V4Builder{}.end();
   v5[8 + 24 + 3] = 5;
   EXPECT_THAT(error_of(v5).what, HasSubstr("version 5"));
+}
+
+// Its header has another layout, so that only the version can be told.
+TEST(NettraceReader, SaysThatTheFirstVersionsAreUnsupported) {
+  for (const std::uint32_t version : {1, 2}) {
+    constexpr std::string_view kName = "Microsoft.DotNet.Runtime.EventPipeFile";
+    ByteWriter out;
+    out.write(std::uint32_t{20});
+    out.put("!FastSerialization.1");
+    out.put("\x04\x04\x01");
+    for (const std::uint32_t word : {version, 0U, static_cast<std::uint32_t>(kName.size())})
+      out.write(word);
+    out.put(kName);
+    out.write(std::uint8_t{6});
+    out.put(std::string(40, '\x01'));
+    Reader reader;
+    const auto done = read_all(reader, as_text(out.bytes()), kIgnore);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::kUnsupported);
+    EXPECT_THAT(done.error().what, HasSubstr(fmt::format("version {}", version)));
+  }
 }
 
 TEST(NettraceReader, StaysFailed) {

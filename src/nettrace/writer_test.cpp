@@ -40,6 +40,36 @@ TEST_P(ConvertedTrace, HoldsWhatTheOriginalDid) {
   EXPECT_EQ(describe(converted(once)), describe(original)) << "converted twice";
 }
 
+// `content` as a block of a kind that nobody has defined yet.
+std::string unknown_block(std::uint8_t kind, std::string_view content) {
+  ByteWriter out;
+  out.write(static_cast<std::uint32_t>(content.size()) | std::uint32_t{kind} << 24);
+  out.put(content);
+  return std::string{as_text(out.bytes())};
+}
+
+TEST(NettraceReader, StepsOverBlocksOfKindsThatLaterVersionsMayHave) {
+  const auto trace = converted(trace_file("net10-v4.nettrace"));
+  constexpr std::size_t kMagic = 20;
+  const auto first = kMagic + next_v6_block(as_bytes(std::string_view{trace}.substr(kMagic))).size;
+  for (const auto kind : std::to_array<std::uint8_t>({9, 32, 33, 200, 255})) {
+    auto longer = trace;
+    longer.insert(first, unknown_block(kind, "later") + unknown_block(kind, ""));
+    for (const std::size_t piece : {std::string_view::npos, std::size_t{7}})
+      EXPECT_EQ(describe(longer, piece), describe(trace)) << "kind " << int{kind};
+  }
+}
+
+TEST(NettraceReader, TakesGarbageForDamageAndNotForAnUnknownKind) {
+  auto trace = converted(trace_file("net10-v4.nettrace"));
+  constexpr std::size_t kMagic = 20;
+  const auto first = kMagic + next_v6_block(as_bytes(std::string_view{trace}.substr(kMagic))).size;
+  trace.insert(first, "\x03\x02\x01\x63garbage that leads nowhere");
+  Reader reader;
+  ASSERT_TRUE(read_all(reader, trace, [](const Batch&) {}));
+  EXPECT_GE(reader.summary().damaged, 1U);
+}
+
 class NettraceWriter : public ::testing::Test {
  protected:
   NettraceWriter() {
@@ -400,7 +430,7 @@ TEST(NettraceConverter, ReadsPastADamagedBlockOfVersion6) {
   }
   ASSERT_EQ(event_blocks.size(), 5U);
   auto damaged = trace;
-  damaged[event_blocks[1] + 3] = '\xee';
+  damaged[event_blocks[1] + 2] = '\x7f';
   Reader reader;
   ASSERT_TRUE(read_all(reader, damaged, [](const Batch&) {}));
   EXPECT_EQ(reader.summary().events, 4U);
