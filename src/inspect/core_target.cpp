@@ -24,6 +24,7 @@ struct CoreBytes {
   UniqueFd fd;
   std::uint64_t size = 0;
   WallTime written{};
+  bool unpacked_whole = true;  // its compression ended as it should, its checksum agreed
 };
 
 class CoreTarget final : public Target, private MemorySource {
@@ -51,9 +52,14 @@ class CoreTarget final : public Target, private MemorySource {
   }
 
   std::vector<std::string> remarks() override {
-    if (image_.promised() <= image_.size()) return {};
-    return {fmt::format("the core is cut short: {} of {} are there", format_bytes(image_.size()),
-                        format_bytes(image_.promised()))};
+    std::vector<std::string> remarks;
+    if (image_.promised() > image_.size())
+      remarks.push_back(fmt::format("the core is cut short: {} of {} are there",
+                                    format_bytes(image_.size()), format_bytes(image_.promised())));
+    if (!bytes_->unpacked_whole)
+      remarks.emplace_back(
+          "the compressed core is damaged or cut short: what is shown of it may be wrong");
+    return remarks;
   }
 
   std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) override {
@@ -126,7 +132,7 @@ Result<> unpack(CoreBytes& core) {
     if (!fed && fed.error().code != Errc::kCorrupt) return fail(fed.error());
     damaged = !fed;  // what came before the damage is all there is
   }
-  if (!damaged) (void)TRY(decompressor.finish(on_bytes));
+  core.unpacked_whole = !damaged && TRY(decompressor.finish(on_bytes));
   if (::ftruncate(plain.get(), static_cast<off_t>(size)) != 0)
     return fail(errc_of(errno), "cannot unpack the core: {}", errno_text());
   core.fd.reset(::dup(plain.get()));

@@ -16,8 +16,10 @@
 namespace clrscope::inspect {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class CoreOnDisk : public testing::Test {
  protected:
@@ -183,12 +185,18 @@ TEST_F(CoreOnDisk, FillsAManagedModuleWithoutHeaderOnlyOnTheMachineOfTheCore) {
   EXPECT_EQ(read(**target, kBase + 0x1800, 4), "");
 }
 
-TEST_F(CoreOnDisk, IsReadCompressed) {
-  TestCore core;
-  core.add_process(5, "x");
+// What compression makes no smaller.
+std::string make_noise() {
   std::string noise(600'000, '\0');
   std::uint32_t word = 1;
   for (auto& c : noise) c = static_cast<char>((word = word * 1664525 + 1013904223) >> 24);
+  return noise;
+}
+
+TEST_F(CoreOnDisk, IsReadCompressed) {
+  TestCore core;
+  core.add_process(5, "x");
+  const auto noise = make_noise();
   core.add_memory(0x100000, noise);
   core.add_memory(0x1000, std::string(100'000, '\0') + "the end");
   const auto path = write("core", core.bytes());
@@ -203,8 +211,26 @@ TEST_F(CoreOnDisk, IsReadCompressed) {
   std::filesystem::resize_file(path + ".zst", 400'000);
   const auto cut = open_core(path + ".zst");
   ASSERT_TRUE(cut.has_value()) << cut.error().what;
-  EXPECT_THAT((*cut)->remarks(), ElementsAre(HasSubstr("cut short")));
+  EXPECT_THAT((*cut)->remarks(), ElementsAre(HasSubstr("cut short"), HasSubstr("damaged or cut")));
   EXPECT_EQ(read(**cut, 0x100000, 1000), noise.substr(0, 1000));
+}
+
+TEST_F(CoreOnDisk, WithAWrongChecksumIsReadWithAWord) {
+  TestCore core;
+  core.add_process(5, "x");
+  core.add_memory(0x1000, make_noise());
+  const auto path = write("core", core.bytes());
+  ASSERT_EQ(std::system(("zstd -q " + path).c_str()), 0);
+  EXPECT_THAT((*open_core(path + ".zst"))->remarks(), IsEmpty());
+  std::fstream file{path + ".zst", std::ios::in | std::ios::out | std::ios::binary};
+  file.seekp(-1, std::ios::end);  // of the checksum that ends it
+  const auto last = static_cast<char>(file.peek());
+  file.seekp(-1, std::ios::end);
+  file.put(static_cast<char>(last ^ 1));
+  file.close();
+  const auto damaged = open_core(path + ".zst");
+  ASSERT_TRUE(damaged.has_value()) << damaged.error().what;
+  EXPECT_THAT((*damaged)->remarks(), Contains(HasSubstr("damaged or cut")));
 }
 
 TEST_F(CoreOnDisk, ThatIsNoneIsRefusedInWords) {

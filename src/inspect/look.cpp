@@ -44,6 +44,7 @@ class Look {
     out_.pid = target_.pid();
     out_.target = target_.kind();
     out_.taken = std::chrono::system_clock::now();
+    out_.notes = target_.remarks();
     // First of all: a reader may forget what it knew before when it is asked for threads.
     if (reader_) read_runtime_threads();
     walker_ = TRY(Walker::of(target_, reader_));
