@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "collect/perf/rights.h"
 #include "ipc/commands.h"
+#include "ops/describe.h"
+#include "ops/portless.h"
 #include "ops/processes.h"
 
 namespace clrscope::ops {
@@ -108,7 +110,28 @@ void add_foreign_rows(CheckReport& report) {
   report.rows.push_back({"context-switches", "context switches", Works::kNo, why, hint});
 }
 
+// What to run: all of it, or what needs no answer of the runtime.
+std::string best_command(const CheckReport& report, pid_t pid, const Result<ipc::ProcessInfo>& info,
+                         bool has_port) {
+  if (info) return fmt::format("clrscope collect -p {}", pid);
+  if (!report.rung || report.rung->cpu == CpuRung::kRuntime) return "none: see the hint";
+  if (!has_port)
+    return fmt::format("clrscope doctor -p {0} or top -p {0} (CPU samples, stacks and locks)", pid);
+  return fmt::format("clrscope collect -p {} (CPU samples: its runtime does not answer)", pid);
+}
+
+Result<CheckReport> check_portless(const ipc::DotnetProcess& process) {
+  const Result<ipc::ProcessInfo> info = fail(process.unreachable);
+  CheckReport report;
+  report.process = describe(process);
+  report.rows = {check_port(info), check_events(info)};
+  add_kernel_rows(report, process.pid);
+  report.best = best_command(report, process.pid, info, false);
+  return report;
+}
+
 Result<CheckReport> check_process(const TargetWish& wish) {
+  if (const auto portless = process_without_port(wish)) return check_portless(*portless);
   auto target = find_target(wish, std::chrono::seconds{5}, -1);
   if (!target && target.error().code != Errc::kDenied && target.error().code != Errc::kUnsupported)
     return fail(target.error());
@@ -127,8 +150,7 @@ Result<CheckReport> check_process(const TargetWish& wish) {
     add_kernel_rows(report, target->process.pid);
   }
   if (info) target->process.runtime = info->runtime_version;
-  report.best =
-      info ? fmt::format("clrscope collect -p {}", target->process.pid) : "none: see the hint";
+  report.best = best_command(report, target->process.pid, info, true);
   report.process = std::move(target->process);
   return report;
 }

@@ -56,7 +56,9 @@ PerfGrant perf_grant(pid_t process) {
             .wanted = Wanted::kMachine,
             .rights = rights};
   }
-  if (const auto found = ipc::find_process(process); !found || !found->reachable())
+  // One with its port off was found by its number and looked at, here.
+  if (const auto found = ipc::find_process(process);
+      !found || (!found->reachable() && found->unreachable.code != Errc::kUnsupported))
     return {.detail = fmt::format("process {} is not to be seen from here", process),
             .hint = "run clrscope where the process is visible, with its number there"};
   const auto rights = collect::perf::probe_rights(process);

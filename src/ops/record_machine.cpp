@@ -13,6 +13,7 @@
 #include "collect/machine/machine_recorder.h"
 #include "collect/machine/segment_ring.h"
 #include "ipc/discover.h"
+#include "ops/memory_names.h"
 #include "ops/output.h"
 #include "ops/runtime_sessions.h"
 
@@ -122,6 +123,7 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
   const auto& providers = plan.wish;
   std::optional<Error> not_resumed;
   KernelKeeper keeper{wish, summary.file, output};
+  MemoryNames memory;
   collect::MachineWish machine{
       .kernel = plan.kernel,
       .later_runtimes = wish.whole_machine,
@@ -135,6 +137,8 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
       .symbol_folder = wish.symbol_folder,
       .runtime = runtime_sessions(plan, wish.buffer_mb, wish.rundown),
       .suspended = target.suspended,
+      .find_method = [&](ProcessId process,
+                         std::uint64_t address) { return memory.find(process, address); },
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .file_bytes = [&] { return keeper.file_bytes(); },
       .stopping_event = wish.stopping_event,

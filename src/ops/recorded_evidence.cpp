@@ -11,8 +11,12 @@
 
 #include "base/text.h"
 #include "doctor/trace_evidence.h"
+#include "ops/describe.h"
 #include "ops/output.h"
+#include "ops/plan.h"
+#include "ops/portless.h"
 #include "ops/record.h"
+#include "ops/record_machine.h"
 #include "ops/trace_file.h"
 
 namespace clrscope::ops {
@@ -47,6 +51,18 @@ class TempFolder {
 
 std::string reason_of(const Error& error) {
   return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
+}
+
+// The kernel's part alone, of a process whose runtime cannot be asked.
+Result<RecordSummary> record_samples(const RecordWish& wish, const ipc::DotnetProcess& process,
+                                     const RecordWatcher& watcher) {
+  const auto plan =
+      TRY(plan_recording({.profiles = wish.providers.profiles}, perf_grant(process.pid)));
+  if (!plan.kernel) return fail(process.unreachable);
+  Target target{.process = describe(process), .endpoint = nullptr};
+  RecordSummary summary{.file = wish.output, .process = target.process, .outcome = {}};
+  const auto output = TRY(open_output(wish.output));
+  return record_with_kernel(wish, plan, target, std::move(summary), output.get(), watcher);
 }
 
 }  // namespace
@@ -100,7 +116,9 @@ Result<> RecordedEvidence::record(const std::string& file) {
       .on_status = [&](const collect::StreamStatus& status) { seen_ = status.events; },
   };
   const auto begun = TraceClock::now();
-  const auto summary = TRY(ops::record(wish, watcher));
+  const auto portless = process_without_port(wish.target);
+  const auto summary =
+      TRY(portless ? record_samples(wish, *portless, watcher) : ops::record(wish, watcher));
   recorded_.cost = summary.program_cost;
   std::ranges::copy(summary.notes, std::back_inserter(recorded_.notes));
   doctor::TraceEvidence evidence;
@@ -111,6 +129,8 @@ Result<> RecordedEvidence::record(const std::string& file) {
                        }));
   if (evidence.told()) {
     recorded_.events = evidence.events();
+  } else if (portless) {
+    recorded_.no_events = reason_of(portless->unreachable);
   } else {
     recorded_.silent = TraceClock::now() - begun;
     recorded_.no_events = "its runtime did not answer";

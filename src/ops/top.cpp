@@ -1,5 +1,6 @@
 #include "ops/top.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,10 @@
 #include "base/text.h"
 #include "collect/machine/machine_recorder.h"
 #include "ipc/discover.h"
+#include "ops/describe.h"
 #include "ops/live_names.h"
+#include "ops/memory_names.h"
+#include "ops/portless.h"
 
 namespace clrscope::ops {
 namespace {
@@ -55,6 +59,8 @@ class Top {
         .rate = wish_.rate,
         .symbol_folder = wish_.symbol_folder,
         .runtime = {{.session = live_config(plan_)}},
+        .find_method = [&](ProcessId of,
+                           std::uint64_t address) { return memory_names_.find(of, address); },
         .live = true,
         .limits = {.duration = wish_.duration},
         .stop_fds = wish_.stop_fds,
@@ -158,7 +164,8 @@ class Top {
   bool looked_ = false;  // who runs on the machine
   std::uint64_t lost_ = 0;
   TopSummary summary_;
-  LiveNames live_names_;  // last: its thread ends first
+  MemoryNames memory_names_;  // of a process that cannot be asked
+  LiveNames live_names_;      // last: its thread ends first
 };
 
 }  // namespace
@@ -173,15 +180,24 @@ double TopInterval::busy() const {
 
 Result<TopSummary> top(const TopWish& wish, const TopWatcher& watcher) {
   Target target;
+  const auto portless =
+      wish.whole_machine ? std::optional<ipc::DotnetProcess>{} : process_without_port(wish.target);
   if (wish.whole_machine)
     target.process = {.pid = 0, .name = "machine", .user = ""};
+  else if (portless)
+    target.process = describe(*portless);
   else
     target = TRY(
         find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
   const auto plan =
       TRY(plan_recording({.profiles = "cpu-sampling"}, perf_grant(target.process.pid)));
+  if (portless && !plan.kernel) return fail(portless->unreachable);
   // On the heap: our own stacks are sampled too.
-  return std::make_unique<Top>(wish, watcher, plan)->run(target.process);
+  auto summary = TRY(std::make_unique<Top>(wish, watcher, plan)->run(target.process));
+  if (portless)
+    summary.notes.push_back(
+        fmt::format("method names were read from its memory: {}", portless->unreachable.what));
+  return summary;
 }
 
 }  // namespace clrscope::ops

@@ -208,8 +208,8 @@ Result<> KernelEvents::catch_up(std::chrono::nanoseconds at_most) {
   while (!to_name_.empty() && (to_name_.size() > kMostUnnamed || TraceClock::now() < end)) {
     auto& ended = to_name_.front();
     // Whether its runtime told its names before it ended is not known yet.
-    TRY(write_symbols(*ended.process, TracedProcess::ImageNames::kAll, ended.kernel, ended.told,
-                      ended.time));
+    TRY(write_symbols(*ended.process, {.which = TracedProcess::ImageNames::kAll}, ended.kernel,
+                      ended.told, ended.time));
     to_name_.pop_front();
   }
   if (named) names_.rest();
@@ -297,17 +297,24 @@ Result<> KernelEvents::write_names(TraceTime now, const std::set<ProcessId>& sil
   for (const auto& [process, seen] : kernel_seen_)
     (void)processes_.of(process);  // kernel threads have nothing else
   return processes_.for_each([&](TracedProcess& process) {
-    using enum ReadyToRunNames::Which;
-    return write_symbols(process, silent.contains(process.id()) ? kAll : kUntold,
+    return write_symbols(process, managed_names(process.id(), silent),
                          take_kernel_seen(process.id()), kernel_written_[process.id()], now);
   });
 }
 
+TracedProcess::ManagedNames KernelEvents::managed_names(ProcessId process,
+                                                        const std::set<ProcessId>& silent) const {
+  using enum TracedProcess::ImageNames;
+  if (!silent.contains(process)) return {.which = kUntold};
+  return {.which = kAll, .find = settings_.find_method ? &settings_.find_method : nullptr};
+}
+
 // The names of what was seen of a process, in native code and in the kernel.
-Result<> KernelEvents::write_symbols(TracedProcess& process, TracedProcess::ImageNames which,
+Result<> KernelEvents::write_symbols(TracedProcess& process,
+                                     const TracedProcess::ManagedNames& managed,
                                      const std::unordered_set<std::uint64_t>& kernel,
                                      KernelTold& told, TraceTime time) {
-  TRY(process.write_symbols(time, which, names_, universal_));
+  TRY(process.write_symbols(time, managed, names_, universal_));
   if (settings_.image_lines) TRY(process.write_image_lines(time, names_, universal_));
   return write_kernel_symbols(process.id(), kernel, told, time);
 }
@@ -334,13 +341,13 @@ Result<bool> KernelEvents::write_some_names(TraceTime time, std::chrono::nanosec
   return true;
 }
 
-Result<> KernelEvents::write_new_names(TraceTime now) {
+Result<> KernelEvents::write_new_names(TraceTime now, const std::set<ProcessId>& silent) {
   for (auto& [process, seen] : kernel_seen_)
     std::erase_if(seen, [&](std::uint64_t at) { return !kernel_told_.insert(at).second; });
   std::erase_if(kernel_seen_, [](const auto& one) { return one.second.empty(); });
   for (const auto& [process, seen] : kernel_seen_) (void)processes_.of(process);
   return processes_.for_each([&](TracedProcess& process) -> Result<> {
-    TRY(process.write_new_symbols(now, names_, universal_));
+    TRY(process.write_new_symbols(now, managed_names(process.id(), silent), names_, universal_));
     KernelTold none;
     return write_kernel_symbols(process.id(), take_kernel_seen(process.id()), none, now);
   });

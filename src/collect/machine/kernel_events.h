@@ -44,6 +44,7 @@ class KernelEvents {
     WaitsWish waits = WaitsWish::kNone;
     bool image_lines = false;                     // what the lines of precompiled code are found by
     std::function<void(ProcessId)> on_runtime{};  // one begins to load; may be empty
+    FindMethod find_method{};  // of processes that do not tell theirs; may be empty
   };
   KernelEvents(nettrace::Writer& writer, Settings settings);
 
@@ -66,7 +67,7 @@ class KernelEvents {
   // All names that are left. Those in `silent` did not tell the names of their methods.
   Result<> write_names(TraceTime now, const std::set<ProcessId>& silent = {});
   // Of what was first seen since the last call; for who reads the trace while it grows.
-  Result<> write_new_names(TraceTime now);
+  Result<> write_new_names(TraceTime now, const std::set<ProcessId>& silent = {});
   // Likewise while it is recorded, for who kills us: for so long, and in the next calls the rest.
   // True when all that was seen at the first has been named. Dated `time`: nothing earlier may
   // come after.
@@ -126,7 +127,9 @@ class KernelEvents {
   bool append_kernels_walk(const perf::Sample& sample, std::size_t frames, TracedProcess& process);
   void retire(ProcessId process, TraceTime time);
   std::unordered_set<std::uint64_t> take_kernel_seen(ProcessId process);
-  Result<> write_symbols(TracedProcess& process, TracedProcess::ImageNames which,
+  TracedProcess::ManagedNames managed_names(ProcessId process,
+                                            const std::set<ProcessId>& silent) const;
+  Result<> write_symbols(TracedProcess& process, const TracedProcess::ManagedNames& managed,
                          const std::unordered_set<std::uint64_t>& kernel, KernelTold& told,
                          TraceTime time);
   Result<> write_kernel_symbols(ProcessId process, const std::unordered_set<std::uint64_t>& kernel,

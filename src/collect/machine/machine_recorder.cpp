@@ -29,7 +29,8 @@ constexpr milliseconds kLook{100};
 constexpr milliseconds kFlush{1000};
 constexpr milliseconds kLiveFlush{200};
 constexpr std::chrono::seconds kFirstLook{10};
-constexpr std::chrono::seconds kFirstNames{2};  // into the file, while it is recorded
+constexpr std::chrono::seconds kFirstNames{1};    // into the file, while it is recorded
+constexpr std::chrono::seconds kFirstMoments{5};  // who kills us then has a file with samples too
 constexpr std::chrono::seconds kOftenNames{5};
 constexpr std::chrono::seconds kSeldomNames{30};
 constexpr std::size_t kChunk = 256 << 10;
@@ -110,7 +111,8 @@ class MachineRecorder {
                           .on_runtime =
                               [this](ProcessId process) {
                                 if (finder_) finder_->expect(static_cast<pid_t>(process));
-                              }}),
+                              },
+                          .find_method = wish.find_method}),
         switches_at_(session.switches_at) {}
 
   Result<MachineOutcome> run() {
@@ -187,9 +189,11 @@ class MachineRecorder {
     write_growth();
     write_names_so_far();
     const auto now = TraceClock::now();
-    if (now - last_flush_ >= (wish_.live ? kLiveFlush : kFlush)) {
+    const bool often = wish_.live || now - started_ < kFirstMoments;
+    if (now - last_flush_ >= (often ? kLiveFlush : kFlush)) {
       last_flush_ = now;
-      if (wish_.live) check(kernel_.write_new_names(now));
+      if (wish_.live && finder_->looked_once())
+        check(kernel_.write_new_names(now, silent_processes([](const auto&) { return true; })));
       check(write_what_is_whole(now));
     }
     report(Phase::kRecording);
@@ -363,10 +367,9 @@ class MachineRecorder {
     }
     outcome_.late = writer_.summary().late - late_names_;  // names may be as old as they are
     add_early_names();
-    std::set<ProcessId> silent;
-    for (const auto& runtime : runtimes_)
-      if (runtime->has_names() && !runtime->whole()) silent.insert(runtime->process());
-    TRY(kernel_.write_names(TraceClock::now(), silent));
+    TRY(kernel_.write_names(TraceClock::now(), silent_processes([](const RuntimeSource& runtime) {
+                              return runtime.whole();
+                            })));
     add_losses();
     TRY(checked());
     return writer_.finish();
@@ -387,6 +390,16 @@ class MachineRecorder {
       if (runtimes_.back()->has_names()) ++outcome_.runtimes;
       if (runtimes_.back()->has_counts()) begin_counting(runtimes_.back()->process(), asked);
     }
+  }
+
+  // Those whose methods nobody told, or not to the end.
+  std::set<ProcessId> silent_processes(auto&& tells) const {
+    std::set<ProcessId> silent;
+    for (const auto pid : wish_.processes) silent.insert(ProcessId{pid});
+    for (const auto& runtime : runtimes_) silent.erase(runtime->process());
+    for (const auto& runtime : runtimes_)
+      if (runtime->has_names() && !tells(*runtime)) silent.insert(runtime->process());
+    return silent;
   }
 
   void read_runtimes() {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
+#include "collect/machine/method_range.h"
 #include "collect/machine/runtime_events.h"
 #include "collect/perf/perf_attr.h"
 #include "ipc/commands.h"
@@ -46,6 +47,7 @@ struct MachineWish {
   // They wait at their start: nothing is loaded yet that names would be needed for, and a session
   // that ends while .NET 10 waits makes it crash.
   bool suspended = false;
+  FindMethod find_method{};  // of those of `processes` whose runtimes do not tell; may be empty
   bool live = false;  // somebody reads the trace while it grows: names come as they are needed
   StreamLimits limits{};
   std::function<std::uint64_t()> file_bytes{};          // for max_size; empty: the trace's own

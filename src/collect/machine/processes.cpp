@@ -101,15 +101,16 @@ std::size_t TracedProcess::index_of(std::uint64_t address) const {
   return static_cast<std::size_t>(std::prev(after) - ranges_.begin());
 }
 
-Result<> TracedProcess::write_symbols(TraceTime time, ImageNames which, NameStore& store,
+Result<> TracedProcess::write_symbols(TraceTime time, const ManagedNames& managed, NameStore& store,
                                       UniversalWriter& out) {
   seen_.merge(aside_);
   aside_.clear();
-  (void)TRY(write_seen(time, which, store, out, {}));
+  (void)TRY(write_seen(time, managed, store, out, {}));
   return {};
 }
 
-Result<std::optional<std::uint64_t>> TracedProcess::write_seen(TraceTime time, ImageNames which,
+Result<std::optional<std::uint64_t>> TracedProcess::write_seen(TraceTime time,
+                                                               const ManagedNames& managed,
                                                                NameStore& store,
                                                                UniversalWriter& out,
                                                                const Naming& naming) {
@@ -140,8 +141,10 @@ Result<std::optional<std::uint64_t>> TracedProcess::write_seen(TraceTime time, I
     if (names) {
       if (const auto function = names->find(inside))
         TRY(write(function->start, function->end, [&] { return names->name_at(inside); }));
-    } else if (const auto function = image ? image->find(inside, which) : std::nullopt) {
+    } else if (const auto function = image ? image->find(inside, managed.which) : std::nullopt) {
       TRY(write(function->start, function->end, [&] { return function->name; }));
+    } else if (const auto found = managed.find ? (*managed.find)(id_, address) : std::nullopt) {
+      TRY(write(found->start - range.bias, found->end - range.bias, [&] { return found->name; }));
     } else if (naming.unnamed) {
       naming.unnamed->push_back(address);
       const auto method = image ? image->find(inside, ImageNames::kAll) : std::nullopt;
@@ -196,8 +199,9 @@ void TracedProcess::look_at_stubs() {
   }
 }
 
-Result<> TracedProcess::write_new_symbols(TraceTime time, NameStore& store, UniversalWriter& out) {
-  TRY(write_symbols(time, ImageNames::kUntold, store, out));
+Result<> TracedProcess::write_new_symbols(TraceTime time, const ManagedNames& managed,
+                                          NameStore& store, UniversalWriter& out) {
+  TRY(write_symbols(time, managed, store, out));
   told_.merge(seen_);
   seen_.clear();
   return {};
@@ -207,7 +211,7 @@ Result<bool> TracedProcess::write_some_symbols(TraceTime time, TraceTime until, 
                                                UniversalWriter& out,
                                                std::vector<std::uint64_t>& unnamed) {
   const auto left =
-      TRY(write_seen(time, ImageNames::kUntold, store, out, {.until = until, .unnamed = &unnamed}));
+      TRY(write_seen(time, ManagedNames{}, store, out, {.until = until, .unnamed = &unnamed}));
   std::erase_if(seen_, [&](std::uint64_t at) {
     if (left && at >= *left) return false;
     told_.insert(at);

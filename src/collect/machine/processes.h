@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collect/machine/method_range.h"
 #include "collect/machine/name_store.h"
 #include "collect/machine/universal.h"
 #include "collect/perf/record.h"
@@ -53,13 +54,19 @@ class TracedProcess {
   // The names of the native functions and of the runtime's stubs that were seen, and of code
   // compiled ahead of time what the runtime leaves out: all of it, where it told nothing.
   using ImageNames = ReadyToRunNames::Which;
-  Result<> write_symbols(TraceTime time, ImageNames which, NameStore& names, UniversalWriter& out);
+  struct ManagedNames {
+    ImageNames which = ImageNames::kUntold;
+    const FindMethod* find = nullptr;  // of other methods; may be null
+  };
+  Result<> write_symbols(TraceTime time, const ManagedNames& managed, NameStore& names,
+                         UniversalWriter& out);
   // Of that code what its lines are found by.
   Result<> write_image_lines(TraceTime time, NameStore& names, UniversalWriter& out) const;
   // It runs no more: gives back the instructions that were read of it.
   void forget_code() { code_.forget(); }
   // The same of what was not seen at the last call, for who reads the trace while it grows.
-  Result<> write_new_symbols(TraceTime time, NameStore& names, UniversalWriter& out);
+  Result<> write_new_symbols(TraceTime time, const ManagedNames& managed, NameStore& names,
+                             UniversalWriter& out);
   // Likewise while it is recorded, until that time at the latest: false when some are left.
   // `unnamed` gains the addresses that only the runtime can name.
   Result<bool> write_some_symbols(TraceTime time, TraceTime until, NameStore& names,
@@ -88,7 +95,7 @@ class TracedProcess {
     std::vector<std::uint64_t>* unnamed = nullptr;  // of managed code; may be null
   };
   // Up to which address; nothing: all were done.
-  Result<std::optional<std::uint64_t>> write_seen(TraceTime time, ImageNames which,
+  Result<std::optional<std::uint64_t>> write_seen(TraceTime time, const ManagedNames& managed,
                                                   NameStore& names, UniversalWriter& out,
                                                   const Naming& naming);
   Result<> tell_inherited(std::uint64_t address, TraceTime time, UniversalWriter& out);

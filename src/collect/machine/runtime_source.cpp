@@ -12,7 +12,7 @@
 namespace clrscope::collect {
 namespace {
 
-constexpr std::chrono::seconds kSilence{2};
+constexpr std::chrono::seconds kSilence{1};  // others do not wait longer for it
 // The runtime hands over its buffers ten times a second, thread by thread.
 constexpr std::chrono::milliseconds kDisorder{500};
 
@@ -40,7 +40,6 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
       writer_(writer),
       source_(writer.add_source(nettrace::Writer::Numbering::kFromFirstSeen)),
       reader_(std::in_place),
-      heard_(TraceClock::now()),
       early_(std::move(opened.early)),
       end_(*runtime_, session_.id, opened.pid) {
   if (!opened.while_cheap) return;
@@ -58,7 +57,6 @@ Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
     (void)reader_->finish(take);
   } else {
     end_.hear();
-    heard_ = TraceClock::now();
     TRY(reader_->feed(Bytes{buffer}.first(static_cast<std::size_t>(got)), take));
   }
   if (error_) return fail(*error_);
@@ -73,8 +71,8 @@ void RuntimeSource::release() {
 bool RuntimeSource::ended() { return closed_ || end_.hopeless(); }
 
 std::optional<TraceTime> RuntimeSource::watermark(TraceTime now) const {
-  if (closed_ || now - heard_ >= kSilence) return std::nullopt;
-  return newest_ - kDisorder;
+  if (closed_) return std::nullopt;
+  return std::max<TraceTime>(newest_ - kDisorder, now - kSilence);
 }
 
 Result<bool> RuntimeSource::add_early_names() {

@@ -114,7 +114,6 @@ class RuntimeSource {
   std::optional<StoppingEvent> stopping_;
   bool stop_found_ = false;
   TraceTime newest_{};  // of its events
-  TraceTime heard_;     // when it last said anything
   bool closed_ = false;
   std::unique_ptr<EarlyRundown> early_;  // may be empty
   std::vector<std::uint64_t> wanted_;    // addresses whose methods have no names yet

@@ -1,0 +1,13 @@
+#include "ops/portless.h"
+
+namespace clrscope::ops {
+
+std::optional<ipc::DotnetProcess> process_without_port(const TargetWish& wish) {
+  if (!wish.pid) return std::nullopt;
+  auto process = ipc::find_process(*wish.pid);
+  if (!process || process->unreachable.code != Errc::kUnsupported || process->reachable())
+    return std::nullopt;
+  return *std::move(process);
+}
+
+}  // namespace clrscope::ops
