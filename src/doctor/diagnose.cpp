@@ -6,20 +6,32 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "doctor/threads.h"
 
 namespace clrscope::doctor {
 namespace {
+
+bool knows_threads(const inspect::Snapshot& look) {
+  return !look.without_os_thread.empty() ||
+         std::ranges::any_of(look.threads,
+                             [](const auto& thread) { return thread.runtime.has_value(); });
+}
 
 // Why it cannot run on this evidence; empty: it can.
 std::string hindrance(const Needs& needs, const Evidence& evidence) {
   if (needs.live && !evidence.live) return "needs a live process";
   if (evidence.standstill && (needs.events || needs.cpu || needs.least.count() > 0))
     return "needs a process that runs: it is stopped";
+  if ((needs.looks || needs.events || needs.cpu || needs.events_or_looks) &&
+      !start_held_by(evidence).empty())
+    return "needs a runtime that has started";
   const auto missing = [](const std::string& why, std::string_view what) {
     return why.empty() ? fmt::format("needs {}", what) : why;
   };
   if (needs.looks && evidence.looks.empty())
     return missing(evidence.no_looks, "to read the process's memory");
+  if (needs.looks && std::ranges::none_of(evidence.looks, knows_threads))
+    return "the runtime's threads could not be read";
   if (needs.events && !evidence.events) return missing(evidence.no_events, "runtime events");
   if (needs.events_or_looks && !evidence.events && evidence.looks.empty())
     return missing(evidence.no_events.empty() ? evidence.no_looks : evidence.no_events,

@@ -58,6 +58,85 @@ TEST(SilentRuntime, IsOneThatWasAskedAndSaidNothing) {
   EXPECT_EQ(found[0].severity, Severity::kWarning);
 }
 
+// Managed code that called read() and did not leave cooperative mode.
+Snapshot in_native_code(bool cooperative) {
+  Snapshot look;
+  look.threads = {make_thread(131, "reader", "Shop.Feed.Next()"), make_thread(132, "main", "")};
+  look.threads[0].runtime->cooperative = cooperative;
+  look.threads[0].frames[0] = {.module = "libc.so.6", .kind = inspect::FrameKind::kNative};
+  return look;
+}
+
+TEST(GcSuspension, NamesTheThreadThatDoesNotLeaveNativeCode) {
+  auto evidence = same_look(in_native_code(true));
+  evidence.silent = 10s;
+  const auto all = diagnose(evidence, *select({}, {}));
+  ASSERT_FALSE(all.reports.empty());
+  EXPECT_EQ(all.reports[0].id, "CS1305");
+  EXPECT_EQ(all.reports[0].confidence, Confidence::kCertain);
+  EXPECT_THAT(all.reports[0].title, HasSubstr("waits for thread 131 \"reader\" in Shop.Feed.Next"));
+  ASSERT_THAT(all.reports[0].threads, SizeIs(1));
+  EXPECT_EQ(all.reports[0].threads[0].frames[0].method, "Shop.Feed.Next()");
+}
+
+TEST(GcSuspension, IsOnlyLikelyWhileNobodySuspends) {
+  const auto found = examined("CS1305", same_look(in_native_code(true)));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].confidence, Confidence::kLikely);
+}
+
+TEST(GcSuspension, IsNoneOfOtherThreads) {
+  EXPECT_THAT(examined("CS1305", same_look(in_native_code(false))), IsEmpty());
+  auto computes = in_native_code(true);  // as in a loop over Math.Sin
+  computes.threads[0].running = true;
+  EXPECT_THAT(examined("CS1305", same_look(computes)), IsEmpty());
+  auto collects = in_native_code(true);
+  collects.threads[0].frames.insert(collects.threads[0].frames.begin() + 1,
+                                    {.kind = inspect::FrameKind::kRuntime});
+  EXPECT_THAT(examined("CS1305", same_look(collects)), IsEmpty());
+  auto once = same_look(in_native_code(false));
+  once.looks[3] = in_native_code(true);
+  EXPECT_THAT(examined("CS1305", once), IsEmpty());
+}
+
+Snapshot before_its_start() {
+  Snapshot look;
+  look.threads = {make_thread(100, "", ""), make_thread(101, "", "")};
+  for (auto& thread : look.threads) thread.runtime.reset();
+  return look;
+}
+
+TEST(SuspendedStart, IsSaidFirstAndHindersWhatNeedsARuntime) {
+  auto evidence = same_look(before_its_start());
+  evidence.silent = 10s;
+  evidence.process.environment = {{"DOTNET_DiagnosticPorts", "/run/monitor.sock"}};
+  const auto all = diagnose(evidence, *select({}, {}));
+  ASSERT_THAT(all.reports, SizeIs(1));
+  EXPECT_EQ(all.reports[0].id, "CS1306");
+  EXPECT_THAT(all.reports[0].summary, HasSubstr("DOTNET_DiagnosticPorts=/run/monitor.sock"));
+  for (const auto& one : all.examined)
+    EXPECT_TRUE(one.outcome == Outcome::kNotRun ||
+                (!one.finding->needs.looks && !one.finding->needs.events))
+        << one.finding->id;
+}
+
+TEST(SuspendedStart, IsNoneOfARuntimeThatStartedOrWasNotTold) {
+  auto evidence = same_look(before_its_start());
+  EXPECT_THAT(examined("CS1306", evidence), IsEmpty());
+  evidence.process.environment = {{"DOTNET_DiagnosticPorts", "/run/monitor.sock,nosuspend"}};
+  EXPECT_THAT(examined("CS1306", evidence), IsEmpty());
+  evidence.process.environment = {{"DOTNET_DefaultDiagnosticPortSuspend", "1"}};
+  EXPECT_THAT(examined("CS1306", evidence), SizeIs(1));
+  evidence.looks.back().threads[1].os.name = ".NET Finalizer";
+  EXPECT_THAT(examined("CS1306", evidence), IsEmpty());
+}
+
+TEST(Looks, ThatKnowNoThreadOfTheRuntimeFindNothingHealthy) {
+  const auto all = diagnose(same_look(before_its_start()), *select({"CS1001"}, {}));
+  EXPECT_EQ(all.examined[0].outcome, Outcome::kNotRun);
+  EXPECT_EQ(all.examined[0].reason, "the runtime's threads could not be read");
+}
+
 TEST(LockCycle, NamesThreadsLocksAndPlaces) {
   const auto found = examined("CS1001", same_look(cycle_of(WaitKind::kMonitor, WaitKind::kLock)));
   ASSERT_THAT(found, SizeIs(1));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyze/words.h"
+#include "base/text.h"
 
 namespace clrscope::doctor {
 
@@ -140,6 +141,38 @@ bool is_worker(const ThreadView& thread) {
 bool is_main(const Snapshot& look, const ThreadView& thread) {
   if (thread.os.tid == look.pid) return true;
   return !look.threads.empty() && thread.runtime && thread.runtime->managed_id == 1;
+}
+
+namespace {
+
+// A port that is not told otherwise holds up the start.
+bool has_suspending_port(std::string_view ports) {
+  return std::ranges::any_of(split(ports, ';'), [](std::string_view port) {
+    return !trim(port).empty() && port.find("nosuspend") == std::string_view::npos;
+  });
+}
+
+std::string suspending_setting(const std::map<std::string, std::string>& environment) {
+  for (const auto& [name, value] : environment) {
+    const bool port = name.ends_with("_DefaultDiagnosticPortSuspend") && value == "1";
+    const bool ports = name.ends_with("_DiagnosticPorts") && has_suspending_port(value);
+    if (port || ports) return fmt::format("{}={}", name, value);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string start_held_by(const Evidence& evidence) {
+  // Every runtime starts it right after this wait.
+  const auto has_finalizer = [](const Snapshot& look) {
+    return std::ranges::any_of(
+        look.threads, [](const auto& thread) { return thread.os.name == ".NET Finalizer"; });
+  };
+  if (!evidence.live || evidence.looks.size() < 2 ||
+      std::ranges::any_of(evidence.looks, has_finalizer))
+    return {};
+  return suspending_setting(evidence.process.environment);
 }
 
 std::string seconds_text(std::chrono::nanoseconds time) {

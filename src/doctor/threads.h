@@ -37,6 +37,10 @@ std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::
 // A thread of the pool that does its work; the pool's own helpers are not.
 bool is_worker(const inspect::ThreadView& thread);
 
+// The setting that makes its runtime wait at startup for a tool, "NAME=value", when no look shows
+// that it has started; else empty.
+std::string start_held_by(const Evidence& evidence);
+
 // The program's first thread.
 bool is_main(const inspect::Snapshot& look, const inspect::ThreadView& thread);
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "doctor/threads.h"
 #include "inspect/rights.h"
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
@@ -230,7 +231,8 @@ void sum_up(const Evidence& evidence, doctor::Examination& examination) {
   if (!last) return;
   examination.source = last->source;
   if (examination.process.runtime.empty()) examination.process.runtime = last->runtime;
-  std::ranges::copy(last->notes, std::back_inserter(examination.notes));
+  if (doctor::start_held_by(evidence).empty())  // else there was nothing to see yet
+    std::ranges::copy(last->notes, std::back_inserter(examination.notes));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace {
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parameters*/) {
   if (evidence.silent.count() == 0 || evidence.standstill) return {};
+  if (!start_held_by(evidence).empty()) return {};
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
   report.title =
       fmt::format("The runtime does not answer: it was asked for events and told none in {}",
