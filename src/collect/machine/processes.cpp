@@ -147,9 +147,9 @@ Result<std::optional<std::uint64_t>> TracedProcess::write_seen(TraceTime time,
       TRY(write(found->start - range.bias, found->end - range.bias, [&] { return found->name; }));
     } else if (naming.unnamed) {
       naming.unnamed->push_back(address);
+      aside_.insert(address);
       const auto method = image ? image->find(inside, ImageNames::kAll) : std::nullopt;
       if (!method) continue;
-      aside_.insert(address);
       if (written_aside_.emplace(range.mapping, method->start + range.bias).second)
         TRY(out.image_symbol(time, id_, range.mapping, method->start + range.bias,
                              std::max(method->end, method->start + 1) + range.bias - 1,

@@ -110,7 +110,7 @@ class TracedProcess {
   std::unordered_set<std::uint64_t> seen_;
   std::unordered_set<std::uint64_t> told_;  // those seen whose names were written already
   std::set<std::pair<MappingId, std::uint64_t>> written_;  // functions, by their start
-  // Of code compiled ahead of time, which its runtime may name yet.
+  // Of managed code, which its runtime may name yet.
   std::unordered_set<std::uint64_t> aside_;
   std::set<std::pair<MappingId, std::uint64_t>> written_aside_;
   std::vector<std::uint64_t> new_code_;  // seen in memory that a JIT fills, not looked at yet
