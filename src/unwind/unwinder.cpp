@@ -4,11 +4,16 @@
 
 #include "unwind/code_scan_x64.h"
 #include "unwind/expression_x64.h"
+#include "unwind/osr_x64.h"
 
 namespace clrscope::unwind {
 namespace {
 
 constexpr std::size_t kScanned = 512;  // bytes of code looked at ahead of the innermost frame
+
+bool is_jitted(const CodeRange& range) {
+  return range.kind == CodeKind::kJit || range.kind == CodeKind::kUnknown;
+}
 
 }  // namespace
 
@@ -156,6 +161,7 @@ bool Unwinder::step(Walk& walk) const {
     }
   }
   if (walk.interrupted && by_instructions(walk, *range)) return true;
+  walk.range = range;
   return by_rbp(walk);
 }
 
@@ -275,9 +281,16 @@ bool Unwinder::by_rbp(Walk& walk) const {
   const CodeRange* where = nullptr;
   if (sane && walk.stack.read(rbp, saved) && walk.stack.read(rbp + 8, pc) &&
       ((where = space_.find(pc - 1)) != nullptr || pc == 0)) {
+    auto frame = rbp;
+    if (where && code_ && is_jitted(*walk.range) && is_jitted(*where))
+      if (const auto slot = replaced_frame(rbp, walk.stack, *code_, where->start)) {
+        if (!walk.stack.read(*slot + 8, pc)) return walk.end(Stop::kNoMemory);
+        if (!(where = space_.find(pc - 1))) return walk.end(Stop::kBadAddress);
+        frame = *slot;
+      }
     caller.set(kRbp, saved);
     caller.set(kRip, pc);
-    caller.set(kRsp, rbp + 16);
+    caller.set(kRsp, frame + 16);
     return walk.leave_for(caller, where, FoundBy::kRbp, false);
   }
   // Caught before rbp was set: the return address lies on top.

@@ -83,7 +83,7 @@ class JitUnwindInfo {
   virtual bool find(std::uint64_t address, UnwindRule& rule) const = 0;
 };
 
-// The instructions at an address of the process, for the innermost frame only.
+// The instructions at an address of the process.
 class CodeBytes {
  public:
   virtual ~CodeBytes() = default;

@@ -18,12 +18,24 @@ class FixedCode : public CodeBytes {
  public:
   std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) override {
     const auto found = code.find(address);
-    if (found == code.end()) return 0;
+    if (found == code.end()) return read_page(address, out);
     const auto size = std::min(out.size(), found->second.size());
     std::copy_n(found->second.begin(), size, out.begin());
     return size;
   }
-  std::map<std::uint64_t, std::vector<std::uint8_t>> code;
+  std::map<std::uint64_t, std::vector<std::uint8_t>> code;   // read from their start
+  std::map<std::uint64_t, std::vector<std::uint8_t>> pages;  // read anywhere
+
+ private:
+  std::size_t read_page(std::uint64_t address, std::span<std::uint8_t> out) {
+    const auto after = pages.upper_bound(address);
+    if (after == pages.begin()) return 0;
+    const auto& [start, bytes] = *std::prev(after);
+    const auto rest = Bytes{bytes}.subspan(std::min(address - start, bytes.size()));
+    const auto size = std::min(out.size(), rest.size());
+    std::copy_n(rest.begin(), size, out.begin());
+    return size;
+  }
 };
 
 class UnwinderTest : public testing::Test {
@@ -98,6 +110,59 @@ TEST_F(UnwinderTest, StaysWithRbpWhenACallLiesAhead) {
   put(0x00, kJitCode + 0x200);
   put(0x28, kJitCode + 0x300);
   EXPECT_THAT(unwind(), ElementsAre(kJitCode + 0x10, kJitCode + 0x300));
+}
+
+// As measured: [rbp] is the caller's rbp already, and above it lies an address in the old code.
+class OsrTest : public UnwinderTest {
+ protected:
+  OsrTest() {
+    put(0x20, kStack + 0x100);
+    put(0x28, kHandOver);
+    put(0x40, kStack + 0x100);  // left over from an earlier call, as is the next: no frame
+    put(0x48, kJitCode + 0x900);
+    put(0x70, kStack + 0x100);  // 0x40 above the new frame: what the old prologue pushed
+    put(0x78, kCaller);
+    put(0xb0, kStack + 0x100);  // left over, in the caller's frame
+    put(0xb8, kJitCode + 0xa00);
+    put(0x108, kJitCode + 0x700);                      // the caller's caller
+    code_.code[kJitCode + 0x10] = {0xe8, 0, 0, 0, 0};  // a call lies ahead: rbp counts
+    clear();
+    prologue(kJitCode + 0x400, 0x40);
+  }
+  void clear() { code_.pages[kJitCode] = std::vector<std::uint8_t>(0x1000, 0x90); }
+  void prologue(std::uint64_t at, std::uint8_t size) {
+    const std::vector<std::uint8_t> code{0x48, 0x8d, 0xac, 0x24, size, 0, 0, 0};
+    std::ranges::copy(code, code_.pages[kJitCode].begin() + static_cast<long>(at - kJitCode));
+  }
+  static constexpr auto kHandOver = kJitCode + 0x800;
+  static constexpr auto kCaller = kJitCode + 0x600;
+};
+
+TEST_F(OsrTest, FindsTheCallerOfAMethodThatWasReplacedOnTheStack) {
+  EXPECT_THAT(unwind(), ElementsAre(kJitCode + 0x10, kCaller, kJitCode + 0x700));
+}
+
+TEST_F(OsrTest, FindsItBelowMoreCodeThanOneReadBrings) {
+  clear();
+  prologue(kJitCode + 0x100, 0x40);
+  EXPECT_THAT(unwind(), ElementsAre(kJitCode + 0x10, kCaller, kJitCode + 0x700));
+}
+
+TEST_F(OsrTest, ReadsThePrologueOfASmallFrame) {
+  std::ranges::copy(std::vector<std::uint8_t>{0x48, 0x8d, 0x6c, 0x24, 0x40},
+                    code_.pages[kJitCode].begin() + 0x500);
+  prologue(kJitCode + 0x400, 0x18);
+  EXPECT_THAT(unwind(), ElementsAre(kJitCode + 0x10, kCaller, kJitCode + 0x700));
+}
+
+TEST_F(OsrTest, LeavesAnOrdinaryFrameAlone) {
+  prologue(kJitCode + 0x500, 0xd0);  // the frame at 0x100 is that of the method at kHandOver
+  EXPECT_THAT(unwind(), ElementsAre(kJitCode + 0x10, kHandOver, kJitCode + 0x700));
+}
+
+TEST_F(OsrTest, LeavesAFrameAloneWhoseCodeCannotBeRead) {
+  code_.pages.clear();
+  EXPECT_THAT(unwind(), ElementsAre(kJitCode + 0x10, kHandOver, kJitCode + 0x700));
 }
 
 TEST_F(UnwinderTest, SaysThatTheCopyWasTooShort) {

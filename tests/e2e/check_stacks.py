@@ -3,8 +3,8 @@
 
 check_stacks.py KIND TRUTH COMMAND…
 
-KIND cycle, threads, native, mini: TRUTH is what a sample says of itself, as JSON, or @FILE: the file of its ready line.
-KIND same, dac: TRUTH is a command, which prints what it saw, or answers questions (ask_runtime PID dac).
+KIND cycle, threads, native, mini, osr: TRUTH is what a sample says of itself, as JSON, or @FILE: the file of its ready line.
+KIND same, dac: TRUTH is a command, which prints what it saw, or answers questions (ask_runtime PID dac). dac:N compares N threads at least.
 Exits 1 with the first difference; 2 when the moment was the wrong one (native: it did not sort just then).
 """
 import json
@@ -125,7 +125,17 @@ def managed(thread):
     return [frame["method"] for frame in thread["frames"] if frame["kind"] in ("managed", "framework")]
 
 
-def check_dac(seen, ask):
+def check_osr(seen, truth):
+    """A method that was replaced on the stack is there once, under its caller."""
+    threads = by_os_id(seen)
+    for true in truth["threads"]:
+        methods = [method_name(frame) for frame in threads[true["thread"]["osId"]]["frames"]]
+        places = [i for i, method in enumerate(methods) if method == true["method"]]
+        if len(places) != 1 or methods[places[0] + 1] != true["caller"]:
+            fail(f"{true['method']} is not once and under {true['caller']}: {methods}")
+
+
+def check_dac(seen, ask, least):
     """The managed frames of every thread of the program, by our walk and by the runtime's own library."""
     threads = [t for t in seen["threads"] if any(f["kind"] == "managed" for f in t["frames"])]
     questions = "".join(f"frames {thread['osId']}\n" for thread in threads)
@@ -135,17 +145,20 @@ def check_dac(seen, ask):
         # Before .NET 10 the library puts first what has no code of its own: a method inside of the runtime.
         if managed(thread) not in (theirs, theirs[1:]):
             fail(f"{thread['name']}: {managed(thread)} and {theirs}")
-    if len(threads) < 40:
+    if len(threads) < least:
         fail(f"only {len(threads)} threads could be compared")
 
 
-CHECKS = {"cycle": check_cycle, "threads": check_threads, "native": check_native, "mini": check_mini, "same": check_same, "dac": check_dac}
+CHECKS = {"cycle": check_cycle, "threads": check_threads, "native": check_native, "mini": check_mini, "same": check_same, "osr": check_osr}
 
 
 def main():
     kind, truth, *command = sys.argv[1:]
     seen = run(command)
-    CHECKS[kind](seen, truth if kind in ("same", "dac") else truth_of(truth))
+    if kind.startswith("dac"):
+        check_dac(seen, truth, int(kind[4:] or 40))
+    else:
+        CHECKS[kind](seen, truth if kind == "same" else truth_of(truth))
     print(json.dumps(seen))
 
 

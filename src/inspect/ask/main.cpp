@@ -1,5 +1,5 @@
-// ask_runtime PID [contract|dac|time]: answers questions about a runtime, one line of JSON each;
-// for tests that compare the readers with each other and with what a program says of itself.
+// ask_runtime PID|CORE [contract|dac|time]: answers questions about a runtime, one line of JSON
+// each; for tests that compare the readers with each other and with what a program says of itself.
 //
 //   threads, locks, type 0xTABLE, object 0xADDRESS, method 0xPC, frames OSID, and (between tabs)
 //   named TYPE METHOD SIGNATURE: how the names in the runtime's events are shown
@@ -224,8 +224,9 @@ int damage(Target& target, int rounds) {
 
 int main(int argc, char** argv) {
   if (const auto code = dac_worker_main(argc, argv)) return *code;
-  if (argc < 2) return std::fprintf(stderr, "usage: ask_runtime PID [contract|dac]\n"), 3;
-  auto target = open_process(std::atoi(argv[1]));
+  if (argc < 2) return std::fprintf(stderr, "usage: ask_runtime PID|CORE [contract|dac]\n"), 3;
+  const auto pid = parse_number(argv[1]);
+  auto target = pid ? open_process(static_cast<pid_t>(*pid)) : open_core(argv[1]);
   if (!target) return std::fprintf(stderr, "%s\n", target.error().what.c_str()), 1;
   const std::string kind = argc > 2 ? argv[2] : "";
   if (kind == "damage") return damage(**target, argc > 3 ? std::atoi(argv[3]) : 100);
