@@ -73,6 +73,10 @@ void FlameBuilder::add_kernel(const StackSamples& samples, std::span<const Frame
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
     node = child(node, name_of(kernel_frames_.frame(*frame)));
   if (frames.empty()) graph_.without_stack += samples.count;
+  if (samples.unfinished) {
+    node = child(node, name_of({.method = "[still waiting]"}));
+    graph_.unfinished += samples.count;
+  }
   Row row{.thread = thread_of(by.process, by.thread, by.name), .node = node};
   if (samples.what == Sampled::kCpu) {
     const auto period = kernel_.period().count() > 0 ? kernel_.period().count() : 1'000'000;

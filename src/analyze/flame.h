@@ -52,7 +52,8 @@ struct FlameGraph {
   Teller on_from = Teller::kNobody;
   Teller off_from = Teller::kNobody;
   std::uint64_t samples = 0;        // of time on a processor
-  std::uint64_t waits = 0;          // samples of waiting, or waits that ended
+  std::uint64_t waits = 0;          // samples of waiting, or waits
+  std::uint64_t unfinished = 0;     // of them: had not ended when the recording ended
   std::uint64_t without_stack = 0;  // of both
   std::uint64_t idle = 0;           // samples of processors without work: not in the tree
   std::uint64_t folded = 0;         // nodes too small to be kept; their time is their parents'

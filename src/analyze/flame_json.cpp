@@ -66,10 +66,11 @@ std::string flame_json(const FlameGraph& graph, std::string_view title, std::str
   append_member(out, "onFrom", to_string(graph.on_from));
   append_member(out, "offFrom", to_string(graph.off_from));
   out += fmt::format(
-      "\"durationMs\":{:.3f},\"samples\":{},\"waits\":{},\"withoutStack\":{},\"idle\":{},"
+      "\"durationMs\":{:.3f},\"samples\":{},\"waits\":{},\"unfinished\":{},\"withoutStack\":{},"
+      "\"idle\":{},"
       "\"folded\":{},\"lost\":{},",
-      graph.duration_ms, graph.samples, graph.waits, graph.without_stack, graph.idle, graph.folded,
-      graph.lost);
+      graph.duration_ms, graph.samples, graph.waits, graph.unfinished, graph.without_stack,
+      graph.idle, graph.folded, graph.lost);
   out += extra;
   append_names(out, graph);
   out += ",\"processes\":[";

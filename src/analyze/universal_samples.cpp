@@ -62,9 +62,11 @@ void UniversalSamples::count(const nettrace::Reader& reader, const Event& event,
   auto value = in.read_varuint();
   if (!in.ok()) value = 0;
   if (what == Sampled::kSwitch) {
-    // Traces of others do not say whether it wanted to run on.
+    // Traces of others do not say whether it wanted to run on, nor whether it did not yet.
+    const bool preempted = in.read_varuint() != 0;
+    const bool unfinished = in.read_varuint() != 0;
     trace_->switches.push_back(
-        {event.time, value, event.process, event.thread, thread, stack, in.read_varuint() != 0});
+        {event.time, value, event.process, event.thread, thread, stack, preempted, unfinished});
     return;
   }
   auto& counted = row(0, {.what = what, .thread = thread, .stack = stack});
@@ -98,12 +100,14 @@ void UniversalSamples::settle(TraceTime up_to) {
     const auto told =
         trace_->waits.at(one.process, one.thread, earlier(one.time, one.value), one.time);
     const bool by_runtime = one.stack == StackId::kNone && !one.preempted;
-    auto& counted = row(1 + static_cast<std::size_t>(told.what) + (one.preempted ? kClrWaits : 0),
-                        {.what = Sampled::kSwitch,
-                         .told = told.what,
-                         .preempted = one.preempted,
-                         .thread = one.index,
-                         .stack = by_runtime ? told.stack : one.stack});
+    const auto kind = static_cast<std::size_t>(told.what) + (one.preempted ? kClrWaits : 0) +
+                      (one.unfinished ? 2 * kClrWaits : 0);
+    auto& counted = row(1 + kind, {.what = Sampled::kSwitch,
+                                   .told = told.what,
+                                   .preempted = one.preempted,
+                                   .unfinished = one.unfinished,
+                                   .thread = one.index,
+                                   .stack = by_runtime ? told.stack : one.stack});
     ++counted.count;
     counted.value += one.value;
     if (one.value <= counted.longest) continue;

@@ -38,6 +38,7 @@ struct StackSamples {
   Sampled what{};
   ClrWait told{};            // by the runtime, of a switch
   bool preempted = false;    // it would have run on: likewise
+  bool unfinished = false;   // it had not run again when the recording ended: likewise
   std::uint32_t thread = 0;  // index into threads()
   StackId stack{};
   std::uint64_t count = 0;
@@ -78,6 +79,7 @@ class UniversalSamples {
     std::uint32_t index;  // of the thread
     StackId stack;
     bool preempted;
+    bool unfinished;
   };
   struct Trace {  // what belongs to the one being read
     explicit Trace(FrameTable& frames) : symbols(frames) {}
@@ -89,7 +91,7 @@ class UniversalSamples {
     std::deque<Switch> switches;  // whose reason may still be to come
     TraceTime newest = TraceTime::min();
     // By what is counted; thread and stack: index.
-    std::unordered_map<std::uint64_t, std::uint32_t> row_of[1 + 2 * kClrWaits];
+    std::unordered_map<std::uint64_t, std::uint32_t> row_of[1 + 4 * kClrWaits];
     std::unordered_map<std::uint64_t, std::uint32_t> thread_of;  // process and thread: index
     std::unordered_map<ProcessId, std::string> names;            // as the kernel has them
     std::unordered_map<ProcessId, std::string> command_names;    // better: as the runtime says

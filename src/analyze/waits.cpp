@@ -195,6 +195,10 @@ FrameId wait_site(FrameTable& table, std::span<const FrameId> frames) {
 void WaitSum::add(const StackSamples& samples) {
   count += samples.count;
   ns += samples.value;
+  if (samples.unfinished) {
+    unfinished += samples.count;
+    unfinished_ns += samples.value;
+  }
   if (samples.longest > longest_ns) {
     longest_ns = samples.longest;
     longest_thread = samples.thread;

@@ -1,6 +1,6 @@
 // Where threads waited, for how long and for what, by the kernel's switches ("cswitch").
 //
-// A wait is known when it ends: what still waited at the end of the recording is not in it.
+// Waits that had not ended with the recording count until then, and apart as unfinished.
 #pragma once
 
 #include <array>
@@ -42,6 +42,8 @@ FrameId wait_site(FrameTable& table, std::span<const FrameId> frames);
 struct WaitSum {
   std::uint64_t count = 0;
   std::uint64_t ns = 0;
+  std::uint64_t unfinished = 0;  // of them
+  std::uint64_t unfinished_ns = 0;
   std::uint64_t longest_ns = 0;
   std::uint32_t longest_thread = 0;  // index into Waits::threads()
   TraceTime longest_at{};            // when it ended

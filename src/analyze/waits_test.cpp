@@ -115,9 +115,9 @@ class ToldWaitsTest : public testing::Test {
     trace_.event(kRuntimeName, 9, 1, {.time = from, .thread = 9}, why);
     trace_.event(kRuntimeName, 3, 1, {.time = to, .thread = 9}, Payload{}.add(std::uint16_t{0}));
   }
-  // A thread that ran again then, after so long.
+  // A thread that ran again then, after so long, or did not yet.
   void ran(std::int64_t time, std::uint64_t after, std::uint64_t preempted = 0,
-           const std::vector<std::uint64_t>& stack = {}) {
+           const std::vector<std::uint64_t>& stack = {}, std::uint64_t unfinished = 0) {
     static const EventType kType = [] {
       EventType type;
       type.index = 1000;
@@ -125,10 +125,12 @@ class ToldWaitsTest : public testing::Test {
       type.id = 77;
       type.name = "cswitch";
       type.fields = {{.name = "Value", .type = TypeCode::kVarUInt},
-                     {.name = "Preempted", .type = TypeCode::kVarUInt}};
+                     {.name = "Preempted", .type = TypeCode::kVarUInt},
+                     {.name = "Unfinished", .type = TypeCode::kVarUInt}};
       return type;
     }();
-    trace_.typed(kType, {.time = time}, Payload{}.varuint(after).varuint(preempted), stack);
+    trace_.typed(kType, {.time = time},
+                 Payload{}.varuint(after).varuint(preempted).varuint(unfinished), stack);
   }
   std::vector<std::string> sites() {
     trace_.method(kRundownName, 144, {.time = 9'000'000}, 0x1000, 0x100, "App", "Book");
@@ -145,6 +147,19 @@ class ToldWaitsTest : public testing::Test {
   Waits waits_;
 };
 using Texts = std::vector<std::string>;
+
+TEST_F(ToldWaitsTest, CountsWhatHadNotEndedApart) {
+  const auto start = Payload{}.add(std::uint8_t{0}).add(std::uint16_t{0}).add(std::uint64_t{1});
+  trace_.event(kRuntimeName, 81, 1, {.time = 1000}, start, {kBook});
+  ran(500, 200);
+  ran(6000, 4900, 0, {}, 1);  // since 1100, for a lock
+  EXPECT_EQ(sites(), (Texts{"? unknown", "App.Book() lock"}));
+  EXPECT_EQ(waits_.all().count, 2U);
+  EXPECT_EQ(waits_.all().unfinished, 1U);
+  EXPECT_EQ(waits_.all().unfinished_ns, 4900U);
+  EXPECT_EQ(waits_.by_reason(WaitReason::kLock).unfinished, 1U);
+  EXPECT_EQ(waits_.by_reason(WaitReason::kUnknown).unfinished, 0U);
+}
 
 TEST_F(ToldWaitsTest, JoinsTheSwitchWithTheLockOrHandleWaitedFor) {
   lock(1000, 3000);

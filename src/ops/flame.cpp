@@ -90,9 +90,9 @@ std::string flame_json(const FlameRead& read) {
 
 std::string flame_text(const FlameRead& read, std::size_t rows) {
   const auto& graph = read.graph;
-  auto out =
-      fmt::format("{}: {} samples on CPU, {} waiting, lost {}\n\n", read.title,
-                  format_count(graph.samples), format_count(graph.waits), format_count(graph.lost));
+  auto out = fmt::format("{}: {} samples on CPU, {} waiting ({} unfinished), lost {}\n\n",
+                         read.title, format_count(graph.samples), format_count(graph.waits),
+                         format_count(graph.unfinished), format_count(graph.lost));
   const auto times = times_by_name(graph);
   const auto whole = std::accumulate(times.self.begin(), times.self.end(), std::uint64_t{0});
   if (whole == 0) return out + "No samples of stacks.\n";

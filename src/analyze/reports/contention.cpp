@@ -82,7 +82,8 @@ Page ContentionReport::page() const {
     page.summary.push_back(fmt::format("{} thread{} still waited when the trace ended.",
                                        count_text(waits_.all().unfinished),
                                        waits_.all().unfinished == 1 ? "" : "s"));
-  PageTable table{.columns = {">COUNT", ">WAITED", ">MEAN", ">LONGEST", ">HELD BY", "WAITING IN"}};
+  PageTable table{.columns = {">COUNT", ">UNFINISHED", ">WAITED", ">MEAN", ">LONGEST", ">HELD BY",
+                              "WAITING IN"}};
   const auto sites = waits_.sites();
   const auto rows = std::min(sites.size(), options_.rows != 0 ? options_.rows : 20);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -95,9 +96,10 @@ Page ContentionReport::page() const {
       held = waits.owners.size() == 1
                  ? fmt::format("{}", owner->first)
                  : fmt::format("{} + {}", owner->first, waits.owners.size() - 1);
-    table.rows.push_back({count_text(waits.count), ms_text(waits.total),
-                          ms_text(waits.total / static_cast<std::int64_t>(waits.count)),
-                          ms_text(waits.longest), held, waits_.frame(site).method});
+    table.rows.push_back(
+        {count_text(waits.count), waits.unfinished > 0 ? count_text(waits.unfinished) : "",
+         ms_text(waits.total), ms_text(waits.total / static_cast<std::int64_t>(waits.count)),
+         ms_text(waits.longest), held, waits_.frame(site).method});
   }
   if (rows < sites.size())
     table.note = fmt::format("{} more places: -n {}", sites.size() - rows, sites.size());

@@ -64,16 +64,24 @@ std::vector<std::size_t> WaitsReport::threads() const {
   return all;
 }
 
+std::string unfinished_text(const WaitSum& sum) {
+  return sum.unfinished > 0 ? count_text(sum.unfinished) : "";
+}
+
 void write_sum(JsonWriter& json, const WaitSum& sum) {
   json.member("count", sum.count)
       .member("totalMs", ms(time_of(sum.ns)))
-      .member("longestMs", ms(time_of(sum.longest_ns)));
+      .member("longestMs", ms(time_of(sum.longest_ns)))
+      .member("unfinished", sum.unfinished)
+      .member("unfinishedMs", ms(time_of(sum.unfinished_ns)));
 }
 
 void WaitsReport::write_members(JsonWriter& json) const {
   json.member("waits", waits_.all().count)
       .member("totalMs", ms(time_of(waits_.all().ns)))
       .member("longestMs", ms(time_of(waits_.all().longest_ns)))
+      .member("unfinished", waits_.all().unfinished)
+      .member("unfinishedMs", ms(time_of(waits_.all().unfinished_ns)))
       .member("unexplainedMs", ms(time_of(waits_.unexplained().ns)));
   if (const auto& ended = waits_.source().waits_ended())
     json.member("recordedMs", ms(ended->recorded));
@@ -130,6 +138,10 @@ Page WaitsReport::page() const {
       share_text(waits_.by_reason(why.front()).ns, all.ns),
       format_duration(time_of(all.longest_ns)), static_cast<std::uint64_t>(longest.thread),
       longest.name.empty() ? "" : fmt::format(" ({})", longest.name)));
+  if (all.unfinished > 0)
+    page.summary.push_back(
+        fmt::format("{} of them had not ended when the recording ended: {} until then.",
+                    count_text(all.unfinished), format_duration(time_of(all.unfinished_ns))));
   if (const auto& dark = waits_.unexplained(); dark.count > 0)
     page.summary.push_back(
         fmt::format("{} of them ({}) have no stack: neither the kernel nor the runtime said where.",
@@ -143,21 +155,22 @@ Page WaitsReport::page() const {
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
 
-  PageTable places{.columns = {">TOTAL", ">WAITS", ">LONGEST", "FOR", "WHERE", "MODULE"}};
-  if (options_.lines) places.columns.insert(places.columns.begin() + 4, "LINE");
+  PageTable places{
+      .columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", "FOR", "WHERE", "MODULE"}};
+  if (options_.lines) places.columns.insert(places.columns.begin() + 5, "LINE");
   const auto all_sites = sites();
   for (std::size_t i = 0; i < std::min(rows, all_sites.size()); ++i) {
     const auto& [site, sum] = all_sites[i];
     const auto& frame = waits_.frame(site.frame);
-    places.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count),
+    places.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count), unfinished_text(sum),
                            ms_text(time_of(sum.longest_ns)), std::string{words_for(site.reason)},
                            frame.method, frame.module});
     auto& row = places.rows.back();
-    if (options_.lines) row.insert(row.begin() + 4, place_text(frame));
+    if (options_.lines) row.insert(row.begin() + 5, place_text(frame));
   }
   places.note =
       "signal: of another thread; no processor: it could run, but none was free.\n"
-      "Waits that had not ended with the recording are not in it.";
+      "Unfinished: had not ended when the recording ended; counted until then.";
   if (rows < all_sites.size())
     places.note += fmt::format(" {} more: -n {}", all_sites.size() - rows, all_sites.size());
   page.tables.push_back(std::move(places));
@@ -170,13 +183,14 @@ Page WaitsReport::page() const {
   }
   page.tables.push_back(std::move(by_reason));
 
-  PageTable by_thread{.title = "By thread",
-                      .columns = {">TOTAL", ">WAITS", ">LONGEST", ">THREAD", "NAME", "PROCESS"}};
+  PageTable by_thread{
+      .title = "By thread",
+      .columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", ">THREAD", "NAME", "PROCESS"}};
   const auto ids = threads();
   for (std::size_t i = 0; i < std::min(few, ids.size()); ++i) {
     const auto& who = waits_.threads()[ids[i]];
     const auto& sum = waits_.by_thread()[ids[i]].waits;
-    by_thread.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count),
+    by_thread.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count), unfinished_text(sum),
                               ms_text(time_of(sum.longest_ns)),
                               fmt::format("{}", static_cast<std::uint64_t>(who.thread)),
                               who.name.empty() ? "?" : who.name, process_text(who)});

@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 
+#include "base/io.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "collect/machine/tracepoint_type.h"
 #include "collect/perf/registers_x64.h"
 #include "symbols/universal_map.h"
@@ -19,6 +23,8 @@ constexpr std::chrono::milliseconds kLookPause{50};
 constexpr std::size_t kMostNameBytes = 8 << 20;
 constexpr std::size_t kMostTableBytes = 10 << 20;
 constexpr std::chrono::seconds kTrimPause{10};
+constexpr std::size_t kStackNow = 16 << 10;
+constexpr std::chrono::seconds kMostAsking{1};
 constexpr std::string_view kKernelPath = "[kernel.kallsyms]";
 
 unwind::Registers registers_of(const perf::UserRegisters& from) {
@@ -36,6 +42,55 @@ unwind::Registers registers_of(const perf::UserRegisters& from) {
   for (const auto& [bit, reg] : kPairs)
     if (const auto value = from.get(bit)) to.set(reg, *value);
   return to;
+}
+
+bool lives(ProcessId process, ThreadId thread) {
+  return ::access(fmt::format("/proc/{}/task/{}", static_cast<pid_t>(process),
+                              static_cast<std::uint64_t>(thread))
+                      .c_str(),
+                  F_OK) == 0;
+}
+
+// The threads of a process that do not run.
+std::vector<ThreadId> sleeping_threads(ProcessId process) {
+  std::vector<ThreadId> all;
+  std::error_code gone;
+  const auto folder = fmt::format("/proc/{}/task", static_cast<pid_t>(process));
+  for (std::filesystem::directory_iterator it{folder, gone}, end; !gone && it != end;
+       it.increment(gone)) {
+    const auto stat = read_file(it->path() / "stat");
+    const auto tid = parse_number(it->path().filename().native());
+    if (!stat || !tid) continue;
+    const auto after_name = stat->rfind(") ");
+    if (after_name == std::string::npos || after_name + 2 >= stat->size()) continue;
+    const auto state = (*stat)[after_name + 2];
+    if (state == 'S' || state == 'D') all.push_back(ThreadId{*tid});
+  }
+  return all;
+}
+
+bool parse_address(std::string_view text, std::uint64_t& address) {
+  if (!text.starts_with("0x")) return false;
+  return std::from_chars(text.data() + 2, text.data() + text.size(), address, 16).ec == std::errc{};
+}
+
+struct WaitingPlace {
+  std::uint64_t sp = 0;
+  std::uint64_t pc = 0;
+  friend bool operator==(const WaitingPlace&, const WaitingPlace&) = default;
+};
+
+// The last two numbers of /proc/PID/task/TID/syscall; nothing when the thread runs.
+std::optional<WaitingPlace> waiting_place(ProcessId process, ThreadId thread) {
+  const auto text = read_file(fmt::format("/proc/{}/task/{}/syscall", static_cast<pid_t>(process),
+                                          static_cast<std::uint64_t>(thread)));
+  if (!text) return {};
+  const auto words = split(std::string_view{*text}.substr(0, text->find('\n')), ' ');
+  if (words.size() < 3) return {};
+  WaitingPlace place;
+  return parse_address(words[words.size() - 2], place.sp) && parse_address(words.back(), place.pc)
+             ? std::optional{place}
+             : std::nullopt;
 }
 
 Who who(const perf::Origin& origin) { return {origin.process, origin.thread, origin.cpu}; }
@@ -99,8 +154,9 @@ void KernelEvents::on_asked(const perf::Sample& sample, std::size_t index) {
 
 // A thread that has ended stops once more; nothing will follow.
 void KernelEvents::stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack) {
-  if (ended_.erase(origin.thread) == 0)
-    waiting_[origin.thread] = {origin.time, {stack.begin(), stack.end()}, false};
+  if (ended_.erase(origin.thread) != 0) return;
+  ran_.insert(origin.thread);
+  waiting_[origin.thread] = {origin.process, origin.time, {stack.begin(), stack.end()}, false};
 }
 
 void KernelEvents::end_waits(TraceTime now, std::uint64_t per_second) {
@@ -115,6 +171,44 @@ void KernelEvents::tell(std::string_view name, TraceTime time, ProcessId process
   check(universal_.told(name, time, process, value));
 }
 
+void KernelEvents::write_open_waits(TraceTime ended, const std::set<ProcessId>& asked) {
+  if (settings_.waits == WaitsWish::kNone) return;
+  for (const auto process : asked)
+    for (const auto thread : sleeping_threads(process))
+      if (!ran_.contains(thread)) waiting_[thread] = {process, started_, {}, false};
+  const auto limit = TraceClock::now() + kMostAsking;
+  for (auto& [thread, waiting] : std::exchange(waiting_, {})) {
+    if (!lives(waiting.process, thread)) continue;  // its last switch came after its end
+    if (waiting.stack.empty() && TraceClock::now() < limit)
+      waiting.stack = stack_now(waiting.process, thread, ended);
+    const auto out = std::max<std::int64_t>((ended - waiting.since).count(), 0);
+    check(universal_.waited(ended, {waiting.process, thread},
+                            {static_cast<std::uint64_t>(out), waiting.preempted, true},
+                            waiting.stack));
+  }
+}
+
+// Of a thread that waits in a system call; empty when it does not, or may not be looked at.
+std::vector<std::uint64_t> KernelEvents::stack_now(ProcessId process, ThreadId thread,
+                                                   TraceTime time) {
+  const auto place = waiting_place(process, thread);
+  if (!place) return {};
+  unwind::Registers registers;
+  registers.set(unwind::kRsp, place->sp);
+  registers.set(unwind::kRip, place->pc);
+  std::vector<std::uint8_t> bytes(kStackNow);
+  bytes.resize(unwind::ProcessCode{static_cast<pid_t>(process)}.read(place->sp, bytes));
+  if (waiting_place(process, thread) != place) return {};  // it went on meanwhile
+  auto& traced = processes_.of(process);
+  const auto walked = traced.unwinder().unwind(registers, {place->sp, bytes}, frames_);
+  std::vector<std::uint64_t> stack;
+  for (std::size_t i = 0; i < walked.frames; ++i) {
+    stack.push_back(frames_[i].pc);
+    check(traced.saw(frames_[i].lookup_pc(), time, universal_));
+  }
+  return stack;
+}
+
 void KernelEvents::on(const perf::Switch& change) {
   if (static_cast<int>(change.origin.process) <= 0)
     return;  // the idle task, or a thread that has ended
@@ -124,13 +218,14 @@ void KernelEvents::on(const perf::Switch& change) {
       stopped->second.preempted = change.preempted;
     return;
   }
+  ran_.insert(change.origin.thread);
   const auto waited = waiting_.find(change.origin.thread);
   if (waited == waiting_.end()) return;
   ++switches_;
-  const auto out = change.origin.time - waited->second.since;
-  check(universal_.ran_again(change.origin.time, who(change.origin),
-                             static_cast<std::uint64_t>(std::max<std::int64_t>(out.count(), 0)),
-                             waited->second.preempted, waited->second.stack));
+  const auto out = std::max<std::int64_t>((change.origin.time - waited->second.since).count(), 0);
+  check(universal_.waited(change.origin.time, who(change.origin),
+                          {static_cast<std::uint64_t>(out), waited->second.preempted, false},
+                          waited->second.stack));
   waiting_.erase(waited);
 }
 
@@ -163,6 +258,7 @@ void KernelEvents::name_thread(ProcessId process, ThreadId thread, std::string n
 void KernelEvents::on(const perf::Task& task) {
   if (task.kind == perf::Task::Kind::kExit) {
     waiting_.erase(task.thread);
+    ran_.erase(task.thread);
     thread_names_.erase(task.thread);
     writer_.thread_ended(task.process, task.thread, task.time.time_since_epoch().count());
     if (ended_.size() >= kMostEnded) ended_.clear();  // their last switch bore no name

@@ -61,6 +61,9 @@ class KernelEvents {
   void end_waits(TraceTime now, std::uint64_t per_second);
   // A number about a process that the recorder itself knows, for who reads the trace.
   void tell(std::string_view name, TraceTime time, ProcessId process, std::uint64_t value);
+  // The recording ended then: threads that wait still. Those of `asked` count also when they did
+  // not run at all; where they wait is read from the processes.
+  void write_open_waits(TraceTime ended, const std::set<ProcessId>& asked);
   // Work that may wait while the rings fill: stubs that are new, names of what was seen of
   // processes that have ended.
   Result<> catch_up(std::chrono::nanoseconds at_most);
@@ -92,6 +95,7 @@ class KernelEvents {
 
  private:
   struct Waiting {
+    ProcessId process;
     TraceTime since;
     std::vector<std::uint64_t> stack;
     bool preempted = false;  // it had not asked to stop
@@ -115,6 +119,7 @@ class KernelEvents {
   void on_asked(const perf::Sample& sample, std::size_t index);
   void on(const perf::Switch& change);
   void stops_running(const perf::Origin& origin, std::span<const std::uint64_t> stack);
+  std::vector<std::uint64_t> stack_now(ProcessId process, ThreadId thread, TraceTime time);
   void on(const perf::Mapping& mapping);
   void on(const perf::ThreadName& name);
   void on(const perf::Task& task);
@@ -149,6 +154,7 @@ class KernelEvents {
   NameStore names_;
   ProcessTable processes_;
   std::unordered_map<ThreadId, Waiting> waiting_;
+  std::unordered_set<ThreadId> ran_;    // threads that were switched to or from
   std::unordered_set<ThreadId> ended_;  // whose last switch has not been read yet
   std::unordered_map<ThreadId, std::string> thread_names_;  // of those that live
   std::deque<Ended> to_name_;

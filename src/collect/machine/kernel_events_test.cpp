@@ -1,9 +1,15 @@
 #include "collect/machine/kernel_events.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "base/io.h"
 #include "collect/perf/registers_x64.h"
 #include "nettrace/reader.h"
 
@@ -118,6 +124,89 @@ TEST_F(KernelEventsTest, ThreadsThatEndedLongAgoAreForgotten) {
   for (const auto& one : reader.threads())
     if (one.thread == ThreadId{70001}) names.push_back(one.name);
   EXPECT_EQ(names.size(), 2U) << "it was declared again";
+}
+
+class OpenWaits : public testing::Test {
+ protected:
+  void change(std::uint64_t thread, bool out, std::int64_t ns) {
+    perf::Switch record;
+    record.origin = origin_of_thread(::getpid(), thread, ns);
+    record.out = out;
+    events_.take(record);
+  }
+  struct Wait {
+    ThreadId thread;
+    std::uint64_t ns;
+    std::uint64_t unfinished;
+    bool has_stack;
+    friend bool operator==(const Wait&, const Wait&) = default;
+  };
+  std::vector<Wait> written() {
+    EXPECT_TRUE(writer_.finish());
+    nettrace::Reader reader;
+    std::vector<Wait> all;
+    EXPECT_TRUE(reader.feed(trace_, [&](const nettrace::Batch& batch) {
+      for (const auto& event : batch.events) {
+        if (event.type->name != "cswitch") continue;
+        ByteReader in{event.payload};
+        const auto ns = in.read_varuint();
+        (void)in.read_varuint();  // preempted
+        all.push_back({event.thread, ns, in.read_varuint(), event.stack != StackId::kNone});
+      }
+    }));
+    return all;
+  }
+
+  std::vector<std::uint8_t> trace_;
+  nettrace::Writer writer_{{.version = 6, .sync_ticks = 1000, .ticks_per_second = 1'000'000'000},
+                           [this](Bytes bytes) -> Result<> {
+                             trace_.insert(trace_.end(), bytes.begin(), bytes.end());
+                             return {};
+                           }};
+  KernelEvents events_{writer_, {.waits = WaitsWish::kTimes}};
+};
+
+TEST_F(OpenWaits, AreWrittenUntilTheEnd) {
+  events_.start(at(2000));
+  change(70001, true, 3000);
+  change(70001, false, 3500);
+  const auto own = static_cast<std::uint64_t>(::gettid());
+  change(own, true, 4000);
+  change(70002, true, 4000);  // has ended: there is no such thread
+  events_.write_open_waits(at(9000), {});
+  auto all = written();
+  ASSERT_FALSE(all.empty());
+  all.back().has_stack = false;  // we run: whatever we were seen in
+  EXPECT_EQ(all,
+            (std::vector<Wait>{{ThreadId{70001}, 500, 0, false}, {ThreadId{own}, 5000, 1, false}}));
+}
+
+// A thread of our own that waits for us: its stack is where it waits.
+TEST_F(OpenWaits, OfThreadsThatNeverRanAreWrittenWithTheirStack) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  std::atomic<pid_t> tid = 0;
+  std::jthread sleeper{[&] {
+    tid = ::gettid();
+    char byte = 0;
+    (void)::read(pipe[0], &byte, 1);
+  }};
+  const auto sleeps = [&] {
+    const auto syscall = read_file(fmt::format("/proc/self/task/{}/syscall", tid.load()));
+    return tid != 0 && syscall && syscall->starts_with("0 ");
+  };
+  while (!sleeps()) std::this_thread::yield();
+  events_.start(at(2000));
+  EXPECT_TRUE(perf::read_mappings(::getpid(), at(2000),
+                                  [&](const perf::Mapping& one) { events_.take(one); }));
+  events_.write_open_waits(at(9000), {ProcessId{::getpid()}});
+  const ThreadId thread{static_cast<std::uint64_t>(tid.load())};
+  EXPECT_EQ(::write(pipe[1], "x", 1), 1);
+  sleeper.join();
+  // Beside it, a sanitizer may have threads of its own.
+  EXPECT_EQ(std::ranges::count(written(), Wait{thread, 7000, 1, true}), 1);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 // Our own process, of which no record told anything.

@@ -353,7 +353,9 @@ class MachineRecorder {
 
   Result<> end() {
     if (events_) events_->disable();
+    const auto ended = TraceClock::now();
     drain();
+    kernel_.write_open_waits(ended, waits_asked());
     if (wish_.on_stop) wish_.on_stop();
     TRY(await_runtimes());
     finder_->stop();
@@ -373,6 +375,14 @@ class MachineRecorder {
     add_losses();
     TRY(checked());
     return writer_.finish();
+  }
+
+  // Whose threads matter also when they wait all the time: of a whole machine the .NET processes.
+  std::set<ProcessId> waits_asked() const {
+    std::set<ProcessId> all;
+    for (const auto pid : wish_.processes) all.insert(ProcessId{pid});
+    for (const auto& runtime : runtimes_) all.insert(runtime->process());
+    return all;
   }
 
   // --- runtimes ---

@@ -211,7 +211,10 @@ const EventType& UniversalWriter::sample_type(std::string_view name) {
   type->name = name;
   type->level = 4;
   type->fields = {number("Value")};
-  if (name == kSwitch) type->fields.push_back(number("Preempted"));
+  if (name == kSwitch) {
+    type->fields.push_back(number("Preempted"));
+    type->fields.push_back(number("Unfinished"));
+  }
   types_.push_back(std::move(type));
   sample_types_.emplace(name, types_.back().get());
   return *types_.back();
@@ -224,11 +227,12 @@ Result<> UniversalWriter::sample(std::string_view name, TraceTime time, const Wh
   return write(sample_type(name), time, who, payload.bytes(), stack);
 }
 
-Result<> UniversalWriter::ran_again(TraceTime time, const Who& who, std::uint64_t ns,
-                                    bool preempted, std::span<const std::uint64_t> stack) {
+Result<> UniversalWriter::waited(TraceTime time, const Who& who, const Wait& wait,
+                                 std::span<const std::uint64_t> stack) {
   ByteWriter payload;
-  payload.write_varuint(ns);
-  payload.write_varuint(preempted ? 1 : 0);
+  payload.write_varuint(wait.ns);
+  payload.write_varuint(wait.preempted ? 1 : 0);
+  payload.write_varuint(wait.unfinished ? 1 : 0);
   return write(sample_type(kSwitch), time, who, payload.bytes(), stack);
 }
 

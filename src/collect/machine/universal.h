@@ -67,9 +67,15 @@ class UniversalWriter {
   // Any event of Universal.Events that is one number: "cpu" with a weight, …
   Result<> sample(std::string_view name, TraceTime time, const Who& who, std::uint64_t value,
                   std::span<const std::uint64_t> stack);
-  // A thread runs again: for how long it did not, where it stopped, and whether it wanted to.
-  Result<> ran_again(TraceTime time, const Who& who, std::uint64_t ns, bool preempted,
-                     std::span<const std::uint64_t> stack);
+  // A thread that did not run: for how long, where it stopped, whether it wanted to, and whether it
+  // runs again or had not when the recording ended.
+  struct Wait {
+    std::uint64_t ns = 0;
+    bool preempted = false;
+    bool unfinished = false;
+  };
+  Result<> waited(TraceTime time, const Who& who, const Wait& wait,
+                  std::span<const std::uint64_t> stack);
   // What the recorder itself has to say about a process: what it left out, and how much of it.
   Result<> told(std::string_view name, TraceTime time, ProcessId process, std::uint64_t value);
   // Any other kind of event: given once, then written by what this returns.

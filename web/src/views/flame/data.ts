@@ -9,6 +9,7 @@ export interface FlameJson {
   durationMs: number;
   samples: number;
   waits: number;
+  unfinished: number; // of the waits: had not ended when the recording ended
   withoutStack: number;
   idle: number;
   folded: number;

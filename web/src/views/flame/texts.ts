@@ -8,6 +8,7 @@ export function summaryText(json: FlameJson): string {
   if (json.durationMs > 0) parts.push(`${durationText(json.durationMs * 1000)} recorded ${json.startTime}`);
   if (json.onFrom) parts.push(`${countText(json.samples)} samples on CPU (${json.onFrom})`);
   if (json.offFrom) parts.push(`${countText(json.waits)} ${json.offFrom === 'kernel' ? 'waits' : 'samples waiting'} (${json.offFrom})`);
+  if (json.unfinished > 0) parts.push(`${countText(json.unfinished)} not ended when the recording ended`);
   parts.push(`lost ${countText(json.lost)}`);
   if (json.brokenStacks !== undefined) parts.push(`${countText(json.brokenStacks)} stacks cut short`);
   if (json.withoutStack > 0) parts.push(`${countText(json.withoutStack)} without a stack`);

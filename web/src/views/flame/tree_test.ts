@@ -12,7 +12,7 @@ const kAll: Choice = {weight: 'on', inverted: false, hiddenKinds: new Set(), pro
 // main → work → leaf (self 10 on thread 0), main → work (self 5 on thread 1, waits 7), main → lib → leaf (self 1)
 function trace(): Trace {
   const json: FlameJson = {
-    version: 1, title: 't', startTime: '', onFrom: 'kernel', offFrom: 'kernel', durationMs: 1, samples: 3, waits: 1, withoutStack: 0,
+    version: 1, title: 't', startTime: '', onFrom: 'kernel', offFrom: 'kernel', durationMs: 1, samples: 3, waits: 1, unfinished: 0, withoutStack: 0,
     idle: 0, folded: 0, lost: 0, modules: ['', 'Shop'],
     names: ['all', 'main', 'work', 'leaf', 'lib'], nameModule: [0, 1, 1, 1, 0], nameKind: [0, 1, 1, 1, 2],
     processes: [{pid: 7, name: 'Shop'}], threadProcess: [0, 0], threadId: [70, 71], threadName: ['', ''],
