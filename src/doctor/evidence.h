@@ -101,8 +101,9 @@ struct EventFacts {
 struct CpuMethod {
   std::string method{};
   std::string module{};
-  double self = 0;  // share of all samples, 0 to 1
+  double self = 0;  // share of all samples, 0 to 1; native code that it calls is its own
   double total = 0;
+  bool own = false;  // of the application's own modules
 };
 struct CpuThread {
   std::uint64_t os_id = 0;
@@ -117,8 +118,10 @@ struct CpuFacts {
   std::chrono::nanoseconds length{};
   double busy = 0;                    // processors, on average; 0: unknown
   std::vector<CpuMethod> methods{};   // the application's and the framework's, most self first
-  std::vector<CpuMethod> hot_path{};  // from the root down, while one branch has the most
-  std::vector<CpuThread> threads{};   // most first
+  std::vector<CpuMethod> hot_path{};  // where the first of them was seen most, innermost first
+  std::uint64_t hot_thread = 0;       // that had this stack most
+  std::string hot_thread_name{};
+  std::vector<CpuThread> threads{};  // most first
 };
 
 struct Evidence {

@@ -1,4 +1,5 @@
 // Findings from events, CPU samples and facts: each with the sick and with what looks like it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,6 +132,27 @@ TEST(HotPath, IsAFactAboutABusyProgramOnly) {
   EXPECT_THAT(examined("CS1401", evidence), IsEmpty());
 }
 
+TEST(HotPath, ShowsTheThreadThatHasItAndGoesOnToTheApplication) {
+  Evidence evidence;
+  evidence.watched = 10s;
+  evidence.cpu = CpuFacts{.by_kernel = true, .samples = 5000, .length = 10s, .busy = 0.5};
+  evidence.cpu->methods = {{"System.Convert()", "System", 0.8, 0.9}};
+  evidence.cpu->threads = {{.os_id = 1, .name = "busiest"}, {.os_id = 2, .name = "hot"}};
+  evidence.cpu->hot_path.assign(9, {"System.Convert()", "System", 0, 0});
+  evidence.cpu->hot_path.push_back({"Shop.Price()", "Shop", 0, 0, true});
+  evidence.cpu->hot_path.push_back({"Shop.Main()", "Shop", 0, 0, true});
+  evidence.cpu->hot_thread = 2;
+  evidence.cpu->hot_thread_name = "hot";
+  const auto found = examined("CS1401", evidence);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].summary, HasSubstr("Called from Shop.Price()."));
+  EXPECT_THAT(found[0].numbers[0].words, HasSubstr("and the native code it calls"));
+  ASSERT_THAT(found[0].threads, SizeIs(1));
+  EXPECT_EQ(found[0].threads[0].name, "hot");
+  ASSERT_THAT(found[0].threads[0].frames, SizeIs(10));
+  EXPECT_EQ(found[0].threads[0].frames.back().method, "Shop.Price()");
+}
+
 TEST(ServerGc, IsAskedOnlyWhereLittleIsAllowed) {
   Evidence evidence;
   evidence.process.server_gc_threads = 2;
@@ -201,9 +223,38 @@ TEST(CpuFacts, PutNativeTimeToTheMethodThatCalledIt) {
   EXPECT_EQ(facts->methods[0].method, "Shop.Price()");
   EXPECT_NEAR(facts->methods[0].self, 0.9, 1e-9);
   ASSERT_THAT(facts->hot_path, SizeIs(2));
-  EXPECT_EQ(facts->hot_path[1].method, "Shop.Price()");
+  EXPECT_EQ(facts->hot_path[0].method, "Shop.Price()");
+  EXPECT_EQ(facts->hot_thread, 7U);
   ASSERT_THAT(facts->threads, SizeIs(1));
   EXPECT_NEAR(facts->threads[0].top.total, 0.9, 1e-9);
+}
+
+TEST(CpuFacts, HaveTheThreadOfTheHotStackNotTheBusiestOne) {
+  using analyze::FrameId, analyze::FrameKind, analyze::StackNodeId;
+  analyze::Profile profile;
+  profile.to = TraceTime{1s};
+  profile.frames = {{"Shop.Main()", "Shop", FrameKind::kManaged},
+                    {"Shop.Price()", "Shop", FrameKind::kManaged}};
+  profile.stacks = {{}, {StackNodeId{0}, FrameId{0}}, {StackNodeId{1}, FrameId{1}}};
+  for (std::uint32_t i = 0; i < 6; ++i) {  // other methods, each seen once
+    profile.frames.push_back({fmt::format("Shop.Other{}()", i), "Shop", FrameKind::kManaged});
+    profile.stacks.push_back({StackNodeId{1}, FrameId{i + 2}});
+  }
+  profile.threads = {{.thread = ThreadId{1}, .name = "busiest"},
+                     {.thread = ThreadId{2}, .name = "hot"}};
+  for (std::uint32_t i = 0; i < 11; ++i) {
+    const bool hot = i >= 6;
+    profile.threads[hot ? 1 : 0].samples.push_back(i);
+    profile.samples.push_back({.weight = 1ms,
+                               .stack = StackNodeId{hot ? 2U : 3U + i},
+                               .state = analyze::ThreadState::kRunning});
+  }
+  const auto facts = cpu_facts(profile, true);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->threads[0].name, "busiest");
+  EXPECT_EQ(facts->hot_thread_name, "hot");
+  ASSERT_THAT(facts->hot_path, SizeIs(2));
+  EXPECT_EQ(facts->hot_path[0].method, "Shop.Price()");
 }
 
 }  // namespace

@@ -18,8 +18,10 @@ constexpr std::size_t kMostPlaces = 5;
 constexpr std::size_t kMostMethods = 20;
 constexpr std::uint32_t kInduced[] = {1, 7, 9, 10};  // "GCReason": asked for by the program
 
-bool is_own(FrameKind kind) { return kind == FrameKind::kManaged || kind == FrameKind::kDynamic; }
-bool is_managed(FrameKind kind) { return is_own(kind) || kind == FrameKind::kFramework; }
+bool is_own(FrameKind kind) { return kind == FrameKind::kManaged; }
+bool is_managed(FrameKind kind) {
+  return is_own(kind) || kind == FrameKind::kDynamic || kind == FrameKind::kFramework;
+}
 
 // The stacks of running threads: how many samples end in a node, and how many in it or below.
 struct Weights {
@@ -43,15 +45,15 @@ Weights weigh(const Profile& profile) {
 
 // Time in native code under a method counts as the method's own: what the program's author can
 // change is the method that called it.
-FrameId managed_leaf(const Profile& profile, StackNodeId stack, bool (*fits)(FrameKind),
-                     bool& found) {
-  for (auto at = stack; at != analyze::kNoStack; at = profile.node(at).parent)
-    if (fits(profile.frame(profile.node(at).frame).kind)) {
-      found = true;
-      return profile.node(at).frame;
-    }
-  found = false;
-  return {};
+StackNodeId innermost(const Profile& profile, StackNodeId stack, bool (*fits)(FrameKind)) {
+  auto at = stack;
+  while (at != analyze::kNoStack && !fits(profile.frame(profile.node(at).frame).kind))
+    at = profile.node(at).parent;
+  return at;
+}
+
+CpuMethod method_of(const analyze::Frame& frame) {
+  return {.method = frame.method, .module = frame.module, .own = is_own(frame.kind)};
 }
 
 std::vector<CpuMethod> methods_of(const Profile& profile, const Weights& weights) {
@@ -60,10 +62,8 @@ std::vector<CpuMethod> methods_of(const Profile& profile, const Weights& weights
   for (std::size_t i = 1; i < profile.stacks.size(); ++i) {
     const auto self = weights.self[i];
     if (self == 0) continue;
-    bool found = false;
-    const auto leaf =
-        managed_leaf(profile, StackNodeId{static_cast<std::uint32_t>(i)}, is_managed, found);
-    if (found) times[leaf].first += self;
+    const auto leaf = innermost(profile, StackNodeId{static_cast<std::uint32_t>(i)}, is_managed);
+    if (leaf != analyze::kNoStack) times[profile.node(leaf).frame].first += self;
     counted.clear();
     for (StackNodeId at{static_cast<std::uint32_t>(i)}; at != analyze::kNoStack;
          at = profile.node(at).parent) {
@@ -79,9 +79,11 @@ std::vector<CpuMethod> methods_of(const Profile& profile, const Weights& weights
   const auto share = [&](std::uint64_t part) {
     return static_cast<double>(part) / static_cast<double>(weights.samples);
   };
-  for (const auto& [frame, time] : times)
-    methods.push_back({profile.frame(frame).method, profile.frame(frame).module, share(time.first),
-                       share(time.second)});
+  for (const auto& [frame, time] : times) {
+    methods.push_back(method_of(profile.frame(frame)));
+    methods.back().self = share(time.first);
+    methods.back().total = share(time.second);
+  }
   std::ranges::sort(methods, [](const auto& a, const auto& b) {
     return a.self != b.self ? a.self > b.self : a.method < b.method;
   });
@@ -89,27 +91,38 @@ std::vector<CpuMethod> methods_of(const Profile& profile, const Weights& weights
   return methods;
 }
 
-// From the root down, as long as one child has most of what its parent has.
-std::vector<CpuMethod> hot_path(const Profile& profile, const Weights& weights) {
-  std::vector<std::vector<std::uint32_t>> children(profile.stacks.size());
+// The stack in which the hottest method was seen most, and the thread that had it most.
+void find_hot_path(const Profile& profile, const Weights& weights, CpuFacts& facts) {
+  if (facts.methods.empty()) return;
+  std::vector<std::uint64_t> ends(profile.stacks.size());  // samples by their innermost method
   for (std::uint32_t i = 1; i < profile.stacks.size(); ++i)
-    children[static_cast<std::size_t>(profile.stacks[i].parent)].push_back(i);
-  std::vector<CpuMethod> path;
-  for (std::uint32_t at = 0;;) {
-    const auto& below = children[at];
-    const auto heaviest = std::ranges::max_element(
-        below, {}, [&](std::uint32_t child) { return weights.total[child]; });
-    if (heaviest == below.end() || weights.total[*heaviest] * 2 < weights.total[at]) break;
-    at = *heaviest;
-    const auto& frame = profile.frame(profile.stacks[at].frame);
-    // A method that was compiled anew while it ran stands there twice.
-    if (is_managed(frame.kind) && (path.empty() || path.back().method != frame.method))
-      path.push_back(
-          {frame.method, frame.module,
-           static_cast<double>(weights.self[at]) / static_cast<double>(weights.samples),
-           static_cast<double>(weights.total[at]) / static_cast<double>(weights.samples)});
+    if (weights.self[i] > 0)
+      ends[static_cast<std::size_t>(innermost(profile, StackNodeId{i}, is_managed))] +=
+          weights.self[i];
+  const auto& hottest = facts.methods.front();
+  std::uint32_t most = 0;
+  for (std::uint32_t i = 1; i < profile.stacks.size(); ++i) {
+    const auto& frame = profile.frame(profile.stacks[i].frame);
+    if (frame.method == hottest.method && frame.module == hottest.module &&
+        (most == 0 || ends[i] > ends[most]))
+      most = i;
   }
-  return path;
+  for (StackNodeId at{most}; at != analyze::kNoStack; at = profile.node(at).parent)
+    if (const auto& frame = profile.frame(profile.node(at).frame); is_managed(frame.kind))
+      facts.hot_path.push_back(method_of(frame));
+  std::size_t longest = 0;
+  for (const auto& thread : profile.threads) {
+    const auto there =
+        static_cast<std::size_t>(std::ranges::count_if(thread.samples, [&](std::uint32_t i) {
+          const auto& sample = profile.samples[i];
+          return sample.state == analyze::ThreadState::kRunning &&
+                 innermost(profile, sample.stack, is_managed) == StackNodeId{most};
+        }));
+    if (there <= longest) continue;
+    longest = there;
+    facts.hot_thread = static_cast<std::uint64_t>(thread.thread);
+    facts.hot_thread_name = thread.name;
+  }
 }
 
 std::vector<CpuThread> threads_of(const Profile& profile, const Weights& weights) {
@@ -121,9 +134,8 @@ std::vector<CpuThread> threads_of(const Profile& profile, const Weights& weights
       const auto& sample = profile.samples[i];
       if (sample.state != analyze::ThreadState::kRunning) continue;
       ++running;
-      bool found = false;
-      const auto leaf = managed_leaf(profile, sample.stack, is_own, found);
-      if (found) ++own[leaf];
+      const auto leaf = innermost(profile, sample.stack, is_own);
+      if (leaf != analyze::kNoStack) ++own[profile.node(leaf).frame];
     }
     if (running == 0) continue;
     CpuThread one{.os_id = static_cast<std::uint64_t>(thread.thread),
@@ -231,7 +243,7 @@ std::optional<CpuFacts> cpu_facts(const Profile& profile, bool by_kernel) {
     facts.busy =
         std::chrono::duration<double>(running) / std::chrono::duration<double>(facts.length);
   facts.methods = methods_of(profile, weights);
-  facts.hot_path = hot_path(profile, weights);
+  find_hot_path(profile, weights, facts);
   facts.threads = threads_of(profile, weights);
   return facts;
 }

@@ -28,23 +28,27 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                                               cpu.busy, cpu.samples, seconds_text(cpu.length))
                                 : fmt::format("{} samples of running threads in {}.", cpu.samples,
                                               seconds_text(cpu.length));
+  const auto caller = std::ranges::find_if(cpu.hot_path, &CpuMethod::own);
+  if (caller != cpu.hot_path.end() && caller != cpu.hot_path.begin())
+    report.summary += fmt::format(" Called from {}.", caller->method);
   for (std::size_t i = 0; i < std::min(kShown, cpu.methods.size()); ++i)
     report.details.push_back(
         fmt::format("{:5.1f} %  {}", 100 * cpu.methods[i].self, cpu.methods[i].method));
   if (cpu.hot_path.size() > 1) {
-    ShownThread path{.does = "the hot path"};
-    if (!cpu.threads.empty()) {
-      path.os_id = static_cast<std::uint32_t>(cpu.threads.front().os_id);
-      path.name = cpu.threads.front().name;
-    }
-    for (auto frame = cpu.hot_path.rbegin(); frame != cpu.hot_path.rend(); ++frame) {
-      if (path.frames.size() == kShown) break;
-      path.frames.push_back({frame->method, frame->module});
+    ShownThread path{.os_id = static_cast<std::uint32_t>(cpu.hot_thread),
+                     .name = cpu.hot_thread_name,
+                     .does = "the hot path"};
+    bool own = std::ranges::none_of(cpu.hot_path, &CpuMethod::own);
+    for (const auto& frame : cpu.hot_path) {
+      if (path.frames.size() >= kShown && own) break;  // the caller that can be changed is there
+      path.frames.push_back({frame.method, frame.module});
+      own |= frame.own;
     }
     report.threads.push_back(std::move(path));
   }
   report.numbers = {{"selfPercent", 100 * hottest.self, "%",
-                     fmt::format("{:.1f} % in {} itself", 100 * hottest.self, hottest.method)},
+                     fmt::format("{:.1f} % in {} and the native code it calls", 100 * hottest.self,
+                                 hottest.method)},
                     {"processorsBusy", cpu.busy, "", fmt::format("{:.2f} processors", cpu.busy)}};
   report.advice =
       "clrscope collect --profile cpu-sampling, then report … cpu: all methods, "
