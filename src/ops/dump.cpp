@@ -28,8 +28,13 @@ namespace fs = std::filesystem;
 constexpr std::chrono::minutes kPatience{30};  // a large process on a slow disk
 constexpr std::chrono::milliseconds kLook{100};
 constexpr std::chrono::seconds kSilence{30};  // without a sign that a dump is being written
-constexpr std::uint64_t kBytesPerSecond = 400'000'000;  // what createdump reached on a plain disk
-constexpr std::uint64_t kSmallDump = 30'000'000;        // stacks, modules and little else
+// What createdump reached: into free memory, and on a disk beside other work. It reads the modules
+// and threads before it writes.
+constexpr std::uint64_t kFastest = 400'000'000;  // bytes a second
+constexpr std::uint64_t kSlowest = 80'000'000;
+constexpr std::chrono::milliseconds kLeastStart{200};
+constexpr std::chrono::milliseconds kMostStart{1000};
+constexpr std::uint64_t kSmallDump = 30'000'000;  // stacks, modules and little else
 
 struct DumpKindName {
   std::string_view name;
@@ -78,7 +83,7 @@ DumpPrice price_of(pid_t pid, DumpType type, const std::string& folder) {
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) == 0)
     price.free_bytes = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
-  price.pause = std::chrono::milliseconds{50 + price.bytes * 1000 / kBytesPerSecond};
+  price.pause = dump_pause(price.bytes);
   return price;
 }
 
@@ -200,6 +205,13 @@ Result<> bring_home(const Staging& staging, const std::string& output) {
 }
 
 }  // namespace
+
+DumpPause dump_pause(std::uint64_t bytes) {
+  const auto at = [&](std::uint64_t rate) {
+    return std::chrono::milliseconds{static_cast<std::int64_t>(bytes / (rate / 1000))};
+  };
+  return {.least = kLeastStart + at(kFastest), .most = kMostStart + at(kSlowest)};
+}
 
 Result<DumpType> parse_dump_type(std::string_view text) {
   for (const auto& kind : kKinds)

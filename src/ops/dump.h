@@ -25,11 +25,18 @@ struct DumpWish {
   std::string output{};  // empty: a name made from the application and the time
 };
 
+// How long writing so much takes: on a fast and idle machine, and on a slow or busy one.
+struct DumpPause {
+  std::chrono::milliseconds least{};
+  std::chrono::milliseconds most{};
+};
+DumpPause dump_pause(std::uint64_t bytes);
+
 // What it will cost: the process stands still while the dump is written.
 struct DumpPrice {
   std::uint64_t bytes = 0;  // about
   std::uint64_t free_bytes = 0;
-  std::chrono::milliseconds pause{};  // about
+  DumpPause pause{};
 };
 
 struct DumpWatcher {

@@ -41,9 +41,11 @@ Result<int> run(const Args& args, Console& console) {
           [&](const Process& process, const ops::DumpPrice& price, const std::string&) {
             expected = price.bytes;
             console.talk(
-                "Dumping {} ({}), {}: about {}; the process stands still meanwhile, about {}",
+                "Dumping {} ({}), {}: about {}; the process stands still meanwhile, {} to {}, "
+                "longer "
+                "on a busy machine",
                 process.name, process.pid, ops::name_of(wish.type), format_bytes(price.bytes),
-                format_duration(price.pause));
+                format_duration(price.pause.least), format_duration(price.pause.most));
           },
       .on_progress =
           [&](std::uint64_t bytes, std::chrono::nanoseconds elapsed) {
