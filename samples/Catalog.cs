@@ -19,6 +19,7 @@ static class Catalog
         new("cpu", "CPU time split 60/30/10 over three methods with loops", "[--threads N]", Cpu.Run),
         new("cpu-short", "the same split over short straight-line leaf methods", "[--threads N]", CpuShort.Run),
         new("osr", "methods called once that loop: replaced on the stack by optimized code", "", Osr.Run),
+        new("cpu-rhythm", "two methods that take turns in a fixed rhythm, 60/40", "[--period-us N]", CpuRhythm.Run),
         new("alloc", "allocation of three types with known shares of bytes", "[--rate MB/s] [--count N]", Alloc.Run),
         new("exceptions", "exceptions of two types, three to one", "[--rate N/s] [--count N]", Exceptions.Run),
         new("contention", "threads that queue for one monitor", "[--threads N] [--hold-ms N]", Contention.Run),

@@ -19,47 +19,48 @@ void CpuTimes::add(const StackSamples& samples, std::span<const FrameId> frames)
     idle_ += samples.count;
     return;
   }
-  samples_ += samples.count;
-  by_thread_[samples.thread] += samples.count;
+  const SampleSum sum{samples.count, samples.value};
+  samples_ += sum;
+  by_thread_[samples.thread] += sum;
   if (frames.empty()) {
-    without_stack_ += samples.count;
-    by_kind_[static_cast<std::size_t>(FrameKind::kUnknown)] += samples.count;
+    without_stack_ += sum;
+    by_kind_[static_cast<std::size_t>(FrameKind::kUnknown)] += sum;
     return;
   }
   const auto& leaf = frames_.frame(frames.front());
   auto kind = leaf.kind;
   if (kind == FrameKind::kRuntime && is_gc_thread(thread.name)) kind = FrameKind::kGc;
-  by_kind_[static_cast<std::size_t>(kind)] += samples.count;
+  by_kind_[static_cast<std::size_t>(kind)] += sum;
 
   ++turn_;
   by_frame_.resize(frames_.size());
   last_in_.resize(frames_.size());
-  by_frame_[static_cast<std::size_t>(frames.front())].self += samples.count;
-  by_module_[leaf.module].self += samples.count;
+  by_frame_[static_cast<std::size_t>(frames.front())].self += sum;
+  by_module_[leaf.module].self += sum;
   std::set<std::string_view> modules;
   for (const auto id : frames) {
     const auto at = static_cast<std::size_t>(id);
     if (std::exchange(last_in_[at], turn_) == turn_) continue;
-    by_frame_[at].total += samples.count;
+    by_frame_[at].total += sum;
     if (modules.insert(frames_.frame(id).module).second)
-      by_module_[frames_.frame(id).module].total += samples.count;
+      by_module_[frames_.frame(id).module].total += sum;
   }
 }
 
 double CpuTimes::busy() const {
-  if (seconds() <= 0) return 0;
-  return static_cast<double>(samples_) * std::chrono::duration<double>(period()).count() /
-         seconds();
+  if (seconds() <= 0 || period().count() == 0) return 0;
+  return static_cast<double>(samples_.ns) / 1e9 / seconds();
 }
 
 std::vector<FrameId> CpuTimes::ranked(bool by_total) const {
   std::vector<FrameId> ids;
   for (std::uint32_t i = 0; i < by_frame_.size(); ++i)
-    if (by_frame_[i].total > 0) ids.push_back(FrameId{i});
+    if (by_frame_[i].total.count > 0) ids.push_back(FrameId{i});
   std::sort(ids.begin(), ids.end(), [&](FrameId a, FrameId b) {
     const auto key = [&](FrameId id) {
       const auto& times = by_frame_[static_cast<std::size_t>(id)];
-      return by_total ? std::pair{times.total, times.self} : std::pair{times.self, times.total};
+      return by_total ? std::pair{times.total.ns, times.self.ns}
+                      : std::pair{times.self.ns, times.total.ns};
     };
     if (key(a) != key(b)) return key(a) > key(b);
     return frames_.frame(a).method < frames_.frame(b).method;

@@ -13,9 +13,9 @@ namespace clrscope::analyze {
 
 class CpuTimes {
  public:
-  struct Times {  // in samples
-    std::uint64_t self = 0;
-    std::uint64_t total = 0;  // what stands twice in a stack counts once
+  struct Times {
+    SampleSum self;
+    SampleSum total;  // what stands twice in a stack counts once
   };
 
   explicit CpuTimes(SourceLines* lines = nullptr) : frames_(lines) {}
@@ -26,33 +26,36 @@ class CpuTimes {
   void end_of_trace(const nettrace::Reader& reader);
 
   bool any() const { return source_.cpu_samples() > 0; }
-  std::uint64_t samples() const { return samples_; }  // without those of idle processors
-  std::uint64_t idle() const { return idle_; }        // the kernel's process 0
-  std::uint64_t without_stack() const { return without_stack_; }
+  const SampleSum& samples() const { return samples_; }  // without those of idle processors
+  std::uint64_t idle() const { return idle_; }           // samples of the kernel's process 0
+  const SampleSum& without_stack() const { return without_stack_; }
   const FrameTable& frames() const { return frames_; }
   const std::vector<Times>& by_frame() const { return by_frame_; }  // by FrameId
-  std::uint64_t by_kind(FrameKind kind) const { return by_kind_[static_cast<std::size_t>(kind)]; }
+  const SampleSum& by_kind(FrameKind kind) const {
+    return by_kind_[static_cast<std::size_t>(kind)];
+  }
   const std::map<std::string, Times>& by_module() const { return by_module_; }
   const std::vector<SampledThread>& threads() const { return source_.threads(); }
-  const std::vector<std::uint64_t>& by_thread() const { return by_thread_; }  // as threads()
+  const std::vector<SampleSum>& by_thread() const { return by_thread_; }  // as threads()
 
   // The frames that occur, most self (or total) first.
   std::vector<FrameId> ranked(bool by_total) const;
 
   std::chrono::nanoseconds period() const { return source_.period(); }
   double seconds() const { return source_.span().seconds(); }
-  double busy() const;  // processors, on average; 0 when the rate is not known
+  double busy() const;  // processors, on average; 0 when the traces do not say their rate
 
  private:
   void add(const StackSamples& samples, std::span<const FrameId> frames);
 
   FrameTable frames_;
   UniversalSamples source_{frames_, Wanted::kCpu};
-  std::uint64_t samples_ = 0, idle_ = 0, without_stack_ = 0;
+  SampleSum samples_, without_stack_;
+  std::uint64_t idle_ = 0;
   std::vector<Times> by_frame_;
-  std::array<std::uint64_t, kFrameKinds> by_kind_{};
+  std::array<SampleSum, kFrameKinds> by_kind_{};
   std::map<std::string, Times> by_module_;
-  std::vector<std::uint64_t> by_thread_;
+  std::vector<SampleSum> by_thread_;
   std::vector<std::uint32_t> last_in_;  // by frame: the turn that counted it last
   std::uint32_t turn_ = 0;
 };

@@ -40,11 +40,11 @@ TEST_F(CpuTimesTest, NamesManagedNativeAndKernelFramesOfOneStack) {
   trace_.universal("cpu", {.time = 10}, 1, {kSyscall, 0x20010, 0x1010});
   names();
   trace_.read_into(times_);
-  EXPECT_EQ(times_.samples(), 1U);
-  EXPECT_EQ(of("do_syscall_64", "[kernel]").self, 1U);
-  EXPECT_EQ(of("foo", "libfoo.so").total, 1U);
-  EXPECT_EQ(of("foo", "libfoo.so").self, 0U);
-  EXPECT_EQ(of("App.Work()").total, 1U);
+  EXPECT_EQ(times_.samples().count, 1U);
+  EXPECT_EQ(of("do_syscall_64", "[kernel]").self.count, 1U);
+  EXPECT_EQ(of("foo", "libfoo.so").total.count, 1U);
+  EXPECT_EQ(of("foo", "libfoo.so").self.count, 0U);
+  EXPECT_EQ(of("App.Work()").total.count, 1U);
 }
 
 TEST_F(CpuTimesTest, TakesCodeWithoutANameForAStubOnlyWhereAllMethodsAreKnown) {
@@ -56,8 +56,8 @@ TEST_F(CpuTimesTest, TakesCodeWithoutANameForAStubOnlyWhereAllMethodsAreKnown) {
   };
   write(trace_);
   trace_.read_into(times_);
-  EXPECT_EQ(of("[stub]").self, 0U);
-  EXPECT_EQ(of("memfd:doublemapper!?").self, 1U);
+  EXPECT_EQ(of("[stub]").self.count, 0U);
+  EXPECT_EQ(of("memfd:doublemapper!?").self.count, 1U);
   TestTrace told;
   write(told);
   told.method(kRundownName, 144, {.time = 30}, 0x1000, 0x100, "App", "Work");
@@ -73,7 +73,7 @@ TEST_F(CpuTimesTest, MeasuresByTheSecondsThatAFlightRecorderKept) {
   trace.universal("cpu", {.time = 3'000'000'000}, 1, {0x1010});
   CpuTimes times;
   trace.read_into(times);
-  EXPECT_EQ(times.samples(), 2U);
+  EXPECT_EQ(times.samples().count, 2U);
   EXPECT_DOUBLE_EQ(times.seconds(), 1.0);
 }
 
@@ -85,7 +85,7 @@ TEST_F(CpuTimesTest, KnowsTheKernelByWhatAnyProcessToldOfIt) {
   }
   trace_.symbol({.time = 9, .process = 100}, 100, 0xffffffff81000000, 0xffffffff81000fff, "read");
   trace_.read_into(times_);
-  EXPECT_EQ(of("read", "[kernel]").self, 2U);
+  EXPECT_EQ(of("read", "[kernel]").self.count, 2U);
 }
 
 TEST_F(CpuTimesTest, CallsTheFirstThreadLikeItsProcess) {
@@ -107,12 +107,12 @@ TEST_F(CpuTimesTest, CountsByKindOfTheLeaf) {
   trace_.universal("cpu", {.time = 15}, 1, {0x77777777});
   names();
   trace_.read_into(times_);
-  EXPECT_EQ(times_.by_kind(FrameKind::kManaged), 2U);
-  EXPECT_EQ(times_.by_kind(FrameKind::kNative), 1U);
-  EXPECT_EQ(times_.by_kind(FrameKind::kRuntime), 1U);
-  EXPECT_EQ(times_.by_kind(FrameKind::kKernel), 1U);
-  EXPECT_EQ(times_.by_kind(FrameKind::kUnknown), 1U);
-  EXPECT_EQ(times_.by_module().at("libcoreclr.so").self, 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kManaged).count, 2U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kNative).count, 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kRuntime).count, 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kKernel).count, 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kUnknown).count, 1U);
+  EXPECT_EQ(times_.by_module().at("libcoreclr.so").self.count, 1U);
 }
 
 TEST_F(CpuTimesTest, TakesTheRuntimeOnACollectingThreadForTheCollector) {
@@ -120,7 +120,7 @@ TEST_F(CpuTimesTest, TakesTheRuntimeOnACollectingThreadForTheCollector) {
   trace_.universal("cpu", {.time = 10, .thread = 5}, 1, {0x30010});
   names();
   trace_.read_into(times_);
-  EXPECT_EQ(times_.by_kind(FrameKind::kGc), 1U);
+  EXPECT_EQ(times_.by_kind(FrameKind::kGc).count, 1U);
   ASSERT_EQ(times_.threads().size(), 1U);
   EXPECT_EQ(times_.threads()[0].name, ".NET Server GC");
 }
@@ -129,8 +129,8 @@ TEST_F(CpuTimesTest, CountsRecursionOnce) {
   trace_.universal("cpu", {.time = 10}, 1, {0x1010, 0x1020, 0x1030});
   names();
   trace_.read_into(times_);
-  EXPECT_EQ(of("App.Work()").total, 1U);
-  EXPECT_EQ(times_.by_module().at("").total, 1U);
+  EXPECT_EQ(of("App.Work()").total.count, 1U);
+  EXPECT_EQ(times_.by_module().at("").total.count, 1U);
 }
 
 TEST_F(CpuTimesTest, KeepsIdleProcessorsApart) {
@@ -138,7 +138,7 @@ TEST_F(CpuTimesTest, KeepsIdleProcessorsApart) {
   trace_.universal("cpu", {.time = 11}, 1, {0x1010});
   names();
   trace_.read_into(times_);
-  EXPECT_EQ(times_.samples(), 1U);
+  EXPECT_EQ(times_.samples().count, 1U);
   EXPECT_EQ(times_.idle(), 1U);
 }
 
@@ -175,6 +175,44 @@ TEST_F(CpuTimesTest, FallsBackToTheRuntimesSampler) {
   json.end_object();
   EXPECT_NE(json.text().find(R"("samples":1,)"), std::string::npos) << json.text();
   EXPECT_NE(json.text().find("App.Work()"), std::string::npos) << json.text();
+}
+
+// Two of three quarters of a millisecond are as much as one of one and a half.
+TEST_F(CpuTimesTest, SharesAreOfTheTimeThatSamplesStandFor) {
+  trace_.cpu_sample({.time = 10}, 750'000, {0x1010});
+  trace_.cpu_sample({.time = 20}, 750'000, {0x1010});
+  trace_.cpu_sample({.time = 30}, 1'500'000, {0x20010});
+  names();
+  for (const auto* report : {"cpu", "topn"}) {
+    const auto made = find_report(report)->make({});
+    trace_.read_into(*made);
+    JsonWriter json;
+    json.begin_object();
+    made->write_members(json);
+    json.end_object();
+    EXPECT_NE(json.text().find(R"("self":50,"total":50)"), std::string::npos) << json.text();
+    EXPECT_NE(json.text().find(R"("selfSamples":2,"totalSamples":2)"), std::string::npos);
+  }
+}
+
+TEST_F(CpuTimesTest, SamplesOfOthersStandForTheTracesOwnPeriodAsOftenAsTheySay) {
+  trace_.universal("cpu", {.time = 10}, 1, {0x1010});
+  trace_.universal("cpu", {.time = 20}, 3, {0x20010});
+  trace_.universal("cpu", {.time = 30}, 0, {0x30010});
+  names();
+  trace_.read_into(times_);
+  EXPECT_EQ(of("foo").self.ns, 3 * of("App.Work()").self.ns);
+  EXPECT_EQ(times_.samples().ns, 5 * of("App.Work()").self.ns);
+}
+
+TEST_F(CpuTimesTest, BelievesNoTimeThatCannotBe) {
+  trace_.cpu_sample({.time = 10}, ~0ULL, {0x1010});
+  trace_.cpu_sample({.time = 20}, 0, {0x1010});
+  trace_.universal("cpu", {.time = 30}, ~0ULL, {0x1010});
+  names();
+  trace_.read_into(times_);
+  EXPECT_LE(times_.samples().ns, 20'000'000'001U);
+  EXPECT_EQ(times_.samples().count, 3U);
 }
 
 }  // namespace

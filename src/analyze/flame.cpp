@@ -79,9 +79,8 @@ void FlameBuilder::add_kernel(const StackSamples& samples, std::span<const Frame
   }
   Row row{.thread = thread_of(by.process, by.thread, by.name), .node = node};
   if (samples.what == Sampled::kCpu) {
-    const auto period = kernel_.period().count() > 0 ? kernel_.period().count() : 1'000'000;
     row.samples = samples.count;
-    row.on_us = micros(samples.count * static_cast<std::uint64_t>(period));
+    row.on_us = micros(samples.value);
   } else {
     row.waits = samples.count;
     row.off_us = micros(samples.value);

@@ -60,7 +60,7 @@ void LiveTimes::count(const nettrace::Reader& reader, const Event& event, Provid
                    static_cast<std::uint64_t>(stack) << 2 ^ static_cast<std::uint64_t>(state);
   const auto [at, is_new] = row_of_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
   if (is_new) rows_.push_back({event.process, event.thread, stack, state});
-  ++rows_[at->second].count;
+  rows_[at->second].sum += one_sample(reader, event, provider);
 }
 
 void LiveTimes::add(const Row& row, LiveInterval& out) {
@@ -71,23 +71,24 @@ void LiveTimes::add(const Row& row, LiveInterval& out) {
   if (!stack_frames_.empty() && trust_.doubted(row.process) && state == ThreadState::kWaiting)
     state = state_by_top(frames_.frame(stack_frames_.front()));
   if (state == ThreadState::kWaiting) return;
-  out.samples += row.count;
+  out.samples += row.sum.count;
+  out.ns += row.sum.ns;
   auto kind = FrameKind::kUnknown;
   if (!stack_frames_.empty()) kind = frames_.frame(stack_frames_.front()).kind;
-  out.by_kind[static_cast<std::size_t>(kind)] += row.count;
+  out.by_kind[static_cast<std::size_t>(kind)] += row.sum.ns;
   if (stack_frames_.empty()) return;
 
   ++turn_;
   by_frame_.resize(frames_.size());
   last_in_.resize(frames_.size());
-  by_frame_[static_cast<std::size_t>(stack_frames_.front())].self += row.count;
+  by_frame_[static_cast<std::size_t>(stack_frames_.front())].self += row.sum.ns;
   bool unnamed = false;
   for (const auto id : stack_frames_) {
     const auto at = static_cast<std::size_t>(id);
     unnamed = unnamed || looks_managed(frames_.frame(id));
-    if (std::exchange(last_in_[at], turn_) != turn_) by_frame_[at].total += row.count;
+    if (std::exchange(last_in_[at], turn_) != turn_) by_frame_[at].total += row.sum.ns;
   }
-  if (unnamed) out.unnamed[row.process] += row.count;
+  if (unnamed) out.unnamed[row.process] += row.sum.ns;
 }
 
 LiveInterval LiveTimes::cut(const nettrace::Reader& reader, TraceTime now) {
@@ -105,7 +106,7 @@ LiveInterval LiveTimes::cut(const nettrace::Reader& reader, TraceTime now) {
     auto& thread = threads[{row.process, row.thread}];
     thread.process = row.process;
     thread.thread = row.thread;
-    thread.samples += row.count;
+    thread.ns += row.sum.ns;
   }
   for (std::size_t i = 0; i < by_frame_.size(); ++i) {
     if (by_frame_[i].total == 0) continue;
@@ -128,7 +129,7 @@ LiveInterval LiveTimes::cut(const nettrace::Reader& reader, TraceTime now) {
     out.threads.push_back(std::move(thread));
   }
   std::stable_sort(out.threads.begin(), out.threads.end(),
-                   [](const LiveThread& a, const LiveThread& b) { return a.samples > b.samples; });
+                   [](const LiveThread& a, const LiveThread& b) { return a.ns > b.ns; });
   rows_.clear();
   row_of_.clear();
   stacks_ = {};

@@ -18,7 +18,7 @@ namespace clrscope::analyze {
 
 struct LiveMethod {
   Frame frame;
-  std::uint64_t self = 0;  // samples
+  std::uint64_t self = 0;  // ns
   std::uint64_t total = 0;
 };
 struct LiveThread {
@@ -26,17 +26,18 @@ struct LiveThread {
   ThreadId thread{};
   std::string name{};
   std::string process_name{};
-  std::uint64_t samples = 0;
+  std::uint64_t ns = 0;
 };
 
 struct LiveInterval {
   TraceTime from{};
   TraceTime to{};
   std::uint64_t samples = 0;
+  std::uint64_t ns = 0;               // that they stand for; what follows are parts of it
   std::vector<LiveMethod> methods{};  // most self first
   std::vector<LiveThread> threads{};  // busiest first
   std::array<std::uint64_t, kFrameKinds> by_kind{};
-  // Processes with code of theirs that looks managed and that nothing names yet: samples.
+  // Processes with code of theirs that looks managed and that nothing names yet.
   std::unordered_map<ProcessId, std::uint64_t> unnamed{};
 
   double seconds() const { return std::chrono::duration<double>(to - from).count(); }
@@ -58,7 +59,7 @@ class LiveTimes {
     ThreadId thread{};
     StackId stack{};
     ThreadState state{};
-    std::uint64_t count = 0;
+    SampleSum sum{};
   };
   void count(const nettrace::Reader& reader, const Event& event, Provider provider);
   void add(const Row& row, LiveInterval& out);

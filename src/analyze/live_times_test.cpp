@@ -9,6 +9,8 @@ namespace {
 
 TraceTime at(std::int64_t ns) { return TraceTime{std::chrono::nanoseconds{ns}}; }
 
+constexpr std::uint64_t kUsual = 1'000'000;  // ns, where a trace does not say it
+
 // A trace that is read piece by piece, as a live one is.
 class LiveTimesTest : public testing::Test {
  protected:
@@ -38,13 +40,13 @@ TEST_F(LiveTimesTest, CountsSelfAndTotalOfAnInterval) {
   const auto interval = live_.cut(reader_, at(1'000'000'000));
   EXPECT_EQ(interval.samples, 4U);
   ASSERT_TRUE(find(interval, "App.Leaf()"));
-  EXPECT_EQ(find(interval, "App.Leaf()")->self, 3U);
-  EXPECT_EQ(find(interval, "App.Main()")->self, 1U);
-  EXPECT_EQ(find(interval, "App.Main()")->total, 4U);
+  EXPECT_EQ(find(interval, "App.Leaf()")->self, 3 * kUsual);
+  EXPECT_EQ(find(interval, "App.Main()")->self, kUsual);
+  EXPECT_EQ(find(interval, "App.Main()")->total, 4 * kUsual);
   ASSERT_EQ(interval.threads.size(), 2U);
   EXPECT_EQ(interval.threads[0].name, "worker");
-  EXPECT_EQ(interval.threads[0].samples, 3U);
-  EXPECT_EQ(interval.by_kind[static_cast<std::size_t>(FrameKind::kManaged)], 4U);
+  EXPECT_EQ(interval.threads[0].ns, 3 * kUsual);
+  EXPECT_EQ(interval.by_kind[static_cast<std::size_t>(FrameKind::kManaged)], 4 * kUsual);
 }
 
 TEST_F(LiveTimesTest, ForgetsAnIntervalWithItsEnd) {
@@ -77,7 +79,7 @@ class LiveNamesTest : public LiveTimesTest {
 
 TEST_F(LiveNamesTest, SaysWhoseMethodsHaveNoNameYet) {
   sample_without_name();
-  EXPECT_EQ(live_.cut(reader_, at(100)).unnamed.at(ProcessId{100}), 1U);
+  EXPECT_EQ(live_.cut(reader_, at(100)).unnamed.at(ProcessId{100}), kUsual);
 }
 
 TEST_F(LiveNamesTest, TakesNamesThatComeLater) {
@@ -103,6 +105,19 @@ TEST_F(LiveTimesTest, LeavesOutIdleProcessors) {
   trace.universal("cpu", {.time = 10, .process = 0}, 1, {0xffffffff81000100});
   read(trace);
   EXPECT_EQ(live_.cut(reader_, at(100)).samples, 0U);
+}
+
+TEST_F(LiveTimesTest, CountsTheTimeThatSamplesStandFor) {
+  TestTrace trace;
+  trace.method(kRuntimeName, 143, {.time = 1}, 0x1000, 0x100, "App", "Leaf");
+  trace.cpu_sample({.time = 10}, 750'000, {0x1010});
+  trace.cpu_sample({.time = 20}, 1'250'000, {0x1010});
+  read(trace);
+  const auto interval = live_.cut(reader_, at(100));
+  EXPECT_EQ(interval.samples, 2U);
+  EXPECT_EQ(interval.ns, 2'000'000U);
+  EXPECT_EQ(find(interval, "App.Leaf()")->self, 2'000'000U);
+  EXPECT_EQ(interval.threads[0].ns, 2'000'000U);
 }
 
 }  // namespace

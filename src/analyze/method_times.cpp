@@ -18,7 +18,7 @@ void MethodTimes::on_batch(const nettrace::Reader& reader, const nettrace::Batch
   for (const Event& event : batch.events) {
     const auto provider = trace_->providers.of(*event.type);
     if (is_sample(event, provider)) {
-      count(event, trace_->stacks.intern(reader, event), provider);
+      count(reader, event, provider);
     } else {
       trace_->symbols.on_event(event, provider);
       trace_->trust.on_event(event, provider);
@@ -27,14 +27,15 @@ void MethodTimes::on_batch(const nettrace::Reader& reader, const nettrace::Batch
   trace_->stacks.on_batch_end(batch);
 }
 
-void MethodTimes::count(const Event& event, StackId stack, Provider provider) {
+void MethodTimes::count(const nettrace::Reader& reader, const Event& event, Provider provider) {
   auto& counts = provider == Provider::kSampler ? trace_->counts : trace_->kernel_counts;
-  const auto at = static_cast<std::size_t>(stack);
+  const auto at = static_cast<std::size_t>(trace_->stacks.intern(reader, event));
   if (at >= counts.size()) counts.resize(std::max(at + 1, counts.size() * 2));
   const auto state = sample_state(event, provider);
-  ++counts[at].all;
-  if (state == ThreadState::kRunning) ++counts[at].running;
-  if (state == ThreadState::kWaiting) ++counts[at].waiting;
+  const auto one = one_sample(reader, event, provider);
+  counts[at].all += one;
+  if (state == ThreadState::kRunning) counts[at].running += one;
+  if (state == ThreadState::kWaiting) counts[at].waiting += one;
 }
 
 void MethodTimes::end_of_trace() {
@@ -46,21 +47,21 @@ void MethodTimes::end_of_trace() {
   auto& counts = by_kernel ? trace_->kernel_counts : trace_->counts;
   for (std::uint32_t i = 0; i < counts.size(); ++i) {
     auto& samples = counts[i];
-    if (samples.all == 0) continue;
-    if (by_kernel) by_kernel_ += samples.all;
+    if (samples.all.count == 0) continue;
+    if (by_kernel) by_kernel_ += samples.all.count;
     const StackId stack{i};
     if (stack == StackId::kNone) {
       add(samples_, samples);
-      without_stack_ += samples.all;
+      without_stack_ += samples.all.count;
       continue;
     }
     trace_->symbols.frames(trace_->stacks.process(stack), trace_->stacks.addresses(stack),
                            trace_->stacks.first_seen(stack), frames);
     if (!by_kernel && trace_->trust.doubted(trace_->stacks.process(stack))) {
       const bool running = state_by_top(frames_.frame(frames.front())) == ThreadState::kRunning;
-      samples.running = running ? samples.all : 0;
-      samples.waiting = samples.all - samples.running;
-      judged_by_top_ += samples.all;
+      samples.running = running ? samples.all : SampleSum{};
+      samples.waiting = running ? SampleSum{} : samples.all;
+      judged_by_top_ += samples.all.count;
     }
     add(samples_, samples);
     times_.resize(frames_.size());
@@ -77,12 +78,13 @@ void MethodTimes::end_of_trace() {
 std::vector<FrameId> MethodTimes::ranked(bool by_total) const {
   std::vector<FrameId> ids;
   for (std::uint32_t i = 0; i < times_.size(); ++i)
-    if (times_[i].total.all > 0) ids.push_back(FrameId{i});
+    if (times_[i].total.all.count > 0) ids.push_back(FrameId{i});
   std::sort(ids.begin(), ids.end(), [&](FrameId a, FrameId b) {
     const auto& left = times_[static_cast<std::size_t>(a)];
     const auto& right = times_[static_cast<std::size_t>(b)];
     const auto key = [by_total](const Times& t) {
-      return by_total ? std::pair{t.total.all, t.self.all} : std::pair{t.self.all, t.total.all};
+      return by_total ? std::pair{t.total.all.ns, t.self.all.ns}
+                      : std::pair{t.self.all.ns, t.total.all.ns};
     };
     if (key(left) != key(right)) return key(left) > key(right);
     return frames_.frame(a).method < frames_.frame(b).method;

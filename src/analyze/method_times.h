@@ -17,10 +17,10 @@ namespace clrscope::analyze {
 
 class MethodTimes {
  public:
-  struct Count {  // of samples
-    std::uint64_t all = 0;
-    std::uint64_t running = 0;
-    std::uint64_t waiting = 0;
+  struct Count {
+    SampleSum all;
+    SampleSum running;
+    SampleSum waiting;
   };
   struct Times {
     Count self;
@@ -53,7 +53,7 @@ class MethodTimes {
     std::vector<Count> counts;         // by StackId: the runtime's samples
     std::vector<Count> kernel_counts;  // those of the kernel, used where there are no others
   };
-  void count(const Event& event, StackId stack, Provider provider);
+  void count(const nettrace::Reader& reader, const Event& event, Provider provider);
 
   FrameTable frames_;
   std::optional<Trace> trace_;

@@ -29,17 +29,17 @@ TEST_F(MethodTimesTest, CountsSelfAndTotalByNamesThatComeLater) {
   rundown(0x1000, "Leaf");
   rundown(0x2000, "Root");
   trace_.read_into(times_);
-  EXPECT_EQ(times_.samples().all, 2U);
-  EXPECT_EQ(of("App.Leaf()").self.all, 1U);
-  EXPECT_EQ(of("App.Root()").self.all, 1U);
-  EXPECT_EQ(of("App.Root()").total.all, 2U);
+  EXPECT_EQ(times_.samples().all.count, 2U);
+  EXPECT_EQ(of("App.Leaf()").self.all.count, 1U);
+  EXPECT_EQ(of("App.Root()").self.all.count, 1U);
+  EXPECT_EQ(of("App.Root()").total.all.count, 2U);
 }
 
 TEST_F(MethodTimesTest, CountsRecursionOnce) {
   trace_.sample({.time = 1}, {0x1010, 0x1020, 0x1030});
   rundown(0x1000, "Fib");
   trace_.read_into(times_);
-  EXPECT_EQ(of("App.Fib()").total.all, 1U);
+  EXPECT_EQ(of("App.Fib()").total.all.count, 1U);
 }
 
 TEST_F(MethodTimesTest, TellsRunningFromWaiting) {
@@ -48,8 +48,8 @@ TEST_F(MethodTimesTest, TellsRunningFromWaiting) {
   trace_.sample({.time = 3}, {0x1010}, 1);
   rundown(0x1000, "Work");
   trace_.read_into(times_);
-  EXPECT_EQ(of("App.Work()").self.running, 1U);
-  EXPECT_EQ(of("App.Work()").self.waiting, 2U);
+  EXPECT_EQ(of("App.Work()").self.running.count, 1U);
+  EXPECT_EQ(of("App.Work()").self.waiting.count, 2U);
 }
 
 TEST_F(MethodTimesTest, JudgesByTheMethodOnTopWhereTheSamplerCannotTell) {
@@ -63,8 +63,8 @@ TEST_F(MethodTimesTest, JudgesByTheMethodOnTopWhereTheSamplerCannotTell) {
   trace_.method(kRundownName, 144, {.time = 900}, 0x2000, 0x100, "System.Threading.Monitor",
                 "Wait");
   trace_.read_into(times_);
-  EXPECT_EQ(of("App.Burn()").self.running, 1U);
-  EXPECT_EQ(of("System.Threading.Monitor.Wait()").self.waiting, 1U);
+  EXPECT_EQ(of("App.Burn()").self.running.count, 1U);
+  EXPECT_EQ(of("System.Threading.Monitor.Wait()").self.waiting.count, 1U);
   EXPECT_EQ(times_.judged_by_top(), 2U);
 }
 
@@ -74,14 +74,14 @@ TEST_F(MethodTimesTest, TakesTheKernelsSamplesOnlyWhereThereAreNoOthers) {
   rundown(0x1000, "Work");
   trace_.read_into(times_);
   EXPECT_EQ(times_.by_kernel(), 2U);
-  EXPECT_EQ(of("App.Work()").self.running, 2U);
+  EXPECT_EQ(of("App.Work()").self.running.count, 2U);
 
   TestTrace both;
   both.universal("cpu", {.time = 1}, 1, {0x1010});
   both.sample({.time = 2}, {0x1010});
   MethodTimes times;
   both.read_into(times);
-  EXPECT_EQ(times.samples().all, 1U);
+  EXPECT_EQ(times.samples().all.count, 1U);
   EXPECT_EQ(times.by_kernel(), 0U);
 }
 
@@ -91,8 +91,8 @@ TEST_F(MethodTimesTest, TakesAReturnAddressForTheCallBeforeIt) {
   rundown(0x1100, "Neighbour");
   rundown(0x2000, "Callee");
   trace_.read_into(times_);
-  EXPECT_EQ(of("App.Caller()").total.all, 1U);
-  EXPECT_EQ(of("App.Neighbour()").total.all, 0U);
+  EXPECT_EQ(of("App.Caller()").total.all.count, 1U);
+  EXPECT_EQ(of("App.Neighbour()").total.all.count, 0U);
 }
 
 TEST_F(MethodTimesTest, KeepsTheAddressesOfProcessesApart) {
@@ -101,8 +101,8 @@ TEST_F(MethodTimesTest, KeepsTheAddressesOfProcessesApart) {
   rundown(0x1000, "Mine", 100);
   rundown(0x1000, "Yours", 200);
   trace_.read_into(times_);
-  EXPECT_EQ(of("App.Mine()").self.all, 1U);
-  EXPECT_EQ(of("App.Yours()").self.all, 1U);
+  EXPECT_EQ(of("App.Mine()").self.all.count, 1U);
+  EXPECT_EQ(of("App.Yours()").self.all.count, 1U);
 }
 
 TEST_F(MethodTimesTest, NamesCodeByTheTimeItWasThere) {
@@ -112,17 +112,17 @@ TEST_F(MethodTimesTest, NamesCodeByTheTimeItWasThere) {
   trace_.method(kRuntimeName, 143, {.time = 20}, 0x0f80, 0x100, "App", "Second");
   trace_.sample({.time = 25}, {0x1020});
   trace_.read_into(times_);
-  EXPECT_EQ(of("App.First()").self.all, 1U);
-  EXPECT_EQ(of("App.Second()").self.all, 1U);
+  EXPECT_EQ(of("App.First()").self.all.count, 1U);
+  EXPECT_EQ(of("App.Second()").self.all.count, 1U);
 }
 
 TEST_F(MethodTimesTest, SaysWhatHasNoNameAndNoStack) {
   trace_.sample({.time = 1}, {0x1010});
   trace_.sample({.time = 2}, {});
   trace_.read_into(times_);
-  EXPECT_EQ(of("?").self.all, 1U);
+  EXPECT_EQ(of("?").self.all.count, 1U);
   EXPECT_EQ(times_.without_stack(), 1U);
-  EXPECT_EQ(times_.samples().all, 2U);
+  EXPECT_EQ(times_.samples().all.count, 2U);
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ struct Profile {
   std::vector<Sample> samples;    // by time
   std::vector<ProfileThread> threads;
   std::vector<ProfileProcess> processes;
+  bool by_kernel = false;  // who took the samples: the kernel, or the runtime
   std::uint64_t lost = 0;  // events that the recorder dropped: some may have been samples
 
   const Frame& frame(FrameId id) const { return frames[static_cast<std::size_t>(id)]; }

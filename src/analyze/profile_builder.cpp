@@ -45,6 +45,10 @@ void ProfileBuilder::note_process(const Event& event) {
 void ProfileBuilder::add_sample(const nettrace::Reader& reader, const Event& event,
                                 Provider provider) {
   const auto stack = static_cast<std::uint32_t>(stacks_.intern(reader, event));
+  if (provider != Provider::kSampler) {
+    const auto ns = one_sample(reader, event, provider).ns;
+    if (weights_.empty() || weights_.back().second != ns) weights_.push_back({taken_.size(), ns});
+  }
   taken_.push_back({
       .time = event.time,
       .thread = thread_index(event),
@@ -56,14 +60,19 @@ void ProfileBuilder::add_sample(const nettrace::Reader& reader, const Event& eve
 
 void ProfileBuilder::unpack_samples() {
   profile_.samples.reserve(taken_.size());
-  for (const Taken& taken : taken_)
+  std::size_t at = 0;
+  for (const Taken& taken : taken_) {
+    const auto i = profile_.samples.size();
+    while (at + 1 < weights_.size() && weights_[at + 1].first <= i) ++at;
+    const auto ns = taken.of_sampler != 0 ? 0 : static_cast<std::int64_t>(weights_[at].second);
     profile_.samples.push_back({
         .time = taken.time,
-        .weight = std::chrono::nanoseconds{taken.of_sampler != 0 ? 0 : 1},
+        .weight = std::chrono::nanoseconds{ns},
         .thread = taken.thread,
         .stack = StackNodeId{taken.stack},
         .state = static_cast<ThreadState>(taken.state),
     });
+  }
   taken_ = {};
 }
 
@@ -108,7 +117,8 @@ void ProfileBuilder::end_of_trace(const nettrace::Reader& reader) {
 void ProfileBuilder::keep_one_source() {
   const auto by_kernel = [](const Sample& sample) { return sample.weight.count() != 0; };
   auto& samples = profile_.samples;
-  if (!std::all_of(samples.begin(), samples.end(), by_kernel)) std::erase_if(samples, by_kernel);
+  profile_.by_kernel = std::all_of(samples.begin(), samples.end(), by_kernel);
+  if (!profile_.by_kernel) std::erase_if(samples, by_kernel);
 }
 
 // Names the stacks and turns them into a tree.
@@ -165,9 +175,7 @@ void ProfileBuilder::weigh() {
     for (std::size_t i = 0; i < thread.samples.size(); ++i) {
       auto& sample = samples[thread.samples[i]];
       const bool last = i + 1 == thread.samples.size();
-      if (sample.weight.count() != 0)
-        sample.weight = period_;
-      else
+      if (sample.weight.count() == 0)
         sample.weight = last ? usual : between(sample.time, samples[thread.samples[i + 1]].time);
     }
 }

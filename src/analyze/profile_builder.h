@@ -53,6 +53,8 @@ class ProfileBuilder {
 
   Profile profile_;
   std::deque<Taken> taken_;
+  // From which sample of the kernel on there is another time for each; seldom, as it is with us.
+  std::vector<std::pair<std::size_t, std::uint64_t>> weights_;
   FrameTable frames_;
   Providers providers_;
   Stacks stacks_;

@@ -92,6 +92,18 @@ TEST(ProfileBuilder, TakesTheKernelsSamplesWithNativeAndKernelFrames) {
   EXPECT_EQ(profile.processes[0].name, "shop");
 }
 
+TEST(ProfileBuilder, WeighsTheKernelsSamplesByTheTimeTheyStandFor) {
+  TestTrace trace;
+  trace.cpu_sample({.time = 1}, 800'000, {0x1010});
+  trace.cpu_sample({.time = 2}, 800'000, {0x1010});
+  trace.cpu_sample({.time = 3}, 1'200'000, {0x1010});
+  const auto profile = read(trace);
+  ASSERT_EQ(profile.samples.size(), 3U);
+  EXPECT_TRUE(profile.by_kernel);
+  EXPECT_EQ(profile.samples[1].weight.count(), 800'000);
+  EXPECT_EQ(profile.samples[2].weight.count(), 1'200'000);
+}
+
 TEST(ProfileBuilder, CountsNoTimeTwiceWhereTheKernelSampledToo) {
   TestTrace trace;
   trace.sample({.time = 1}, {0x1010});

@@ -116,6 +116,10 @@ class TestTrace {
     names_.try_emplace(std::string{name}, static_cast<std::uint32_t>(names_.size()));
     event(kUniversalEvents, names_.find(name)->second, 0, at, Payload{}.varuint(value), stack);
   }
+  // A processor's sample as we write it: with the time it stands for.
+  void cpu_sample(At at, std::uint64_t ns, const std::vector<std::uint64_t>& stack) {
+    typed(cpu_type_, at, Payload{}.varuint(1).varuint(ns), stack);
+  }
   void mapping(At at, std::uint64_t id, std::uint64_t start, std::uint64_t end,
                std::string_view path) {
     event(kUniversalSystem, 3, 0, at,
@@ -176,6 +180,14 @@ class TestTrace {
     return *slot;
   }
 
+  const EventType cpu_type_{
+      .index = 999,
+      .provider = std::string{kUniversalEvents},
+      .name = "cpu",
+      .id = 99,
+      .fields = {{.name = "Value", .type = TypeCode::kVarUInt},
+                 {.name = "Period", .type = TypeCode::kVarUInt}},
+  };
   std::string out_;
   bool finished_ = false;
   nettrace::Writer writer_;

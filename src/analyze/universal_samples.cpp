@@ -58,10 +58,10 @@ void UniversalSamples::count(const nettrace::Reader& reader, const Event& event,
   if (wanted_ == (what == Sampled::kCpu ? Wanted::kSwitches : Wanted::kCpu)) return;
   const auto thread = thread_index(event);
   const auto stack = trace_->stacks.intern(reader, event);
-  ByteReader in{event.payload};
-  auto value = in.read_varuint();
-  if (!in.ok()) value = 0;
   if (what == Sampled::kSwitch) {
+    ByteReader in{event.payload};
+    auto value = in.read_varuint();
+    if (!in.ok()) value = 0;
     // Traces of others do not say whether it wanted to run on, nor whether it did not yet.
     const bool preempted = in.read_varuint() != 0;
     const bool unfinished = in.read_varuint() != 0;
@@ -71,7 +71,7 @@ void UniversalSamples::count(const nettrace::Reader& reader, const Event& event,
   }
   auto& counted = row(0, {.what = what, .thread = thread, .stack = stack});
   ++counted.count;
-  counted.value += value;
+  counted.value += one_sample(reader, event, Provider::kUniversalEvents).ns;
 }
 
 void UniversalSamples::on_waits_ended(const nettrace::Reader& reader, const Event& event) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyze/clr_waits.h"
+#include "analyze/samples.h"
 #include "analyze/stacks.h"
 #include "analyze/symbolizer.h"
 #include "analyze/trace_span.h"
@@ -42,7 +43,7 @@ struct StackSamples {
   std::uint32_t thread = 0;  // index into threads()
   StackId stack{};
   std::uint64_t count = 0;
-  std::uint64_t value = 0;    // sum
+  std::uint64_t value = 0;    // sum: ns that samples stand for, or that threads were off
   std::uint64_t longest = 0;  // value
   TraceTime longest_at{};     // when it ended
 };
@@ -60,7 +61,7 @@ class UniversalSamples {
   const std::vector<SampledThread>& threads() const { return threads_; }
   std::uint64_t cpu_samples() const { return cpu_samples_; }  // of all traces, so far
   std::uint64_t switches() const { return switches_; }
-  // What one cpu sample stands for; 0 when the traces do not say.
+  // What one cpu sample stands for, usually; 0 when the traces do not say.
   std::chrono::nanoseconds period() const { return period_; }
   const TraceSpan& span() const { return span_; }
   // Where the recorder left waits out after a while, because threads switched so often.

@@ -214,7 +214,7 @@ void Waits::end_of_trace(const nettrace::Reader& reader) {
                          if (source_.threads()[samples.thread].process == ProcessId{0})
                            return;  // idle processors
                          if (samples.what == Sampled::kCpu) {
-                           thread.cpu_samples += samples.count;
+                           thread.cpu += {samples.count, samples.value};
                            return;
                          }
                          const auto reason = wait_reason(frames_, frames, samples);

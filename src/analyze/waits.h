@@ -61,7 +61,7 @@ class Waits {
   struct ThreadTimes {
     WaitSum waits;
     std::array<std::uint64_t, kWaitReasons> ns_by_reason{};
-    std::uint64_t cpu_samples = 0;
+    SampleSum cpu;
   };
 
   explicit Waits(SourceLines* lines = nullptr) : frames_(lines) {}

@@ -78,7 +78,7 @@ TEST_F(WaitsTest, AddsUpByPlaceAndThread) {
   EXPECT_EQ(sum.longest_ns, 900U);
   EXPECT_EQ(waits.threads()[sum.longest_thread].thread, ThreadId{2});
   EXPECT_EQ(waits.by_thread()[0].waits.ns, 1000U);
-  EXPECT_EQ(waits.by_thread()[1].cpu_samples, 1U);
+  EXPECT_EQ(waits.by_thread()[1].cpu.count, 1U);
 }
 
 TEST_F(WaitsTest, SaysUntilWhenTheyWereRecorded) {

@@ -23,11 +23,21 @@ bool is_managed(FrameKind kind) {
   return is_own(kind) || kind == FrameKind::kDynamic || kind == FrameKind::kFramework;
 }
 
-// The stacks of running threads: how many samples end in a node, and how many in it or below.
+// The stacks of running threads: what ends in a node, and what in it or below.
 struct Weights {
   std::vector<std::uint64_t> self, total;
+  std::uint64_t all = 0;
   std::uint64_t samples = 0;
+
+  double share(std::uint64_t part) const {
+    return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+  }
 };
+
+// The kernel's samples count by their time; the runtime's, which are of all threads at once, alike.
+std::uint64_t weight_of(const Profile& profile, const analyze::Sample& sample) {
+  return profile.by_kernel ? static_cast<std::uint64_t>(sample.weight.count()) : 1;
+}
 
 Weights weigh(const Profile& profile) {
   Weights weights;
@@ -35,7 +45,8 @@ Weights weigh(const Profile& profile) {
   for (const auto& sample : profile.samples) {
     if (sample.state != analyze::ThreadState::kRunning) continue;
     ++weights.samples;
-    ++weights.self[static_cast<std::size_t>(sample.stack)];
+    weights.all += weight_of(profile, sample);
+    weights.self[static_cast<std::size_t>(sample.stack)] += weight_of(profile, sample);
   }
   weights.total = weights.self;
   for (auto i = profile.stacks.size(); i-- > 1;)  // a parent stands before its children
@@ -76,13 +87,10 @@ std::vector<CpuMethod> methods_of(const Profile& profile, const Weights& weights
     }
   }
   std::vector<CpuMethod> methods;
-  const auto share = [&](std::uint64_t part) {
-    return static_cast<double>(part) / static_cast<double>(weights.samples);
-  };
   for (const auto& [frame, time] : times) {
     methods.push_back(method_of(profile.frame(frame)));
-    methods.back().self = share(time.first);
-    methods.back().total = share(time.second);
+    methods.back().self = weights.share(time.first);
+    methods.back().total = weights.share(time.second);
   }
   std::ranges::sort(methods, [](const auto& a, const auto& b) {
     return a.self != b.self ? a.self > b.self : a.method < b.method;
@@ -133,14 +141,14 @@ std::vector<CpuThread> threads_of(const Profile& profile, const Weights& weights
     for (const auto i : thread.samples) {
       const auto& sample = profile.samples[i];
       if (sample.state != analyze::ThreadState::kRunning) continue;
-      ++running;
+      running += weight_of(profile, sample);
       const auto leaf = innermost(profile, sample.stack, is_own);
-      if (leaf != analyze::kNoStack) ++own[profile.node(leaf).frame];
+      if (leaf != analyze::kNoStack) own[profile.node(leaf).frame] += weight_of(profile, sample);
     }
     if (running == 0) continue;
     CpuThread one{.os_id = static_cast<std::uint64_t>(thread.thread),
                   .name = thread.name,
-                  .share = static_cast<double>(running) / static_cast<double>(weights.samples)};
+                  .share = weights.share(running)};
     if (!own.empty()) {
       const auto top = std::ranges::max_element(own, {}, [](const auto& it) { return it.second; });
       const auto& frame = profile.frame(top->first);

@@ -44,6 +44,13 @@ TEST(Collapsed, CountsEachStackOnce) {
             "Main();Work(int);CPU_TIME 2\nWait();UNMANAGED_CODE_TIME 1\n");
 }
 
+TEST(Collapsed, CountsMicrosecondsWhereSamplesStandForDifferentTimes) {
+  auto made = two_threads();
+  made.profile.by_kernel = true;
+  EXPECT_EQ(made.write("collapsed"),
+            "Main();Work(int);CPU_TIME 2500\nWait();UNMANAGED_CODE_TIME 1000\n");
+}
+
 TEST(Collapsed, TakesSeparatorsOutOfNames) {
   TestProfile made;
   made.sample(made.thread(1), 1, 1, made.stack({"a;b\nc 5", "d"}));

@@ -26,7 +26,7 @@ constexpr seconds kSilence{3};     // a runtime that samples itself may be behin
 constexpr seconds kFirstNames{3};  // the first view waits so long for them
 constexpr seconds kFirstPause{5};  // before a process is asked for its names again
 constexpr seconds kLongestPause{300};
-constexpr std::uint64_t kWorthAsking = 50;  // one in so many samples lacks a name
+constexpr std::uint64_t kWorthAsking = 50;  // one in so many lacks a name
 constexpr std::chrono::milliseconds kSamplerPeriod{10};
 constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
@@ -132,7 +132,6 @@ class Top {
     TopInterval interval{live_.cut(reader_, now)};
     interval.lost = lost_;
     interval.by_runtime = !plan_.kernel;
-    interval.period = plan_.kernel ? nanoseconds{seconds{1}} / wish_.rate : kSamplerPeriod;
     ask_for_names(interval);
     ++summary_.intervals;
     summary_.samples += interval.samples;
@@ -141,7 +140,7 @@ class Top {
 
   void ask_for_names(const analyze::LiveInterval& interval) {
     for (const auto& [process, unnamed] : interval.unnamed)
-      if (unnamed * kWorthAsking >= interval.samples) ask(static_cast<pid_t>(process));
+      if (unnamed * kWorthAsking >= interval.ns) ask(static_cast<pid_t>(process));
   }
 
   // Stubs never get a name: each question makes the next one rarer.
@@ -174,8 +173,10 @@ double TopInterval::busy() const {
   if (seconds() <= 0) return 0;
   // Samples that came late are counted with those of the next interval.
   const auto most = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  return std::min(most, static_cast<double>(samples) *
-                            std::chrono::duration<double>(period).count() / seconds());
+  // The runtime's sampler is slower than its traces say.
+  const auto time = by_runtime ? static_cast<std::int64_t>(samples) * kSamplerPeriod
+                               : nanoseconds{static_cast<std::int64_t>(ns)};
+  return std::min(most, std::chrono::duration<double>(time).count() / seconds());
 }
 
 Result<TopSummary> top(const TopWish& wish, const TopWatcher& watcher) {

@@ -31,10 +31,9 @@ struct TopWish {
 };
 
 struct TopInterval : analyze::LiveInterval {
-  std::uint64_t lost = 0;             // samples, since the start
-  std::chrono::nanoseconds period{};  // what one sample stands for
-  bool by_runtime = false;            // sampled by the runtimes
-  double busy() const;                // processors, on average
+  std::uint64_t lost = 0;   // samples, since the start
+  bool by_runtime = false;  // sampled by the runtimes
+  double busy() const;      // processors, on average
 };
 
 struct TopWatcher {

@@ -30,23 +30,24 @@ def plain(name):
 
 
 def chains(stacks):
-    """Shares of the chains, of frames innermost first."""
-    counted = collections.Counter()
-    for stack in stacks:
+    """Shares of the chains, of frames innermost first, and how many stacks there are; each comes with what it counts."""
+    counted, found = collections.Counter(), 0
+    for stack, weight in stacks:
         names = [name for name in map(plain, stack) if name not in MARKS]
         # How deep a merge sort is says nothing, and makes many rare chains.
         names = [name for i, name in enumerate(names) if name != "msort_with_tmp" or names[i - 1] != name]
         if "oracle_main" in names:
-            counted["<".join(names[:names.index("oracle_main")])] += 1
+            counted["<".join(names[:names.index("oracle_main")])] += weight
+            found += 1
     total = sum(counted.values())
-    return {chain: 100 * n / total for chain, n in counted.items()} if total else {}, total
+    return {chain: 100 * n / total for chain, n in counted.items()} if total else {}, found
 
 
 def of_perf(data):
     text = subprocess.run(["perf", "script", "-i", data, "-F", "ip,sym,dso"], capture_output=True, text=True, check=True).stdout
     for block in text.split("\n\n"):
         frames = [FRAME.match(line) for line in block.splitlines()]
-        yield [f[1] for f in frames if f]
+        yield [f[1] for f in frames if f], 1
 
 
 def of_clrscope(folded):
@@ -54,8 +55,7 @@ def of_clrscope(folded):
         stack, _, weight = line.rpartition(" ")
         frames = [frame.rpartition("!")[2] for frame in reversed(stack.split(";"))]
         user = next((i for i, frame in enumerate(frames) if "oracle_" in frame), 0)
-        for _ in range(int(weight)):
-            yield [f for i, f in enumerate(frames) if i >= user or not f.startswith("[kernel")]
+        yield [f for i, f in enumerate(frames) if i >= user or not f.startswith("[kernel")], int(weight)
 
 
 def cpu_seconds(pid):
@@ -95,12 +95,12 @@ def main(pid, seconds, clrscope, folder):
     record(pid, float(seconds), clrscope, data, trace)
     subprocess.run([clrscope, "convert", trace, "--format", "collapsed", "-o", folded], check=True, capture_output=True)
     theirs, their_samples = chains(of_perf(data))
-    ours, our_samples = chains(of_clrscope(pathlib.Path(folded).read_text()))
+    ours, our_stacks = chains(of_clrscope(pathlib.Path(folded).read_text()))
     apart = sum(abs(theirs.get(c, 0) - ours.get(c, 0)) for c in theirs.keys() | ours.keys()) / 2
     top = sorted(theirs.keys() | ours.keys(), key=lambda c: -theirs.get(c, 0) - ours.get(c, 0))[:8]
     alone = sum(1 for c in theirs.keys() | ours.keys()
                 if max(theirs.get(c, 0), ours.get(c, 0)) >= 10 and not (c in theirs and c in ours))
-    print(json.dumps({"apart": round(apart, 2), "alone": alone, "perfSamples": their_samples, "samples": our_samples,
+    print(json.dumps({"apart": round(apart, 2), "alone": alone, "perfSamples": their_samples, "stacks": our_stacks,
                       "chains": [{"chain": c, "perf": round(theirs.get(c, 0), 1), "ours": round(ours.get(c, 0), 1)} for c in top]}))
 
 

@@ -26,7 +26,7 @@ constexpr std::array<std::pair<FrameKind, std::string_view>, kFrameKinds> kKinds
 
 struct Share {
   const SampledThread* who;
-  std::uint64_t samples;
+  SampleSum samples;
 };
 
 class Cpu final : public Report {
@@ -53,8 +53,8 @@ class Cpu final : public Report {
   std::vector<std::pair<std::string, CpuTimes::Times>> modules() const;
   std::vector<Share> threads() const;
   std::vector<Share> processes() const;
-  std::string share(std::uint64_t samples) const { return share_text(samples, times_.samples()); }
-  double percent_of(std::uint64_t samples) const { return percent(samples, times_.samples()); }
+  std::string share(const SampleSum& of) const { return share_text(of.ns, times_.samples().ns); }
+  double percent_of(const SampleSum& of) const { return percent(of.ns, times_.samples().ns); }
 
   ReportOptions options_;
   CpuTimes times_;
@@ -64,9 +64,9 @@ class Cpu final : public Report {
 std::vector<std::pair<FrameKind, std::string_view>> Cpu::kinds() const {
   std::vector<std::pair<FrameKind, std::string_view>> all;
   for (const auto& kind : kKinds)
-    if (times_.by_kind(kind.first) > 0) all.push_back(kind);
+    if (times_.by_kind(kind.first).count > 0) all.push_back(kind);
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-    return times_.by_kind(a.first) > times_.by_kind(b.first);
+    return times_.by_kind(a.first).ns > times_.by_kind(b.first).ns;
   });
   return all;
 }
@@ -75,20 +75,22 @@ std::vector<std::pair<std::string, CpuTimes::Times>> Cpu::modules() const {
   std::vector<std::pair<std::string, CpuTimes::Times>> all{times_.by_module().begin(),
                                                            times_.by_module().end()};
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-    return std::pair{a.second.self, a.second.total} > std::pair{b.second.self, b.second.total};
+    return std::pair{a.second.self.ns, a.second.total.ns} >
+           std::pair{b.second.self.ns, b.second.total.ns};
   });
   return all;
 }
 
 void sort_shares(std::vector<Share>& shares) {
   std::stable_sort(shares.begin(), shares.end(),
-                   [](const Share& a, const Share& b) { return a.samples > b.samples; });
+                   [](const Share& a, const Share& b) { return a.samples.ns > b.samples.ns; });
 }
 
 std::vector<Share> Cpu::threads() const {
   std::vector<Share> all;
   for (std::size_t i = 0; i < times_.by_thread().size(); ++i)
-    if (times_.by_thread()[i] > 0) all.push_back({&times_.threads()[i], times_.by_thread()[i]});
+    if (times_.by_thread()[i].count > 0)
+      all.push_back({&times_.threads()[i], times_.by_thread()[i]});
   sort_shares(all);
   return all;
 }
@@ -96,7 +98,7 @@ std::vector<Share> Cpu::threads() const {
 std::vector<Share> Cpu::processes() const {
   std::map<std::pair<std::size_t, ProcessId>, Share> sums;
   for (const auto& thread : threads())
-    sums.try_emplace({thread.who->trace, thread.who->process}, Share{thread.who, 0})
+    sums.try_emplace({thread.who->trace, thread.who->process}, Share{thread.who, {}})
         .first->second.samples += thread.samples;
   std::vector<Share> all;
   for (const auto& [key, sum] : sums) all.push_back(sum);
@@ -106,9 +108,9 @@ std::vector<Share> Cpu::processes() const {
 
 void Cpu::write_members(JsonWriter& json) const {
   if (sampler_) return sampler_->write_members(json);
-  json.member("samples", times_.samples())
+  json.member("samples", times_.samples().count)
       .member("idleSamples", times_.idle())
-      .member("samplesWithoutStack", times_.without_stack())
+      .member("samplesWithoutStack", times_.without_stack().count)
       .member("stateFrom", "kernel")
       .member("durationMs", times_.seconds() * 1000);
   if (times_.period().count() > 0) {
@@ -125,8 +127,8 @@ void Cpu::write_members(JsonWriter& json) const {
     if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
     json.member("self", percent_of(self))
         .member("total", percent_of(total))
-        .member("selfSamples", self)
-        .member("totalSamples", total)
+        .member("selfSamples", self.count)
+        .member("totalSamples", total.count)
         .end_object();
   }
   json.end_array().key("byKind").begin_array();
@@ -134,7 +136,7 @@ void Cpu::write_members(JsonWriter& json) const {
     json.begin_object()
         .member("kind", to_string(kind))
         .member("self", percent_of(times_.by_kind(kind)))
-        .member("samples", times_.by_kind(kind))
+        .member("samples", times_.by_kind(kind).count)
         .end_object();
   json.end_array().key("byModule").begin_array();
   for (const auto& [module, times] : modules())
@@ -150,7 +152,7 @@ void Cpu::write_members(JsonWriter& json) const {
         .member("threadId", static_cast<std::uint64_t>(who->thread))
         .member("name", who->name)
         .member("self", percent_of(samples))
-        .member("samples", samples)
+        .member("samples", samples.count)
         .end_object();
   json.end_array().key("byProcess").begin_array();
   for (const auto& [who, samples] : processes())
@@ -158,14 +160,15 @@ void Cpu::write_members(JsonWriter& json) const {
         .member("processId", static_cast<std::int32_t>(who->process))
         .member("name", who->process_name)
         .member("self", percent_of(samples))
-        .member("samples", samples)
+        .member("samples", samples.count)
         .end_object();
   json.end_array();
 }
 
 // "29,870 samples in 30.0 s, 0.99 processors busy: 81.2 % in the application's methods, …"
 std::string Cpu::sentence() const {
-  auto text = fmt::format("{} samples in {:.1f} s", count_text(times_.samples()), times_.seconds());
+  auto text =
+      fmt::format("{} samples in {:.1f} s", count_text(times_.samples().count), times_.seconds());
   if (times_.busy() > 0) text += fmt::format(", {:.2f} processors busy", times_.busy());
   constexpr std::size_t kTold = 3;
   const auto all = kinds();
@@ -187,7 +190,7 @@ Page Cpu::page() const {
     return page;
   }
   Page page{.summary = {sentence()}};
-  if (times_.without_stack() > 0)
+  if (times_.without_stack().count > 0)
     page.summary.push_back(fmt::format("{} of them have no stack.", share(times_.without_stack())));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
@@ -210,7 +213,7 @@ Page Cpu::page() const {
 
   PageTable by_kind{.title = "By kind", .columns = {">SELF", ">SAMPLES", "KIND", "WHAT"}};
   for (const auto& [kind, words] : kinds())
-    by_kind.rows.push_back({share(times_.by_kind(kind)), count_text(times_.by_kind(kind)),
+    by_kind.rows.push_back({share(times_.by_kind(kind)), count_text(times_.by_kind(kind).count),
                             std::string{to_string(kind)}, std::string{words}});
   page.tables.push_back(std::move(by_kind));
 
@@ -238,7 +241,7 @@ Page Cpu::page() const {
     PageTable by_process{.title = "By process", .columns = {">SHARE", ">SAMPLES", "PROCESS"}};
     for (std::size_t i = 0; i < std::min(few, all_processes.size()); ++i)
       by_process.rows.push_back({share(all_processes[i].samples),
-                                 count_text(all_processes[i].samples),
+                                 count_text(all_processes[i].samples.count),
                                  process_text(*all_processes[i].who)});
     page.tables.push_back(std::move(by_process));
   }

@@ -139,7 +139,7 @@ std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   if (cpu_samples_ > 0) all.emplace_back("cpu", counted(cpu_samples_, "processor sample"));
   if (switches_ > 0) all.emplace_back("waits", counted(switches_, "wait"));
   if (cpu_samples_ + switches_ > 0) all.emplace_back("threads", "what each thread did");
-  if (const auto samples = methods_.samples().all - methods_.by_kernel(); samples > 0)
+  if (const auto samples = methods_.samples().all.count - methods_.by_kernel(); samples > 0)
     all.emplace_back("topn", counted(samples, "stack sample"));
   if (!collections_.all().empty())
     all.emplace_back("gc", fmt::format("{}, {:.1f} % of the time{}",
@@ -166,7 +166,7 @@ void Overview::write_members(JsonWriter& json) const {
       .member("bytes", bytes_)
       .member("startTime", iso8601(start_))
       .member("durationMs", ms(span_.length()))
-      .member("samples", methods_.samples().all)
+      .member("samples", methods_.samples().all.count)
       .member("cpuSamples", cpu_samples_)
       .member("waits", switches_)
       .member("collections", collections_.all().size())
@@ -198,7 +198,7 @@ Page Overview::page() const {
                              : fmt::format("{} lost ({}): what follows is incomplete",
                                            count_text(lost_), share_text(lost_, lost_ + events_))));
   const auto& samples = methods_.samples();
-  if (samples.all > 0) {
+  if (samples.all.count > 0) {
     PageTable table{.title = "Most on top of the stack",
                     .columns = {">SELF", ">RUNNING", "METHOD", "MODULE"}};
     const auto ids = methods_.ranked(false);
@@ -206,8 +206,8 @@ Page Overview::page() const {
     for (std::size_t i = 0; i < rows; ++i) {
       const auto& frame = methods_.frames().frame(ids[i]);
       const auto& self = methods_.times()[static_cast<std::size_t>(ids[i])].self;
-      table.rows.push_back({share_text(self.all, samples.all), share_text(self.running, self.all),
-                            frame.method, frame.module});
+      table.rows.push_back({share_text(self.all.ns, samples.all.ns),
+                            share_text(self.running.ns, self.all.ns), frame.method, frame.module});
     }
     page.tables.push_back(std::move(table));
   }

@@ -25,7 +25,7 @@ class Threads final : public Report {
  private:
   std::vector<std::size_t> ranked() const;
   std::chrono::nanoseconds cpu(std::size_t i) const {
-    return waits_.source().period() * static_cast<std::int64_t>(waits_.by_thread()[i].cpu_samples);
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(waits_.by_thread()[i].cpu.ns)};
   }
   std::chrono::nanoseconds off(std::size_t i) const {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(waits_.by_thread()[i].waits.ns)};
@@ -45,10 +45,10 @@ class Threads final : public Report {
 std::vector<std::size_t> Threads::ranked() const {
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < waits_.by_thread().size(); ++i)
-    if (waits_.by_thread()[i].cpu_samples + waits_.by_thread()[i].waits.count > 0) all.push_back(i);
+    if (waits_.by_thread()[i].cpu.count + waits_.by_thread()[i].waits.count > 0) all.push_back(i);
   std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
     const auto key = [&](std::size_t i) {
-      return std::pair{waits_.by_thread()[i].cpu_samples, waits_.by_thread()[i].waits.ns};
+      return std::pair{waits_.by_thread()[i].cpu.ns, waits_.by_thread()[i].waits.ns};
     };
     return key(a) > key(b);
   });
@@ -68,7 +68,7 @@ void Threads::write_members(JsonWriter& json) const {
         .member("process", who.process_name)
         .member("threadId", static_cast<std::uint64_t>(who.thread))
         .member("name", who.name)
-        .member("samples", times.cpu_samples);
+        .member("samples", times.cpu.count);
     if (timed()) json.member("cpuMs", ms(cpu(i)));
     json.member("waits", times.waits.count).member("waitingMs", ms(off(i)));
     json.key("waitingMsByReason").begin_object();
@@ -103,7 +103,7 @@ Page Threads::page() const {
     const auto& who = waits_.threads()[i];
     const auto& times = waits_.by_thread()[i];
     const bool waited = times.waits.count > 0;
-    table.rows.push_back({timed() ? ms_text(cpu(i)) : count_text(times.cpu_samples),
+    table.rows.push_back({timed() ? ms_text(cpu(i)) : count_text(times.cpu.count),
                           switches ? ms_text(off(i)) : "?",
                           switches ? count_text(times.waits.count) : "?",
                           waited ? std::string{words_for(mostly(i))} : "",

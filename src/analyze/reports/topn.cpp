@@ -23,9 +23,9 @@ class TopN final : public Report {
 
   void write_members(JsonWriter& json) const override {
     const auto& samples = methods_.samples();
-    json.member("samples", samples.all)
-        .member("running", samples.running)
-        .member("waiting", samples.waiting)
+    json.member("samples", samples.all.count)
+        .member("running", samples.running.count)
+        .member("waiting", samples.waiting.count)
         .member("samplesWithoutStack", methods_.without_stack())
         .member("stateFrom", methods_.judged_by_top() > 0 ? "topOfStack"
                              : methods_.by_kernel() > 0   ? "kernel"
@@ -39,12 +39,12 @@ class TopN final : public Report {
           .member("module", frame.module)
           .member("kind", to_string(frame.kind));
       if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
-      json.member("self", percent(self.all, samples.all))
-          .member("total", percent(total.all, samples.all))
-          .member("selfRunning", percent(self.running, samples.all))
-          .member("totalRunning", percent(total.running, samples.all))
-          .member("selfSamples", self.all)
-          .member("totalSamples", total.all)
+      json.member("self", percent(self.all.ns, samples.all.ns))
+          .member("total", percent(total.all.ns, samples.all.ns))
+          .member("selfRunning", percent(self.running.ns, samples.all.ns))
+          .member("totalRunning", percent(total.running.ns, samples.all.ns))
+          .member("selfSamples", self.all.count)
+          .member("totalSamples", total.all.count)
           .end_object();
     }
     json.end_array();
@@ -53,7 +53,7 @@ class TopN final : public Report {
   Page page() const override;
 
  private:
-  std::uint64_t unnamed_samples() const;
+  std::uint64_t unnamed_ns() const;
   PageTable running_table(std::size_t rows) const;
 
   ReportOptions options_;
@@ -62,28 +62,28 @@ class TopN final : public Report {
 
 Page TopN::page() const {
   const auto& samples = methods_.samples();
-  if (samples.all == 0)
+  if (samples.all.count == 0)
     return {.summary = {"No stack samples in this trace."},
             .next = "Record some: clrscope collect -p PID --profile dotnet-sampled-thread-time"};
   const auto ids = methods_.ranked(options_.inclusive);
   Page page;
-  if (methods_.by_kernel() == samples.all)
+  if (methods_.by_kernel() == samples.all.count)
     page.summary.push_back(fmt::format(
         "{} samples of running threads, taken by the kernel. More of them: the report cpu.",
-        count_text(samples.all)));
+        count_text(samples.all.count)));
   else
     page.summary.push_back(
         fmt::format("{} samples: {} in managed code (running), {} outside it (mostly waiting).",
-                    count_text(samples.all), share_text(samples.running, samples.all),
-                    share_text(samples.waiting, samples.all)));
+                    count_text(samples.all.count), share_text(samples.running.ns, samples.all.ns),
+                    share_text(samples.waiting.ns, samples.all.ns)));
   if (methods_.judged_by_top() > 0)
     page.summary.push_back(
         "The sampler of .NET 9 does not tell running from waiting: judged by the method on top.");
-  if (const auto unnamed = unnamed_samples(); unnamed * 20 > samples.all)
+  if (const auto unnamed = unnamed_ns(); unnamed > samples.all.ns / 20)
     page.summary.push_back(fmt::format(
         "{} of them end in code that the trace does not name (\"?\"): the end of the recording, "
         "where the names are, may be missing.",
-        share_text(unnamed, samples.all)));
+        share_text(unnamed, samples.all.ns)));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   PageTable table{.columns = {">SELF", ">TOTAL", ">RUNNING", "METHOD", "MODULE"}};
   if (options_.lines) table.columns.insert(table.columns.begin() + 3, "LINE");
@@ -91,9 +91,10 @@ Page TopN::page() const {
     const auto& frame = methods_.frames().frame(ids[i]);
     const auto& [self, total] = methods_.times()[static_cast<std::size_t>(ids[i])];
     const auto& shown = options_.inclusive ? total : self;
-    if (options_.rows == 0 && shown.all * kLeastShare < samples.all) break;
-    table.rows.push_back({share_text(self.all, samples.all), share_text(total.all, samples.all),
-                          share_text(shown.running, shown.all), frame.method, frame.module});
+    if (options_.rows == 0 && shown.all.ns < samples.all.ns / kLeastShare) break;
+    table.rows.push_back({share_text(self.all.ns, samples.all.ns),
+                          share_text(total.all.ns, samples.all.ns),
+                          share_text(shown.running.ns, shown.all.ns), frame.method, frame.module});
     auto& row = table.rows.back();
     if (options_.lines) row.insert(row.begin() + 3, place_text(frame));
   }
@@ -104,17 +105,17 @@ Page TopN::page() const {
     table.note +=
         fmt::format("\n{}: -n {}", counted(ids.size() - shown, "more method"), ids.size());
   page.tables.push_back(std::move(table));
-  if (samples.running * 100 > samples.all && samples.waiting > samples.running)
+  if (samples.running.ns > samples.all.ns / 100 && samples.waiting.ns > samples.running.ns)
     page.tables.push_back(running_table(std::min<std::size_t>(rows, 10)));
   return page;
 }
 
-std::uint64_t TopN::unnamed_samples() const {
-  std::uint64_t count = 0;
+std::uint64_t TopN::unnamed_ns() const {
+  std::uint64_t ns = 0;
   for (std::uint32_t i = 0; i < methods_.times().size(); ++i)
     if (methods_.frames().frame(FrameId{i}).kind == FrameKind::kUnknown)
-      count += methods_.times()[i].self.all;
-  return count;
+      ns += methods_.times()[i].self.all.ns;
+  return ns;
 }
 
 // Waiting threads crowd out the busy ones: these once more, alone.
@@ -122,16 +123,16 @@ PageTable TopN::running_table(std::size_t rows) const {
   auto ids = methods_.ranked(options_.inclusive);
   const auto running = [&](FrameId id) {
     const auto& [self, total] = methods_.times()[static_cast<std::size_t>(id)];
-    return options_.inclusive ? total.running : self.running;
+    return options_.inclusive ? total.running.ns : self.running.ns;
   };
   std::stable_sort(ids.begin(), ids.end(),
                    [&](FrameId a, FrameId b) { return running(a) > running(b); });
   PageTable table{.title = "Running only", .columns = {">SELF", ">TOTAL", "METHOD", "MODULE"}};
-  const auto all = methods_.samples().running;
+  const auto all = methods_.samples().running.ns;
   for (std::size_t i = 0; i < std::min(rows, ids.size()) && running(ids[i]) > 0; ++i) {
     const auto& frame = methods_.frames().frame(ids[i]);
     const auto& [self, total] = methods_.times()[static_cast<std::size_t>(ids[i])];
-    table.rows.push_back({share_text(self.running, all), share_text(total.running, all),
+    table.rows.push_back({share_text(self.running.ns, all), share_text(total.running.ns, all),
                           frame.method, frame.module});
   }
   return table;

@@ -51,10 +51,9 @@ std::vector<std::pair<FrameKind, std::uint64_t>> kinds_of(const ops::TopInterval
 }
 
 std::string as_json(const ops::TopInterval& interval, std::size_t rows) {
-  const auto share = [&](std::uint64_t samples) {
-    return interval.samples == 0
-               ? 0.0
-               : 100.0 * static_cast<double>(samples) / static_cast<double>(interval.samples);
+  const auto share = [&](std::uint64_t ns) {
+    return interval.ns == 0 ? 0.0
+                            : 100.0 * static_cast<double>(ns) / static_cast<double>(interval.ns);
   };
   JsonWriter json;
   json.begin_object()
@@ -65,8 +64,8 @@ std::string as_json(const ops::TopInterval& interval, std::size_t rows) {
       .member("stateFrom", interval.by_runtime ? "sampler" : "kernel")
       .member("lost", interval.lost);
   json.key("byKind").begin_array();
-  for (const auto& [kind, samples] : kinds_of(interval))
-    json.begin_object().member("kind", to_string(kind)).member("self", share(samples)).end_object();
+  for (const auto& [kind, ns] : kinds_of(interval))
+    json.begin_object().member("kind", to_string(kind)).member("self", share(ns)).end_object();
   json.end_array().key("methods").begin_array();
   for (std::size_t i = 0; i < std::min(rows, interval.methods.size()); ++i) {
     const auto& [frame, self, total] = interval.methods[i];
@@ -85,7 +84,7 @@ std::string as_json(const ops::TopInterval& interval, std::size_t rows) {
         .member("process", thread.process_name)
         .member("threadId", static_cast<std::uint64_t>(thread.thread))
         .member("name", thread.name)
-        .member("share", share(thread.samples))
+        .member("share", share(thread.ns))
         .end_object();
   json.end_array().end_object();
   return json.text() + "\n";
@@ -118,14 +117,14 @@ class View {
     if (interval.lost > 0) head += fmt::format("   lost {}", format_count(interval.lost));
     lines.push_back(head);
     std::vector<std::string> kinds;
-    for (const auto& [kind, samples] : kinds_of(interval))
-      kinds.push_back(fmt::format("{} {}", to_string(kind), percent(samples, interval.samples)));
+    for (const auto& [kind, ns] : kinds_of(interval))
+      kinds.push_back(fmt::format("{} {}", to_string(kind), percent(ns, interval.ns)));
     lines.push_back(kinds.empty() ? "nothing ran" : fmt::format("{}", fmt::join(kinds, "   ")));
     lines.emplace_back();
     Table methods{{">SELF", ">TOTAL", "KIND", "METHOD", "MODULE"}};
     for (std::size_t i = 0; i < std::min(rows_, interval.methods.size()); ++i) {
       const auto& [frame, self, total] = interval.methods[i];
-      methods.add({percent(self, interval.samples), percent(total, interval.samples),
+      methods.add({percent(self, interval.ns), percent(total, interval.ns),
                    std::string{to_string(frame.kind)}, cut_to_width(frame.method, method_width()),
                    frame.module});
     }
@@ -134,7 +133,7 @@ class View {
     Table threads{{">SHARE", ">THREAD", "NAME", "PROCESS"}};
     for (std::size_t i = 0; i < std::min(kShownThreads, interval.threads.size()); ++i) {
       const auto& thread = interval.threads[i];
-      threads.add({percent(thread.samples, interval.samples),
+      threads.add({percent(thread.ns, interval.ns),
                    fmt::format("{}", static_cast<std::uint64_t>(thread.thread)),
                    thread.name.empty() ? "?" : thread.name,
                    fmt::format("{} ({})", thread.process_name.empty() ? "?" : thread.process_name,

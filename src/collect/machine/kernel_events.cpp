@@ -133,7 +133,7 @@ void KernelEvents::on(const perf::Sample& sample) {
   const auto stack = unwound(sample);
   if (role == Role::kCpu) {
     ++samples_;
-    check(universal_.sample("cpu", sample.origin.time, who(sample.origin), 1, stack));
+    check(universal_.cpu_sample(sample.origin.time, who(sample.origin), sample.period, stack));
   } else {
     stops_running(sample.origin, stack);
   }

@@ -181,6 +181,7 @@ class MachineRecorder {
   Result<> turn() {
     TRY(wait());
     drain();
+    if (events_) TRY(events_->vary_period());
     end_costly_waits();
     check(kernel_.catch_up(kLook / 4));
     adopt_runtimes();

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kSystem = "Universal.System";
 constexpr std::string_view kEvents = "Universal.Events";
+constexpr std::string_view kCpu = "cpu";
 constexpr std::string_view kSwitch = "cswitch";
 constexpr std::uint32_t kIlMap = 1;        // of kSymbolsProvider
 constexpr std::uint32_t kImageSymbol = 4;  // likewise; as kProcessSymbol
@@ -215,9 +216,18 @@ const EventType& UniversalWriter::sample_type(std::string_view name) {
     type->fields.push_back(number("Preempted"));
     type->fields.push_back(number("Unfinished"));
   }
+  if (name == kCpu) type->fields.push_back(number("Period"));
   types_.push_back(std::move(type));
   sample_types_.emplace(name, types_.back().get());
   return *types_.back();
+}
+
+Result<> UniversalWriter::cpu_sample(TraceTime time, const Who& who, std::uint64_t ns,
+                                     std::span<const std::uint64_t> stack) {
+  ByteWriter payload;
+  payload.write_varuint(1);
+  payload.write_varuint(ns);
+  return write(sample_type(kCpu), time, who, payload.bytes(), stack);
 }
 
 Result<> UniversalWriter::sample(std::string_view name, TraceTime time, const Who& who,

@@ -64,7 +64,10 @@ class UniversalWriter {
   // whose image need not be there when the trace is read.
   Result<> il_map(TraceTime time, ProcessId process, std::uint64_t start, const IlMap& map);
 
-  // Any event of Universal.Events that is one number: "cpu" with a weight, …
+  // A thread ran: one sample, and for how long it stands.
+  Result<> cpu_sample(TraceTime time, const Who& who, std::uint64_t ns,
+                      std::span<const std::uint64_t> stack);
+  // Any event of Universal.Events that is one number.
   Result<> sample(std::string_view name, TraceTime time, const Who& who, std::uint64_t value,
                   std::span<const std::uint64_t> stack);
   // A thread that did not run: for how long, where it stopped, whether it wanted to, and whether it

@@ -57,7 +57,7 @@ std::vector<Line> lines_of(Bytes trace, std::uint64_t& lost) {
 TEST(UniversalWriter, FindsTheEventThatEndsARecording) {
   (void)written([&](UniversalWriter& out) {
     out.stop_at({.provider = "Universal.Events", .event = "page-faults"});
-    ASSERT_TRUE(out.sample("cpu", at(2001), {ProcessId{7}, ThreadId{8}, 1}, 3, {}));
+    ASSERT_TRUE(out.cpu_sample(at(2001), {ProcessId{7}, ThreadId{8}, 1}, 3, {}));
     EXPECT_FALSE(out.stop_found());
     ASSERT_TRUE(out.sample("page-faults", at(2002), {ProcessId{7}, ThreadId{8}, 1}, 2, {}));
     EXPECT_TRUE(out.stop_found());
@@ -72,7 +72,7 @@ TEST(UniversalWriter, TellsProcessesMappingsSymbolsAndSamples) {
                                      {0x400000, 0x500000, 0x1000, "/usr/lib/libx.so"}, "ab12");
     ASSERT_TRUE(mapping);
     ASSERT_TRUE(out.symbol(at(2002), ProcessId{7}, *mapping, 0x401000, 0x4010ff, "work"));
-    ASSERT_TRUE(out.sample("cpu", at(2003), {ProcessId{7}, ThreadId{8}, 1}, 1001001, stack));
+    ASSERT_TRUE(out.cpu_sample(at(2003), {ProcessId{7}, ThreadId{8}, 1}, 1001001, stack));
     ASSERT_TRUE(out.process_exited(at(2004), ProcessId{7}));
   });
   std::uint64_t lost = 0;
@@ -85,15 +85,16 @@ TEST(UniversalWriter, TellsProcessesMappingsSymbolsAndSamples) {
   EXPECT_NE(lines[2].text.find("libx.so"), std::string::npos);
   EXPECT_NE(lines[3].text.find("work"), std::string::npos);
   EXPECT_NE(lines[4].text.find("cpu 7 Value="), std::string::npos);
+  EXPECT_NE(lines[4].text.find("Period="), std::string::npos) << lines[4].text;
   EXPECT_EQ(lines[4].stack, (std::vector<std::uint64_t>{0x401010, 0x402020}));
   EXPECT_NE(lines[5].text.find("ProcessExit 7"), std::string::npos);
 }
 
 TEST(UniversalWriter, KeepsALossVisible) {
   const auto trace = written([&](UniversalWriter& out) {
-    ASSERT_TRUE(out.sample("cpu", at(2000), {ProcessId{7}, ThreadId{8}}, 1, {}));
+    ASSERT_TRUE(out.cpu_sample(at(2000), {ProcessId{7}, ThreadId{8}}, 1, {}));
     out.add_lost(5);
-    ASSERT_TRUE(out.sample("cpu", at(2001), {ProcessId{7}, ThreadId{8}}, 1, {}));
+    ASSERT_TRUE(out.cpu_sample(at(2001), {ProcessId{7}, ThreadId{8}}, 1, {}));
   });
   std::uint64_t lost = 0;
   EXPECT_EQ(lines_of(trace, lost).size(), 2U);

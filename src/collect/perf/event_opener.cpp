@@ -53,11 +53,6 @@ void raise_fd_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);  // too few is told by the event that finds none left
 }
 
-bool no_such_counter(int number) {
-  return number == ENOENT || number == ENODEV || number == EOPNOTSUPP || number == EINVAL ||
-         number == EBUSY;
-}
-
 }  // namespace
 
 class EventOpener {
@@ -75,6 +70,7 @@ class EventOpener {
       TRY(open_for(-1, kFirstListing));
     else
       TRY(open_for_threads());
+    TRY(set_.change_period());  // before threads are born that would inherit the usual one
     if (set_.scope_ == Scope::kFiltered) set_.filter_.emplace(wish_.processes);
     return std::move(set_);
   }
@@ -83,29 +79,19 @@ class EventOpener {
   static constexpr int kFirstListing = 0;
 
   bool per_cpu() const { return set_.scope_ != Scope::kThreads; }
-  pid_t first_target() const { return per_cpu() ? -1 : wish_.processes.front(); }
   Asked asked(const ResolvedEvent& event) const {
     if (event.format) return Asked::kTracepoint;
     return per_cpu() ? Asked::kMachine : Asked::kProcess;
   }
 
   Result<> resolve_events() {
-    for (auto event_wish : wish_.events) {
-      if (!event_wish.each_time() && event_wish.counter == CpuCounter::kBest)
-        event_wish.counter = has_cycles(event_wish) ? CpuCounter::kCycles : CpuCounter::kClock;
+    for (const auto& event_wish : wish_.events) {
       set_.events_.push_back(TRY(resolve(event_wish)));
+      if (!event_wish.each_time()) set_.periods_.emplace(event_wish.rate);
     }
     // Threads have no event of their own for bookkeeping unless nothing else is asked for.
     if (!per_cpu() && set_.events_.empty()) set_.events_.push_back(bookkeeping_event());
     return {};
-  }
-
-  bool has_cycles(EventWish event_wish) const {
-    event_wish.counter = CpuCounter::kCycles;
-    const auto event = resolve(event_wish);
-    if (!event) return false;
-    auto attr = make_attr(*event, {.lost_count = false, .kernel_part = false}, Bookkeeping::kNone);
-    return open_event(attr, first_target(), 0) || !no_such_counter(errno);
   }
 
   // One event; lessens what is asked for until the kernel takes it. Nothing when errno says why.

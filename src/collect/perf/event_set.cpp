@@ -48,6 +48,45 @@ void EventSet::disable_event(std::size_t at) {
     if (opened.event_at == at) (void)::ioctl(opened.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
 }
 
+Result<> EventSet::vary_period() {
+  return TraceClock::now() < next_change_ ? Result<>{} : change_period();
+}
+
+// The kernel takes the new one at once and begins it anew: each time half a period is not looked
+// at, on average. Threads that were born meanwhile keep the one they were born with.
+Result<> EventSet::change_period() {
+  constexpr std::chrono::milliseconds kOften{100};
+  constexpr std::chrono::microseconds kForEach{100};  // of many: so that it costs little
+  if (!periods_) return {};
+  const auto period = periods_->next();
+  const auto value = static_cast<std::uint64_t>(period.count());
+  std::size_t changed = 0;
+  for (const auto& opened : opened_) {
+    if (!events_[opened.event_at].samples_cpu()) continue;
+    if (::ioctl(opened.fd.get(), PERF_EVENT_IOC_PERIOD, &value) != 0)
+      return fail(Errc::kSystem, "cannot change the period of samples: {}", errno_text());
+    ++changed;
+  }
+  const auto now = TraceClock::now();
+  periods_->set(now, period);
+  next_change_ = now + std::max<std::chrono::nanoseconds>(kOften, kForEach * changed);
+  return {};
+}
+
+// A sample says how much time it stands for.
+Result<Record> EventSet::parse(Bytes bytes) const {
+  auto record = TRY(parser_.parse(bytes));
+  auto* sample = std::get_if<Sample>(&record);
+  if (!sample || !periods_) return record;
+  const auto event = static_cast<std::size_t>(sample->origin.event);
+  if (event >= events_.size() || !events_[event].samples_cpu()) return record;
+  // Of a thread that was born with another period the kernel says the right one.
+  const auto usual = Periods::usual(events_[event].wish.rate);
+  if (sample->period == static_cast<std::uint64_t>(usual.count()))
+    sample->period = static_cast<std::uint64_t>(periods_->at(sample->origin.time).count());
+  return record;
+}
+
 Result<bool> EventSet::wait(std::chrono::milliseconds at_most, int wake_fd) {
   std::vector<pollfd> polled;
   polled.reserve(cpus_.size() + 1);
@@ -74,7 +113,7 @@ bool EventSet::read_next(Pending& pending) {
   for (;;) {
     pending.bytes = pending.cpu->ring.reader().next(pending.head);
     if (pending.bytes.empty()) return false;
-    if (auto record = parser_.parse(pending.bytes)) {
+    if (auto record = parse(pending.bytes)) {
       pending.record = *std::move(record);
       pending.time = origin_of(*pending.record).time;
       return true;
@@ -140,7 +179,7 @@ std::size_t EventSet::drain(const OnRecord& on_record) {
   }
   for (auto& cpu : cpus_) cpu.ring.reader().end();
   for (const auto& bytes : undecided_)
-    if (const auto record = parser_.parse(bytes)) hand_over(*record, on_record);
+    if (const auto record = parse(bytes)) hand_over(*record, on_record);
   undecided_.clear();
   return stats_.records - before;
 }

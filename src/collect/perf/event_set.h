@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "collect/perf/doubles.h"
 #include "collect/perf/perf_attr.h"
+#include "collect/perf/periods.h"
 #include "collect/perf/process_filter.h"
 #include "collect/perf/record.h"
 #include "collect/perf/ring.h"
@@ -56,6 +57,9 @@ class EventSet {
   void disable();                      // what is in the rings stays there to be drained
   void disable_event(std::size_t at);  // one of events(), for good
 
+  // Gives CPU samples another period where the last one is old enough; to be called often.
+  Result<> vary_period();
+
   // True when a ring is a quarter full or wake_fd is readable, false after the time.
   Result<bool> wait(std::chrono::milliseconds at_most, int wake_fd = -1);
 
@@ -89,6 +93,8 @@ class EventSet {
   };
 
   struct Pending;  // the next record of a ring
+  Result<> change_period();
+  Result<Record> parse(Bytes bytes) const;
   bool read_next(Pending& pending);
   void accept(const Pending& pending, const OnRecord& on_record);
   void hand_over(const Record& record, const OnRecord& on_record);
@@ -99,6 +105,8 @@ class EventSet {
   Scope scope_ = Scope::kMachine;
   bool running_ = false;
   RecordParser parser_;
+  std::optional<Periods> periods_;  // where there are CPU samples
+  TraceTime next_change_{};         // of the period
   std::vector<Cpu> cpus_;
   std::vector<Opened> opened_;
   Doubles doubles_;

@@ -27,15 +27,11 @@ SessionWish wish_for(Scope scope, std::vector<EventWish> events) {
   return wish;
 }
 
-EventWish clock_samples(std::uint32_t stack_bytes) {
-  auto wish = cpu_samples(kRate, stack_bytes);
-  wish.counter = CpuCounter::kClock;
-  return wish;
-}
+EventWish clock_samples(std::uint32_t stack_bytes) { return cpu_samples(kRate, stack_bytes); }
 
 // What a user without rights sees of time is less than all of it.
-double expected_samples(const EventSet& set, std::chrono::nanoseconds cpu) {
-  return set.kernel_included() ? std::chrono::duration<double>{cpu}.count() * kRate : 0;
+double expected_ns(const EventSet& set, std::chrono::nanoseconds cpu) {
+  return set.kernel_included() ? static_cast<double>(cpu.count()) : 0;
 }
 
 TEST(PerfEventSet, SamplesOurselvesWithTheRightThreadAndTimes) {
@@ -48,21 +44,68 @@ TEST(PerfEventSet, SamplesOurselvesWithTheRightThreadAndTimes) {
   std::size_t ours = 0;
   std::size_t with_stack = 0;
   std::size_t out_of_time = 0;
+  double stand_for = 0;
   set.drain([&](const Record& record) {
     const auto* sample = std::get_if<Sample>(&record);
     if (sample == nullptr || sample->origin.thread != this_thread()) return;
     ++ours;
+    stand_for += static_cast<double>(sample->period);
     EXPECT_EQ(sample->origin.process, ProcessId{::getpid()});
     if (sample->origin.time < start || sample->origin.time > end) ++out_of_time;
     if (!sample->stack.empty() && sample->registers.get(x64::kRsp).value_or(0) != 0) ++with_stack;
   });
-  EXPECT_GE(static_cast<double>(ours), 0.8 * expected_samples(set, 200ms));
+  EXPECT_GE(stand_for, 0.8 * expected_ns(set, 200ms));
   EXPECT_GT(ours, 50U);
   EXPECT_LT(ours, 260U);
   EXPECT_EQ(out_of_time, 0U);
   EXPECT_EQ(with_stack, ours);
   EXPECT_EQ(set.stats().unreadable, 0U);
   EXPECT_EQ(set.stats().lost, 0U);
+}
+
+// Samples lie as far apart as they say, whatever period was in force: the kernel itself goes on to
+// tell the first one.
+TEST(PerfEventSet, SamplesSayTheTimeThatTheyStandForWhileItVaries) {
+  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0)}));
+  ASSERT_TRUE(set.enable().has_value());
+  for (int i = 0; i < 5; ++i) {
+    burn(110ms);
+    ASSERT_TRUE(set.vary_period().has_value());
+  }
+  set.disable();
+  std::map<std::uint64_t, std::size_t> periods;  // how often each was right
+  TraceTime last{};
+  set.drain([&](const Record& record) {
+    const auto* sample = std::get_if<Sample>(&record);
+    if (sample == nullptr || sample->origin.thread != this_thread()) return;
+    const auto apart = static_cast<double>((sample->origin.time - last).count());
+    last = sample->origin.time;
+    const auto period = static_cast<double>(sample->period);
+    periods[sample->period] += apart > 0.9 * period && apart < 1.1 * period;
+  });
+  EXPECT_GE(periods.size(), 5U);
+  EXPECT_FALSE(periods.contains(static_cast<std::uint64_t>(Periods::usual(kRate).count())));
+  for (const auto& [period, right] : periods) EXPECT_GT(right, 5U) << period;
+}
+
+TEST(PerfEventSet, ThreadsBornMeanwhileSayTheirOwn) {
+  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0)}));
+  ASSERT_TRUE(set.enable().has_value());
+  ThreadId born{};
+  std::jthread{[&] {
+    born = this_thread();
+    burn(120ms);
+    ASSERT_TRUE(set.vary_period().has_value());
+    burn(120ms);
+  }}.join();
+  set.disable();
+  std::map<std::uint64_t, std::size_t> periods;
+  set.drain([&](const Record& record) {
+    const auto* sample = std::get_if<Sample>(&record);
+    if (sample != nullptr && sample->origin.thread == born) ++periods[sample->period];
+  });
+  ASSERT_EQ(periods.size(), 1U);  // that which was in force when it was born
+  EXPECT_NE(periods.begin()->first, static_cast<std::uint64_t>(Periods::usual(kRate).count()));
 }
 
 TEST(PerfEventSet, TellsOfThreadsBeforeThereAreSamples) {
@@ -176,15 +219,16 @@ TEST(PerfEventSet, ThreadsThatComeAndGoAreCountedOnce) {
   churn.request_stop();
   churn.join();
   std::map<ThreadId, std::size_t> by_thread;
-  std::size_t samples = 0;
+  double stand_for = 0;
   set.drain([&](const Record& record) {
-    if (!std::holds_alternative<Sample>(record)) return;
-    ++samples;
-    ++by_thread[origin_of(record).thread];
+    const auto* sample = std::get_if<Sample>(&record);
+    if (sample == nullptr) return;
+    stand_for += static_cast<double>(sample->period);
+    ++by_thread[sample->origin.thread];
   });
   if (!set.kernel_included()) GTEST_SKIP() << "time in the kernel is not seen by this user";
   EXPECT_GT(by_thread.size(), 3U);
-  EXPECT_NEAR(static_cast<double>(samples) / expected_samples(set, used), 1.0, 0.25);
+  EXPECT_NEAR(stand_for / expected_ns(set, used), 1.0, 0.25);
 }
 
 TEST(PerfEventSet, ATinyRingLosesRecordsAndCountsThem) {

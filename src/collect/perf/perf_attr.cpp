@@ -8,6 +8,9 @@
 #include <bit>
 #include <ctime>
 
+#include "base/io.h"
+#include "base/text.h"
+#include "collect/perf/periods.h"
 #include "collect/perf/registers_x64.h"
 #include "collect/perf/tracefs.h"
 
@@ -84,11 +87,14 @@ Result<ResolvedEvent> resolve(const EventWish& wish) {
   if (wish.rate == 0 || wish.rate > kHighestRate)
     return fail(Errc::kUsage, "cannot sample {} times a second", wish.rate)
         .hint("1 to {}; 999 is usual", kHighestRate);
-  const bool cycles = wish.counter == CpuCounter::kCycles;
-  event.name = cycles ? "cycles" : "cpu-clock";
-  event.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
-  event.config = cycles ? static_cast<std::uint64_t>(PERF_COUNT_HW_CPU_CYCLES)
-                        : static_cast<std::uint64_t>(PERF_COUNT_SW_CPU_CLOCK);
+  if (const auto most = read_file("/proc/sys/kernel/perf_event_max_sample_rate");
+      most && wish.rate > parse_number(trim(*most)).value_or(kHighestRate))
+    return fail(Errc::kUsage, "the kernel takes no more than {} samples a second here", trim(*most))
+        .hint("give a lower --rate, or raise kernel.perf_event_max_sample_rate");
+  // A timer: it works everywhere and counts time, which is what shares are of.
+  event.name = "cpu-clock";
+  event.type = PERF_TYPE_SOFTWARE;
+  event.config = PERF_COUNT_SW_CPU_CLOCK;
   return event;
 }
 
@@ -120,8 +126,7 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
   } else if (event.wish.each_time()) {
     attr.sample_period = 1;
   } else {
-    attr.freq = 1;
-    attr.sample_freq = event.wish.rate;
+    attr.sample_period = static_cast<std::uint64_t>(Periods::usual(event.wish.rate).count());
   }
   attr.exclude_callchain_kernel = !features.kernel_part;
   attr.exclude_callchain_user = !event.wish.user_callchain;

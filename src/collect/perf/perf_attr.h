@@ -24,20 +24,13 @@ inline constexpr std::uint32_t kOnCpuStackBytes = 8 << 10;  // holds 94-100 % of
 inline constexpr std::uint32_t kMachineStackBytes = 16 << 10;
 inline constexpr std::uint32_t kOffCpuStackBytes = 4 << 10;  // holds all but a few of a thousand
 
-enum class CpuCounter : std::uint8_t {
-  kBest,    // cycles where the machine counts them, else the clock
-  kClock,   // a timer: works everywhere; period in ns
-  kCycles,  // period in cycles
-};
-
 // One kind of sample.
 struct EventWish {
   std::string tracepoint{};  // "sched:sched_switch"; empty: CPU samples, or `software`
   std::string filter{};      // tracepoints: the kernel's own filter, such as "prev_pid == 12"
   std::optional<std::uint64_t> software{};  // a counter of the kernel's, each time it counts
   std::string counter_name{};               // of that: "page-faults"
-  unsigned rate = 999;                      // CPU samples: per second and CPU
-  CpuCounter counter = CpuCounter::kBest;
+  unsigned rate = 999;                      // CPU samples: per second and CPU, on average
   bool callchain = true;          // frame pointer walk by the kernel: kernel and user part
   bool user_callchain = true;     // false: kernel part only, for those who unwind the copy
   std::uint32_t stack_bytes = 0;  // user stack and registers copied with each; 0: none
@@ -78,15 +71,16 @@ struct Features {
 
 // A wish made exact: which counter, which tracepoint.
 struct ResolvedEvent {
-  std::string name;  // "cpu-clock", "cycles", "sched:sched_switch", "bookkeeping"
+  std::string name;  // "cpu-clock", "sched:sched_switch", "bookkeeping"
   std::uint32_t type = 0;
   std::uint64_t config = 0;
   EventWish wish{};
   std::optional<TracepointFormat> format{};
   RecordLayout layout{};
+
+  bool samples_cpu() const { return !wish.each_time() && name != "bookkeeping"; }
 };
 
-// kBest has to be resolved by trying: give kClock or kCycles.
 Result<ResolvedEvent> resolve(const EventWish& wish);
 // Carries mappings, names, forks and exits but no samples.
 ResolvedEvent bookkeeping_event();

@@ -69,7 +69,7 @@ struct Sample {
   Origin origin{};
   CodeMode mode = CodeMode::kUnknown;  // what was interrupted
   std::uint64_t ip = 0;
-  std::uint64_t period = 0;  // ns of cpu-clock, cycles, or 1 for a tracepoint
+  std::uint64_t period = 0;  // what it stands for: ns of cpu-clock, or 1 for a tracepoint
   Callchain callchain{};
   UserRegisters registers{};  // empty for kernel threads
   Bytes stack{};              // from the user's stack pointer upwards, as much as was copied

@@ -88,7 +88,6 @@ Error denied_process(pid_t process) {
 
 ResolvedEvent cpu_clock(std::uint32_t stack_bytes) {
   EventWish wish;
-  wish.counter = CpuCounter::kClock;
   wish.stack_bytes = stack_bytes;
   auto event = resolve(wish);
   CHECK(event.has_value());

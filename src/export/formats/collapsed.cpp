@@ -1,4 +1,5 @@
-// Folded stacks: "root;child;leaf 42", one line per stack, counted in samples.
+// Folded stacks: "root;child;leaf 42", one line per stack, counted in samples; in microseconds
+// where the kernel took them, since its samples stand for different times.
 #include <fmt/format.h>
 
 #include <array>
@@ -17,6 +18,7 @@ using analyze::Profile;
 using analyze::ThreadState;
 
 constexpr std::size_t kStates = 3;
+constexpr std::uint64_t kSample = 1000;  // one, or one microsecond of a sample in ns
 
 // What separates frames and lines cannot stand in a name.
 std::string plain(std::string_view name) {
@@ -34,7 +36,7 @@ std::string_view state_name(ThreadState state) {
 }
 
 void write_line(const std::vector<FrameId>& frames, const std::vector<std::string>& names,
-                std::string_view state, std::uint32_t count, ByteSink& out) {
+                std::string_view state, std::uint64_t value, ByteSink& out) {
   std::string_view separator;
   for (const FrameId frame : frames) {
     out.write(separator).write(names[static_cast<std::size_t>(frame)]);
@@ -42,13 +44,15 @@ void write_line(const std::vector<FrameId>& frames, const std::vector<std::strin
   }
   if (!state.empty()) out.write(separator).write(state);
   if (frames.empty() && state.empty()) out.write("?");
-  out.write(" ").number(count).write("\n");
+  out.write(" ").number(value).write("\n");
 }
 
 Result<> write(const Profile& profile, ByteSink& out) {
-  std::vector<std::array<std::uint32_t, kStates>> counts(profile.stacks.size() + 1);
+  using Sums = std::array<std::uint64_t, kStates>;
+  std::vector<Sums> sums(profile.stacks.size() + 1);
   for (const auto& sample : profile.samples)
-    ++counts[static_cast<std::size_t>(sample.stack)][static_cast<std::size_t>(sample.state)];
+    sums[static_cast<std::size_t>(sample.stack)][static_cast<std::size_t>(sample.state)] +=
+        profile.by_kernel ? static_cast<std::uint64_t>(sample.weight.count()) : kSample;
 
   std::vector<std::string> names;
   names.reserve(profile.frames.size());
@@ -58,13 +62,13 @@ Result<> write(const Profile& profile, ByteSink& out) {
   }
 
   std::vector<FrameId> frames;
-  for (std::size_t stack = 0; stack < counts.size() && out.ok(); ++stack) {
-    if (counts[stack] == std::array<std::uint32_t, kStates>{}) continue;
+  for (std::size_t stack = 0; stack < sums.size() && out.ok(); ++stack) {
+    if (sums[stack] == Sums{}) continue;
     profile.frames_of(static_cast<analyze::StackNodeId>(stack), frames);
     for (std::size_t state = 0; state < kStates; ++state)
-      if (counts[stack][state] > 0)
-        write_line(frames, names, state_name(static_cast<ThreadState>(state)), counts[stack][state],
-                   out);
+      if (sums[stack][state] > 0)
+        write_line(frames, names, state_name(static_cast<ThreadState>(state)),
+                   (sums[stack][state] + kSample / 2) / kSample, out);
   }
   return out.finish();
 }
