@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/result.h"
 #include "inspect/target.h"
@@ -14,5 +15,12 @@ namespace clrscope::inspect {
 // The address of the 32-bit count that is not 0 while a collection moves or marks things, so that
 // the heap cannot be walked. kNotFound when there is no runtime, or none that we know.
 Result<std::uint64_t> find_gc_invalid_counter(Target& target);
+
+struct HeapRange {
+  std::uint64_t start = 0, end = 0;
+};
+// What is in use of the pinned object heap. Nothing in it ever moves, and it has the arrays that
+// hold every static field that is a reference. Workstation and server collectors.
+Result<std::vector<HeapRange>> find_pinned_heap(Target& target);
 
 }  // namespace clrscope::inspect

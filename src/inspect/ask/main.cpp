@@ -1,8 +1,8 @@
 // ask_runtime PID|CORE [contract|dac|time]: answers questions about a runtime, one line of JSON
 // each; for tests that compare the readers with each other and with what a program says of itself.
 //
-//   threads, locks, type 0xTABLE, object 0xADDRESS, method 0xPC, frames OSID, and (between tabs)
-//   named TYPE METHOD SIGNATURE: how the names in the runtime's events are shown
+//   threads, locks, sources, type 0xTABLE, object 0xADDRESS, method 0xPC, frames OSID, and (between
+//   tabs) named TYPE METHOD SIGNATURE: how the names in the runtime's events are shown
 // ask_runtime PID damage ROUNDS: asks everything while the memory that is read is damaged at
 // random; it must end, and never in a crash.
 #include <fmt/format.h>
@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "inspect/dac/worker.h"
+#include "inspect/event_sources.h"
 #include "inspect/runtime_reader.h"
 #include "symbols/method_name.h"
 
@@ -67,6 +68,14 @@ void write_locks(JsonWriter& out, RuntimeReader& reader) {
         .member("waiters", one.waiters)
         .end_object();
   out.end_array();
+}
+
+void write_sources(JsonWriter& out, RuntimeReader& reader, Target& target) {
+  const auto sources = list_event_sources(target, reader);
+  if (!sources) return write_error(out, sources.error());
+  out.begin_object().key("names").begin_array();
+  for (const auto& name : sources->names) out.value(name);
+  out.end_array().member("unread", sources->unread).end_object();
 }
 
 void write_type(JsonWriter& out, RuntimeReader& reader, std::uint64_t table) {
@@ -133,6 +142,7 @@ void answer(JsonWriter& out, RuntimeReader& reader, Target& target, const std::s
   const auto number = words.size() > 1 ? parse_number(words[1]).value_or(0) : 0;
   if (words[0] == "threads") return write_threads(out, reader);
   if (words[0] == "locks") return write_locks(out, reader);
+  if (words[0] == "sources") return write_sources(out, reader, target);
   if (words[0] == "type") return write_type(out, reader, number);
   if (words[0] == "method") return write_method(out, reader, number);
   if (words[0] == "frames") return write_frames(out, reader, target, number);
@@ -190,7 +200,7 @@ int damage(Target& target, int rounds) {
   const auto threads = (*whole)->threads();
   const auto kernel = target.threads();
   if (!threads || !kernel) return 1;
-  std::vector<std::string> questions{"threads", "locks"};
+  std::vector<std::string> questions{"threads", "locks", "sources"};
   std::set<std::uint64_t> places;
   for (const auto& thread : *threads) {
     questions.push_back(fmt::format("frames {}", thread.os_id));
