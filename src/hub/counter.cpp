@@ -374,7 +374,9 @@ std::vector<std::pair<double, double>> shown_quantiles(const CounterValue& value
 
 bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value) {
   for (const auto& wish : wishes) {
-    if (wish.provider != value.provider) continue;
+    if (wish.provider != value.provider &&
+        !(wish.is_pattern() && glob_match(wish.provider, value.provider)))
+      continue;
     if (wish.kind == CounterWish::Kind::kEventCounters && value.meter) continue;
     if (wish.kind == CounterWish::Kind::kMeter && !value.meter) continue;
     if (wish.names.empty() ||

@@ -1,5 +1,7 @@
 #include "hub/hub.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -35,18 +37,78 @@ void Hub::changed() {
 void Hub::settled(const std::stop_token& stop) {
   std::unique_lock lock{mutex_};
   while (!stop.stop_requested()) {
-    if (!due_) {
-      change_.wait(lock, stop, [&] { return due_.has_value(); });
+    if (!due_ && !look_due_) {
+      change_.wait(lock, stop, [&] { return due_ || look_due_; });
       continue;
     }
-    const auto left = *due_ - TraceClock::now();
+    const auto next =
+        std::min(due_.value_or(TraceTime::max()), look_due_.value_or(TraceTime::max()));
+    const auto left = next - TraceClock::now();
     if (left > left.zero()) {
-      change_.wait_for(lock, stop, left, [&, due = *due_] { return due_ != due; });
+      change_.wait_for(lock, stop, left, [&, due = due_, look = look_due_] {
+        return due_ != due || look_due_ != look;
+      });
+      continue;
+    }
+    if (look_due_ == next) {
+      look_due_.reset();
+      lock.unlock();
+      look_for_counters();
+      lock.lock();
       continue;
     }
     due_.reset();
     for (auto& process : processes_)
       if (!consolidate(*process)) due_ = TraceClock::now() + kRetry;
+  }
+}
+
+void Hub::look_for_counters() {
+  std::vector<std::shared_ptr<Source>> sources;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const auto& process : processes_)
+      if (process->counter_sources) sources.push_back(process->source);
+  }
+  for (const auto& source : sources) {
+    auto found = source->counter_sources();
+    const std::lock_guard lock{mutex_};
+    for (auto& process : processes_) {
+      if (process->source != source) continue;
+      process->counter_sources = std::move(found);
+      serve_new_counters(*process);
+      break;
+    }
+  }
+  const std::lock_guard lock{mutex_};
+  if (!sources.empty()) look_due_ = TraceClock::now() + kLook;
+  change_.notify_all();
+}
+
+void Hub::serve_new_counters(Attached& process) {
+  const auto major = process.source->info()->runtime_major();
+  for (const auto& [id, listening] : listeners_) {
+    const auto known = process.wishes.find(id);
+    if (known == process.wishes.end()) continue;
+    const auto& wish = listening.listener->wish();
+    auto& wishes = known->second;
+    const auto before = wishes.size();
+    for (auto& one :
+         providers_for(expand(wish.counters, *process.counter_sources, major), major, wish.limits))
+      if (std::find(wishes.begin(), wishes.end(), one) == wishes.end())
+        wishes.push_back(std::move(one));
+    if (wishes.size() == before) continue;
+    if (!serve_wishes(process, id, before)) {
+      // Asked again at the next look.
+      const auto listener = id;
+      for (auto& session : process.sessions)
+        std::erase_if(session->ties, [&](const auto& tie) {
+          return tie.listener == listener && tie.wish >= before;
+        });
+      wishes.resize(before);
+      for (auto& session : process.sessions) reroute(process, *session);
+    }
+    changed();
   }
 }
 
@@ -84,11 +146,29 @@ Result<> Hub::serve(Attached& process, ListenerId id, const Listening& listening
   const auto& info = process.source->info();
   auto& wishes = process.wishes[id];
   wishes = wish.providers;
-  for (auto& one : providers_for(wish.counters, info->runtime_major(), wish.limits))
-    wishes.push_back(std::move(one));
+  const bool by_pattern = std::any_of(wish.counters.begin(), wish.counters.end(),
+                                      [](const auto& one) { return one.is_pattern(); });
+  if (by_pattern && !process.counter_sources) {
+    process.counter_sources = process.source->counter_sources();
+    look_due_ = TraceClock::now() + kLook;
+    change_.notify_all();
+  }
+  const auto major = info->runtime_major();
+  const auto counters =
+      by_pattern ? expand(wish.counters, *process.counter_sources, major) : wish.counters;
+  for (auto& one : providers_for(counters, major, wish.limits)) wishes.push_back(std::move(one));
+  if (by_pattern && !process.counter_sources->incomplete.empty())
+    listening.listener->tell(
+        fmt::format("{} ({}): {}", info->process, info->pid, process.counter_sources->incomplete));
+  return serve_wishes(process, id, 0);
+}
+
+Result<> Hub::serve_wishes(Attached& process, ListenerId id, std::size_t first) {
+  const auto& info = process.source->info();
+  const auto& wishes = process.wishes.at(id);
   std::vector<Need> missing;
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
+  for (std::size_t i = first; i < wishes.size(); ++i) {
     auto need = need_of(process, {id, i});
     const auto at =
         std::find_if(process.sessions.begin(), process.sessions.end(), [&](const auto& session) {

@@ -65,6 +65,11 @@ class Hub {
   // Fails when a process refuses; then all is as it was.
   Result<> consolidate();
 
+  // Asks the processes anew what in them tells counters, for those who want some by a pattern;
+  // happens by itself every kLook.
+  void look_for_counters();
+  static constexpr std::chrono::seconds kLook{60};
+
  private:
   struct Listening {
     std::shared_ptr<Listener> listener;
@@ -77,10 +82,14 @@ class Hub {
     Sessions sessions{};
     std::uint64_t events = 0, unwanted = 0;  // of sessions that are no more
     std::uint64_t switches = 0;
-    TraceTime not_before{};  // it refused: not to be asked again so soon
+    TraceTime not_before{};                           // it refused: not to be asked again so soon
+    std::optional<CounterSources> counter_sources{};  // asked for where somebody has a pattern
   };
 
   Result<> serve(Attached& process, ListenerId id, const Listening& listening);
+  // Its wishes from the first of these places on.
+  Result<> serve_wishes(Attached& process, ListenerId id, std::size_t first);
+  void serve_new_counters(Attached& process);
   void stop_serving(Attached& process, ListenerId id);
   Need need_of(const Attached& process, const RuntimeSession::Tie& tie) const;
   // Where the runtime puts the next session: it takes the first free place, and writes an event to
@@ -102,8 +111,8 @@ class Hub {
   std::vector<std::unique_ptr<Attached>> processes_;
   std::uint64_t next_ = 1;
   std::condition_variable_any change_;
-  std::optional<TraceTime> due_;  // under mutex_, like all of these
-  std::jthread settler_;          // last member: joins first
+  std::optional<TraceTime> due_, look_due_;  // under mutex_, like all of these
+  std::jthread settler_;                     // last member: joins first
 };
 
 }  // namespace clrscope::hub

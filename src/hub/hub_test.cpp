@@ -14,6 +14,7 @@ namespace clrscope::hub {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 using Numbers = std::vector<std::int32_t>;
@@ -379,6 +380,81 @@ TEST(Hub, PassesOnOnlyWhatItsFilterTakes) {
   EXPECT_THAT(some.numbers(), ElementsAre(2, 4));
 }
 
+TEST(Hub, ServesAPatternWithWhatTheProcessHasAndWithWhatComesLater) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  source->has.with([](auto& has) {
+    has = {.event_sources = {"Shop", "System.Runtime", "System.Buffers.ArrayPoolEventSource"},
+           .incomplete = "one is missing"};
+  });
+  ASSERT_TRUE(hub.attach(source));
+  const auto all = listen(hub, {.counters = {{.provider = "*"}}});
+  // System.Runtime is a meter here, and an array pool has no counters.
+  ASSERT_EQ(source->wishes().size(), 1U);
+  ASSERT_EQ(source->wishes()[0].providers.size(), 2U);
+  const auto shop = source->wishes()[0].providers[0];
+  EXPECT_EQ(shop.name, "Shop");
+  EXPECT_EQ(shop.keywords, 0U);
+  EXPECT_EQ(shop.level, 1);  // switches on none of its events
+  EXPECT_THAT(source->wishes()[0].providers[1].arguments, HasSubstr("Metrics=*;"));
+
+  source->has.with([](auto& has) { has.event_sources.push_back("Later"); });
+  hub.look_for_counters();
+  ASSERT_EQ(source->wishes().size(), 2U);
+  ASSERT_EQ(source->wishes()[1].providers.size(), 1U);
+  EXPECT_EQ(source->wishes()[1].providers[0].name, "Later");
+  hub.look_for_counters();
+  EXPECT_EQ(source->wishes().size(), 2U);
+  EXPECT_THAT(hub.remove(all.id).notices, ElementsAre("shop (1): one is missing"));
+}
+
+TEST(Hub, AsksAgainForALaterSourceThatWasRefused) {
+  Hub hub;
+  const auto source = std::make_shared<TestSource>(1);
+  source->has.with([](auto& has) { has.event_sources = {"Shop"}; });
+  ASSERT_TRUE(hub.attach(source));
+  const auto all = listen(hub, {.counters = {{.provider = "*"}}});
+  source->has.with([](auto& has) { has.event_sources.push_back("Later"); });
+  source->refuses = true;
+  hub.look_for_counters();
+  EXPECT_EQ(source->wishes().size(), 1U);
+  source->refuses = false;
+  hub.look_for_counters();
+  ASSERT_EQ(source->wishes().size(), 2U);
+  EXPECT_EQ(source->wishes()[1].providers[0].name, "Later");
+}
+
+TEST(Wish, PutsNamesInThePlaceOfPatterns) {
+  const CounterSources has{.event_sources = {"Shop.Orders", "System.Runtime"},
+                           .meters = {"Shop.Meter", "Other"}};
+  const auto names = [&](const CounterWish& wish, std::uint32_t major) {
+    std::vector<std::string> all;
+    for (const auto& one : expand({wish}, has, major))
+      all.push_back((one.kind == CounterWish::Kind::kMeter ? "Meter " : "") + one.provider);
+    return all;
+  };
+  EXPECT_THAT(names({.provider = "*"}, 8),
+              ElementsAre("Shop.Orders", "System.Runtime", "Meter Shop.Meter", "Meter Other"));
+  EXPECT_THAT(names({.provider = "*"}, 9), ElementsAre("Shop.Orders", "Meter *"));
+  EXPECT_THAT(names({.provider = "Shop.*"}, 8), ElementsAre("Shop.Orders", "Meter Shop.Meter"));
+  EXPECT_THAT(names({.provider = "Shop.*"}, 10), ElementsAre("Shop.Orders", "Meter Shop.*"));
+  EXPECT_THAT(names({.provider = "S?op.*"}, 10), ElementsAre("Shop.Orders", "Meter *"));
+  EXPECT_THAT(names({.provider = "*", .kind = CounterWish::Kind::kEventCounters}, 10),
+              ElementsAre("Shop.Orders", "System.Runtime"));
+}
+
+TEST(Wish, TakesAPatternOfMetersForAllThatItCovers) {
+  const auto metrics = [](const std::string& meters) {
+    return providers_for({{.provider = meters, .kind = CounterWish::Kind::kMeter}}, 10).front();
+  };
+  EXPECT_TRUE(covers(metrics("*"), metrics("Shop")));
+  EXPECT_TRUE(covers(metrics("Sh*"), metrics("Shop")));
+  EXPECT_FALSE(covers(metrics("Sh*"), metrics("Other")));
+  EXPECT_FALSE(covers(metrics("Shop"), metrics("*")));
+  EXPECT_TRUE(wanted({{.provider = "Sh*"}}, {.provider = "Shop", .name = "orders"}));
+  EXPECT_FALSE(wanted({{.provider = "Sh*"}}, {.provider = "Other", .name = "orders"}));
+}
+
 TEST(Wish, CoversWhatIsSmallerWithTheSameArguments) {
   const ProviderWish has{.name = "P", .keywords = 0x3, .level = 4, .arguments = "a=1"};
   const auto wants = [&](auto change) {
@@ -401,10 +477,10 @@ TEST(Wish, AsksMetersOnceWithOneSetOfLimits) {
   EXPECT_EQ(providers[0].name, "Shop");
   EXPECT_EQ(providers[1].arguments,
             "SessionId=SHARED;Metrics=System.Runtime,Shop\\orders,Shop\\queue;RefreshInterval=1;"
-            "MaxTimeSeries=1000;MaxHistograms=10");
+            "MaxTimeSeries=1000;MaxHistograms=50");
   EXPECT_EQ(
-      providers_for({{.provider = "Meter"}}, 10, {.histograms = 50, .series = 7}).back().arguments,
-      "SessionId=SHARED;Metrics=Meter;RefreshInterval=1;MaxTimeSeries=7;MaxHistograms=50");
+      providers_for({{.provider = "Meter"}}, 10, {.histograms = 20, .series = 7}).back().arguments,
+      "SessionId=SHARED;Metrics=Meter;RefreshInterval=1;MaxTimeSeries=7;MaxHistograms=20");
   const auto old = providers_for({{.provider = "System.Runtime"}}, 8);
   ASSERT_EQ(old.size(), 1U);
   EXPECT_EQ(old[0].name, "System.Runtime");

@@ -88,6 +88,8 @@ void Listener::run(const std::stop_token& stop) {
     if (item) {
       if (auto* batch = std::get_if<Batch>(&*item))
         take(*batch);
+      else if (auto* text = std::get_if<std::string>(&*item))
+        notice(std::move(*text));
       else
         take(std::get<Change>(*item));
     } else if (stop.stop_requested()) {

@@ -29,6 +29,7 @@ class Listener {
   // Any thread.
   void offer(Batch batch);
   void source_changed(std::shared_ptr<const SourceInfo> source, SourceChange change);
+  void tell(std::string text) { inbox_.push_anyway(std::move(text)); }  // a notice
   void add_lost(std::uint64_t events) { lost_ += events; }
   SessionSummary summary() const;
 
@@ -43,7 +44,7 @@ class Listener {
     std::shared_ptr<const SourceInfo> source;
     SourceChange change;
   };
-  using Item = std::variant<Batch, Change>;
+  using Item = std::variant<Batch, Change, std::string>;
   // What is known of one source's events; for counters and field filters.
   struct Knowledge {
     Knowledge(std::uint64_t of, std::uint32_t pointer_size)

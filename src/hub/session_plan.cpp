@@ -16,14 +16,21 @@ std::optional<std::string> joined_arguments(const ProviderWish& a, const Provide
   return {};
 }
 
+bool wants_only_counters(const ProviderWish& wish) {
+  return wish.keywords == 0 && wish.ids.empty() && only_counters(wish.arguments);
+}
+
 // One wish that asks for both and for nothing else, if there is one.
 std::optional<ProviderWish> joined(const ProviderWish& a, const ProviderWish& b) {
   if (covers(a, b)) return a;
   if (covers(b, a)) return b;
   auto arguments = joined_arguments(a, b);
   if (!arguments) return {};
-  if (a.level != b.level || a.ids.empty() != b.ids.empty()) return {};
+  // Counters come at any level.
+  if (a.level != b.level && !wants_only_counters(a) && !wants_only_counters(b)) return {};
+  if (a.ids.empty() != b.ids.empty()) return {};
   ProviderWish both = a;
+  both.level = std::max(a.level, b.level);
   both.arguments = std::move(*arguments);
   both.keywords |= b.keywords;
   for (const auto id : b.ids)

@@ -59,7 +59,7 @@ TEST(SessionPlan, AddsMetersToOneList) {
 }
 
 TEST(SessionPlan, KeepsOtherArgumentsAndThoseWhoWaitApart) {
-  auto counters = need("Shop", 0);
+  auto counters = need("Shop", 0, 1);
   counters.wish.arguments = "EventCounterIntervalSec=1";
   auto other = need("Shop", 1);
   other.wish.arguments = "what=else";
@@ -70,6 +70,7 @@ TEST(SessionPlan, KeepsOtherArgumentsAndThoseWhoWaitApart) {
   ASSERT_EQ(plan.size(), 3U);
   EXPECT_THAT(plan[0].needs, ElementsAre(0, 1, 4));  // counters only add to a provider's events
   EXPECT_EQ(plan[0].wish.providers[1].arguments, "EventCounterIntervalSec=1");
+  EXPECT_EQ(plan[0].wish.providers[1].level, 4);
   EXPECT_THAT(plan[1].needs, ElementsAre(2));
   EXPECT_THAT(plan[2].needs, ElementsAre(3));
 }

@@ -41,6 +41,9 @@ class Source {
   virtual const std::shared_ptr<const SourceInfo>& info() const = 0;
   virtual Result<std::unique_ptr<SourceSession>> open(const SourceWish& wish,
                                                       SourceEvents events) = 0;
+  // Asked where somebody wants counters by a pattern, and again from time to time; it may take as
+  // long as the process takes to answer.
+  virtual CounterSources counter_sources() { return {}; }
 };
 
 }  // namespace clrscope::hub

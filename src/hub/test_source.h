@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/guarded.h"
 #include "hub/source.h"
 #include "nettrace/writer.h"
 
@@ -25,6 +26,10 @@ class TestSource final : public Source {
     if (refuses) return fail(Errc::kDenied, "no more sessions");
     ++opened;
     return std::make_unique<Session>(*this, wish, std::move(events));
+  }
+
+  CounterSources counter_sources() override {
+    return has.with([](const auto& sources) { return sources; });
   }
 
   // An event with one number in it.
@@ -49,6 +54,7 @@ class TestSource final : public Source {
     const std::lock_guard lock{mutex_};
     return wishes_;
   }
+  Guarded<CounterSources> has;  // what in it tells counters
   std::atomic<bool> refuses = false;
   std::atomic<std::size_t> opened = 0;
 

@@ -13,6 +13,9 @@ namespace clrscope::hub {
 namespace {
 
 constexpr std::uint64_t kTimeSeriesValues = 0x2;
+// EventCounters are told at level 0. With level 1 and no keywords a session that only wants
+// counters switches on no event of its source but critical ones without keywords.
+constexpr std::uint8_t kCountersLevel = 1;
 constexpr std::string_view kMetersKey = "Metrics=";
 
 // Meters that .NET itself has from this version on under the name of its older EventCounters.
@@ -21,6 +24,23 @@ constexpr std::pair<std::string_view, std::uint32_t> kOwnMeters[] = {
     {"Microsoft.AspNetCore.Hosting", 8},
     {"System.Net.Http", 8},
     {"System.Net.NameResolution", 8},
+};
+
+// EventSources of .NET that have no counters, and would work for nothing when they are switched on,
+// or take what they are told as a setting of the whole program (docs/sessions.md).
+constexpr std::string_view kWithoutCounters[] = {
+    "Microsoft-Windows-DotNETRuntime*",
+    "Microsoft-DotNETCore-*",
+    "Microsoft-Diagnostics-DiagnosticSource",
+    "Microsoft-Extensions-Logging",
+    "Microsoft-Extensions-DependencyInjection",
+    "System.Diagnostics.Metrics",
+    "System.Diagnostics.Eventing.FrameworkEventSource",
+    "System.Buffers.ArrayPoolEventSource",
+    "System.Threading.Tasks.*",
+    "System.Collections.Concurrent.*",
+    "System.Linq.Parallel.*",
+    "Private.InternalDiagnostics.*",
 };
 
 bool is_meter(const CounterWish& wish, std::uint32_t runtime_major) {
@@ -36,6 +56,19 @@ bool is_event_counters(const CounterWish& wish, std::uint32_t runtime_major) {
   for (const auto& [name, since] : kOwnMeters)
     if (wish.provider == name) return runtime_major < since;
   return true;
+}
+
+// A meter, "Meter\\instrument", or a pattern of those that a runtime takes: "Shop.*".
+bool is_covered(const std::string& wanted, const std::string& by) {
+  const auto meter = wanted.substr(0, wanted.find('\\'));
+  if (by.ends_with('*')) return meter.starts_with(std::string_view{by}.substr(0, by.size() - 1));
+  return by == wanted || by == meter;
+}
+
+// The pattern of those that a runtime takes that covers this one.
+std::string runtime_pattern(const std::string& pattern) {
+  const auto first = pattern.find_first_of("*?");
+  return first + 1 == pattern.size() && pattern[first] == '*' ? pattern : "*";
 }
 
 }  // namespace
@@ -60,9 +93,8 @@ std::optional<MetersArguments> MetersArguments::parse(const ProviderWish& wish) 
 bool MetersArguments::has(const MetersArguments& wanted) const {
   if (rest != wanted.rest) return false;
   return std::all_of(wanted.meters.begin(), wanted.meters.end(), [&](const auto& one) {
-    const auto meter = one.substr(0, one.find('\\'));
     return std::any_of(meters.begin(), meters.end(),
-                       [&](const auto& mine) { return mine == one || mine == meter; });
+                       [&](const auto& mine) { return is_covered(one, mine); });
   });
 }
 
@@ -70,11 +102,11 @@ MetersArguments MetersArguments::with(const MetersArguments& more) const {
   auto out = *this;
   for (const auto& one : more.meters)
     if (!out.has({rest, {one}})) out.meters.push_back(one);
-  // An instrument is named no longer when its whole meter is.
+  // An instrument is named no longer when its whole meter is, nor a meter when a pattern has it.
+  const auto all = out.meters;
   std::erase_if(out.meters, [&](const std::string& one) {
-    const auto meter = one.substr(0, one.find('\\'));
-    return meter != one &&
-           std::find(out.meters.begin(), out.meters.end(), meter) != out.meters.end();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const auto& other) { return other != one && is_covered(one, other); });
   });
   std::sort(out.meters.begin(), out.meters.end());
   return out;
@@ -112,6 +144,35 @@ bool matches(const ProviderWish& wish, const EventType& type) {
   return wish.ids.empty() || std::find(wish.ids.begin(), wish.ids.end(), type.id) != wish.ids.end();
 }
 
+std::vector<CounterWish> expand(const std::vector<CounterWish>& wishes, const CounterSources& has,
+                                std::uint32_t runtime_major) {
+  using Kind = CounterWish::Kind;
+  std::vector<CounterWish> out;
+  const auto add = [&](const CounterWish& wish, const std::string& name, Kind kind) {
+    out.push_back({.provider = name, .names = wish.names, .kind = kind});
+  };
+  for (const auto& wish : wishes) {
+    if (!wish.is_pattern()) {
+      out.push_back(wish);
+      continue;
+    }
+    for (const auto& name : has.event_sources)
+      if (glob_match(wish.provider, name) &&
+          is_event_counters({.provider = name, .kind = wish.kind}, runtime_major) &&
+          std::none_of(std::begin(kWithoutCounters), std::end(kWithoutCounters),
+                       [&](const auto pattern) { return glob_match(pattern, name); }))
+        add(wish, name, Kind::kEventCounters);
+    if (wish.kind == Kind::kEventCounters) continue;
+    if (runtime_major >= kMeterPatternsSince)
+      // Of these the listener takes those that it wants: there is no pattern with an instrument.
+      out.push_back({.provider = runtime_pattern(wish.provider), .kind = Kind::kMeter});
+    else
+      for (const auto& name : has.meters)
+        if (glob_match(wish.provider, name)) add(wish, name, Kind::kMeter);
+  }
+  return out;
+}
+
 std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters,
                                         std::uint32_t runtime_major, const MeterLimits& limits) {
   std::vector<ProviderWish> providers;
@@ -121,9 +182,12 @@ std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters
       for (auto& one : providers_for_derived(wish.names)) providers.push_back(std::move(one));
       continue;
     }
-    if (is_event_counters(wish, runtime_major))
-      providers.push_back(
-          {.name = wish.provider, .level = 4, .arguments = "EventCounterIntervalSec=1"});
+    if (is_event_counters(wish, runtime_major)) {
+      ProviderWish one{
+          .name = wish.provider, .level = kCountersLevel, .arguments = "EventCounterIntervalSec=1"};
+      if (std::find(providers.begin(), providers.end(), one) == providers.end())
+        providers.push_back(std::move(one));
+    }
     if (!is_meter(wish, runtime_major)) continue;
     if (wish.names.empty()) meters += (meters.empty() ? "" : ",") + wish.provider;
     for (const auto& name : wish.names)

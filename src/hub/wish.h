@@ -60,17 +60,29 @@ bool matches(const ProviderWish& wish, const EventType& type);
 // "System.Runtime[cpu-usage,gc-heap-size]"; no names: all of them.
 struct CounterWish {
   enum class Kind : std::uint8_t { kEither, kEventCounters, kMeter };
-  std::string provider;  // of EventCounters, or a meter
+  std::string provider;  // of EventCounters, or a meter; * and ? stand for anything
   std::vector<std::string> names{};
   Kind kind = Kind::kEither;
+
+  bool is_pattern() const { return provider.find_first_of("*?") != std::string::npos; }
 };
+
+// What in a process tells counters; for wishes with a pattern.
+struct CounterSources {
+  std::vector<std::string> event_sources{};
+  std::vector<std::string> meters{};  // only of a runtime that takes no pattern for them
+  std::string incomplete{};           // why there may be more; empty: these are all
+};
+
+// From this version on a runtime takes "*" and "Shop.*" for meters, later ones included.
+constexpr std::uint32_t kMeterPatternsSince = 9;
 
 // How much a runtime collects of its meters, for all who share its one collector: a second session
 // with other limits gets the first one's (docs/sessions.md). So all listeners of a hub ask for the
 // same.
 struct MeterLimits {
   static constexpr std::uint32_t kMostHistograms = 10'000, kMostSeries = 1'000'000;
-  std::uint32_t histograms = 10;  // each set of tags is one
+  std::uint32_t histograms = 50;  // each set of tags is one
   std::uint32_t series = 1000;
 
   friend bool operator==(const MeterLimits&, const MeterLimits&) = default;
@@ -88,8 +100,14 @@ struct SessionWish {
   bool waits = false;
 };
 
-// The providers that a runtime session needs for these counters. `meters` says whether the runtime
-// has the meter that a name of either kind means (.NET 9 and later: System.Runtime and kin).
+// The same with the names that a process has in the place of patterns. EventSources that have no
+// counters and do more than a little when they are switched on are left alone; a name of either
+// kind means the meter where the runtime has it.
+std::vector<CounterWish> expand(const std::vector<CounterWish>& wishes, const CounterSources& has,
+                                std::uint32_t runtime_major);
+
+// The providers that a runtime session needs for these counters. A name of either kind means the
+// meter where the runtime has it (.NET 9 and later: System.Runtime and kin).
 std::vector<ProviderWish> providers_for(const std::vector<CounterWish>& counters,
                                         std::uint32_t runtime_major,
                                         const MeterLimits& limits = {});

@@ -12,21 +12,12 @@
 #include "hub/hub.h"
 #include "nettrace/event_json.h"
 #include "nettrace/payload_text.h"
+#include "ops/counter_sources.h"
 
 namespace clrscope::ops {
 namespace {
 
-// EventCounters that .NET and ASP.NET have had since .NET Core 3 and 5.
-constexpr std::string_view kKnownEventCounters[] = {
-    "System.Runtime",
-    "Microsoft.AspNetCore.Hosting",
-    "Microsoft-AspNetCore-Server-Kestrel",
-    "Microsoft.AspNetCore.Http.Connections",
-    "System.Net.Http",
-    "System.Net.NameResolution",
-    "System.Net.Security",
-    "System.Net.Sockets",
-};
+constexpr std::string_view kEventCounter = "EventCounter";
 
 class CountersSink final : public hub::Sink {
  public:
@@ -88,7 +79,7 @@ class PublishedSink final : public hub::Sink {
         all_.try_emplace({value.provider, value.name},
                          PublishedCounter{.provider = value.provider,
                                           .name = value.name,
-                                          .kind = "EventCounter",
+                                          .kind = std::string{kEventCounter},
                                           .unit = value.unit,
                                           .description = value.display});
     return {};
@@ -162,9 +153,7 @@ Result<std::vector<hub::CounterWish>> parse_counters(const std::vector<std::stri
   return wishes;
 }
 
-std::vector<hub::CounterWish> default_counters() {
-  return {{.provider = "System.Runtime"}, {.provider = "Microsoft.AspNetCore.Hosting"}};
-}
+std::vector<hub::CounterWish> default_counters() { return {{.provider = "*"}}; }
 
 Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher) {
   hub::Hub hub;
@@ -183,24 +172,18 @@ Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersW
                          .ending = std::move(ending)};
 }
 
-Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target,
-                                                    const std::vector<hub::CounterWish>& named) {
+Result<PublishedCounters> list_counters(const TargetWish& target,
+                                        const std::vector<hub::CounterWish>& wanted) {
+  const auto wishes = wanted.empty() ? default_counters() : wanted;
   PublishedSink::All all;
   hub::Hub hub;
-  hub::SessionWish wish;
-  // Keyword 4: every instrument is told once, none is measured.
-  wish.providers.push_back(
-      {.name = "System.Diagnostics.Metrics",
-       .keywords = 0x4,
-       .level = 5,
-       .arguments = "SessionId=SHARED;RefreshInterval=1;MaxTimeSeries=1000;MaxHistograms=10"});
-  for (const auto name : kKnownEventCounters)
-    wish.counters.push_back(
-        {.provider = std::string{name}, .kind = hub::CounterWish::Kind::kEventCounters});
-  for (const auto& one : named)
-    if (one.kind != hub::CounterWish::Kind::kMeter && one.provider != hub::kDerivedProvider)
-      wish.counters.push_back(
-          {.provider = one.provider, .kind = hub::CounterWish::Kind::kEventCounters});
+  hub::SessionWish wish{.providers = {published_instruments()}};
+  for (auto one : wishes) {
+    if (one.kind == hub::CounterWish::Kind::kMeter || one.provider == hub::kDerivedProvider)
+      continue;
+    one.kind = hub::CounterWish::Kind::kEventCounters;
+    wish.counters.push_back(std::move(one));
+  }
   const auto listener = TRY(hub.add(std::move(wish), std::make_unique<PublishedSink>(all)));
   WatchWish targets{.target = target};
   if (target.pid) targets.pids = {*target.pid};
@@ -208,10 +191,13 @@ Result<std::vector<PublishedCounter>> list_counters(const TargetWish& target,
     targets.pids = {TRY(find_target(target, std::chrono::seconds{2}, -1)).process.pid};
   const auto watch = TRY(Watch::start(hub, targets, -1));
   watch_until_end(*watch, {}, std::chrono::milliseconds{2200});
-  hub.remove(listener);
-  std::vector<PublishedCounter> list;
-  for (auto& [key, one] : all) list.push_back(std::move(one));
-  return list;
+  PublishedCounters published{.notes = hub.remove(listener).notices};
+  for (auto& [key, one] : all)
+    if (hub::wanted(
+            wishes,
+            {.provider = one.provider, .name = one.name, .meter = one.kind != kEventCounter}))
+      published.counters.push_back(std::move(one));
+  return published;
 }
 
 std::string counter_title(const hub::CounterValue& value) {

@@ -15,9 +15,9 @@
 
 namespace clrscope::ops {
 
-// "System.Runtime[cpu-usage,gc-heap-size],Shop.Orders", "EventCounters\Shop"; several words add up.
+// "System.Runtime[cpu-usage,gc-heap-size],Shop.*", "EventCounters\Shop"; several words add up.
 Result<std::vector<hub::CounterWish>> parse_counters(const std::vector<std::string>& words);
-// What is shown when nobody says: System.Runtime and, where there is one, ASP.NET's hosting.
+// What is shown when nobody says: all.
 std::vector<hub::CounterWish> default_counters();
 
 struct CountersWish {
@@ -47,9 +47,8 @@ struct CountersSummary {
 
 Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher);
 
-// What a process publishes: every instrument of its meters, and the EventCounters of the providers
-// that .NET itself has and of those that are named, as far as they tell something within two
-// seconds. A runtime cannot be asked which EventSources there are.
+// What a process publishes: every instrument of its meters, and the EventCounters of its
+// EventSources, as far as they tell something within two seconds.
 struct PublishedCounter {
   std::string provider{};
   std::string name{};
@@ -57,8 +56,13 @@ struct PublishedCounter {
   std::string unit{};
   std::string description{};
 };
-Result<std::vector<PublishedCounter>> list_counters(
-    const TargetWish& target, const std::vector<hub::CounterWish>& named = {});
+struct PublishedCounters {
+  std::vector<PublishedCounter> counters{};  // by provider and name
+  std::vector<std::string> notes{};          // what is missing, and why
+};
+// Only those that are wanted; no wish: all.
+Result<PublishedCounters> list_counters(const TargetWish& target,
+                                        const std::vector<hub::CounterWish>& wanted = {});
 
 // Values as dotnet-counters writes them to a file. It knows one process only: where there may be
 // several, each row also says whose it is, after all else.

@@ -7,9 +7,9 @@
 
 #include "base/proc.h"
 #include "base/text.h"
-#include "collect/eventpipe/live_source.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/counter_sources.h"
 #include "ops/settled.h"
 
 namespace clrscope::ops {
@@ -36,12 +36,7 @@ bool Watch::wants(const std::string& name) const {
 Result<> Watch::attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint) {
   const auto status = proc_status(process.pid);
   const Attached attached{next_source_++, status ? status->start_ticks : 0, process.name};
-  auto source = collect::make_live_source({.id = attached.source,
-                                           .pid = process.pid,
-                                           .process = process.name,
-                                           .runtime = process.runtime},
-                                          std::move(endpoint));
-  TRY(hub_.attach(std::move(source)));
+  TRY(hub_.attach(make_source(attached.source, process, std::move(endpoint))));
   attached_[process.pid] = attached;
   return {};
 }

@@ -42,9 +42,9 @@ VERBS = {
                      ("overview", "events", "topn", "gc", "exceptions", "contention", "processes")), Form(["report", "{file}", "--json"], ("file",))),
     "convert": verb(*(Form(["convert", "{file}", "--format", kind, "-o", "{out}/c"], ("file",)) for kind in
                       ("speedscope", "chromium", "collapsed", "ndjson", "nettrace", "ctf"))),
-    "counters": verb(Form(["counters", "monitor", "-p", "{pid}", "--duration", "2s"], STREAM, needs=("port", "session")),
+    "counters": verb(Form(["counters", "monitor", "-p", "{pid}", "--duration", "2s"], (*STREAM, "image"), needs=("port", "session")),
                      Form(["counters", "collect", "-p", "{pid}", "--duration", "2s", "-o", "{out}/c.csv"], ("session",), needs=("session",)),
-                     Form(["counters", "list", "-p", "{pid}"], STREAM)),
+                     Form(["counters", "list", "-p", "{pid}"], (*STREAM, "image"))),
     "events": verb(Form(["events", "-p", "{pid}", "--duration", "1s"], STREAM, needs=("port", "session")),
                    Form(["events", "-p", "{pid}", "--duration", "1s", "--json"], ("session",), needs=("session",))),
     "forward": verb(Form(["forward", "-p", "{pid}", "--duration", "2s", "--to", "ndjson:{out}/f.ndjson"], STREAM),

@@ -25,7 +25,7 @@ namespace {
 constexpr Option kCounters[] = {
     {.name = "--counters",
      .value = "LIST",
-     .help = "Provider[a,b],Meter; EventCounters\\Name where both have the name; list: also these"},
+     .help = "only these: Provider[a,b],Shop.*; EventCounters\\Name, Meter\\Name (default: all)"},
     {.name = "--refresh-interval", .value = "S", .help = "seconds between values, 1 unless told"},
     {.name = "--format", .value = "FORMAT", .help = "collect: csv or json (csv unless told)"},
     {.name = "--output", .value = "FILE", .help = "collect: where to; - is stdout", .letter = 'o'},
@@ -181,8 +181,9 @@ Result<int> list(const Args& args, Console& console) {
   ops::TargetWish target = wish.target;
   if (!wish.pids.empty()) target.pid = wish.pids.front();
   if (!wish.names.empty()) target.name = wish.names.front();
-  const auto named = TRY(ops::parse_counters(args.all("--counters")));
-  const auto published = TRY(ops::list_counters(target, named));
+  const auto wanted = TRY(ops::parse_counters(args.all("--counters")));
+  const auto [published, notes] = TRY(ops::list_counters(target, wanted));
+  for (const auto& note : notes) console.talk("clrscope: {}", note);
   if (args.has("--json")) {
     JsonWriter json;
     json.begin_array();
@@ -203,10 +204,6 @@ Result<int> list(const Args& args, Console& console) {
     table.add({printable(one.provider), printable(one.name), one.kind, printable(one.unit),
                printable(one.description)});
   console.data(table.text());
-  if (named.empty())
-    console.talk(
-        "EventCounters of the program's own EventSources are listed when they are named: "
-        "--counters NAME");
   return kDone;
 }
 

@@ -100,9 +100,10 @@ class LiveSession final : public hub::SourceSession {
 
 class LiveSource final : public hub::Source {
  public:
-  LiveSource(hub::SourceInfo info, std::shared_ptr<ipc::Endpoint> runtime)
+  LiveSource(hub::SourceInfo info, std::shared_ptr<ipc::Endpoint> runtime, FindCounters find)
       : info_(std::make_shared<const hub::SourceInfo>(std::move(info))),
-        runtime_(std::move(runtime)) {}
+        runtime_(std::move(runtime)),
+        find_(std::move(find)) {}
 
   const std::shared_ptr<const hub::SourceInfo>& info() const override { return info_; }
 
@@ -120,16 +121,22 @@ class LiveSource final : public hub::Source {
     return std::make_unique<LiveSession>(runtime_, std::move(*session), std::move(events));
   }
 
+  hub::CounterSources counter_sources() override {
+    return find_ ? find_(*this) : hub::CounterSources{};
+  }
+
  private:
   std::shared_ptr<const hub::SourceInfo> info_;
   std::shared_ptr<ipc::Endpoint> runtime_;
+  FindCounters find_;
 };
 
 }  // namespace
 
 std::shared_ptr<hub::Source> make_live_source(hub::SourceInfo info,
-                                              std::shared_ptr<ipc::Endpoint> runtime) {
-  return std::make_shared<LiveSource>(std::move(info), std::move(runtime));
+                                              std::shared_ptr<ipc::Endpoint> runtime,
+                                              FindCounters find) {
+  return std::make_shared<LiveSource>(std::move(info), std::move(runtime), std::move(find));
 }
 
 }  // namespace clrscope::collect

@@ -33,6 +33,7 @@ Result<PageContent> about(Call& call, const Process& process) {
   }
   const auto who = TRY(chosen_live(call));
   const auto now = TRY(call.services().live.counters(who, {.length = std::chrono::seconds{5}}));
+  for (const auto& note : now.notes) main += notice(note, "");
   const auto told = TRY(read_json(ops::counters_json(now, false)));
   const auto* all = told.find("counters");
   if (!all || !all->array() || all->array()->empty()) {

@@ -20,13 +20,7 @@ Result<ops::CountersAsk> ask_of(const Call& call, bool& points) {
   ops::CountersAsk ask;
   if (has_brace(call, "{provider}")) ask.choice.provider = call.path_value("provider");
   if (has_brace(call, "{name}")) ask.choice.name = call.path_value("name");
-  if (const auto words = call.text("counters")) ask.more = TRY(ops::parse_counters({*words}));
-  if (!ask.choice.provider.empty()) {
-    bool always = false;
-    for (const auto& one : call.services().live.counter_wishes())
-      always = always || one.provider == ask.choice.provider;
-    if (!always) ask.more.push_back({.provider = ask.choice.provider});
-  }
+  if (const auto words = call.text("counters")) ask.counters = TRY(ops::parse_counters({*words}));
   auto length = TRY(call.number("history", 0, 86'400)).value_or(0);
   if (length == 1) length = kMostHistory;  // "history=1": with it
   length = TRY(call.number("seconds", 1, 86'400)).value_or(length);
@@ -42,9 +36,10 @@ Result<> serve(Call& call) {
   auto& live = call.services().live;
   if (call.wants(kEventStream) || call.wants(kNdjson)) {
     StreamWish wish{.duration = TRY(stream_duration(call, -1))};
-    wish.feeds.push_back(live.default_counters());
-    if (!ask.more.empty())
-      wish.feeds.push_back(ops::counters_feed(ask.more, live.setting().interval));
+    auto counters = ask.counters;
+    if (counters.empty() && !ask.choice.provider.empty())
+      counters.push_back({.provider = ask.choice.provider});
+    wish.feeds.push_back(live.counters_of(std::move(counters)));
     const bool all = ask.choice.provider.empty();
     wish.render = [choice = ask.choice, all,
                    events = call.wants(kEventStream)](const ops::LiveItem& item) -> std::string {
@@ -82,7 +77,9 @@ constexpr Parameter kParameters[] = {
     {.name = "pid", .type = "integer", .help = "the process"},
     {.name = "uid", .type = "string", .help = "the process, by its runtime's id"},
     {.name = "name", .type = "string", .help = "the process, by its name"},
-    {.name = "counters", .type = "string", .help = "more of them: Provider[first,second],Meter"},
+    {.name = "counters",
+     .type = "string",
+     .help = "only these: Provider[first,second],Shop.*; unless told all"},
     {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
     {.name = "seconds", .type = "integer", .help = "the same as history"},
     {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},

@@ -22,12 +22,7 @@ Result<ops::FeedWish> feed_of(const Call& call, std::string_view name) {
     if (name == topic) TRY(call.need(scope, fmt::format("the topic {}", topic)));
   auto& live = call.services().live;
   if (name == "counters") {
-    if (const auto words = call.text("counters")) {
-      auto wishes = live.counter_wishes();
-      for (auto& one : TRY(ops::parse_counters({*words}))) wishes.push_back(std::move(one));
-      return ops::counters_feed(std::move(wishes), live.setting().interval);
-    }
-    return live.default_counters();
+    return live.counters_of(TRY(ops::parse_counters({call.text("counters").value_or("")})));
   }
   if (name == "logs") return ops::logs_feed({});
   if (name == "events") {

@@ -45,10 +45,10 @@ Result<> serve(Call& call) {
     if (!defaults && words.empty())
       return fail(Errc::kUsage, "providers: without the default ones, some must be named");
   }
-  if (defaults) wish.feeds.push_back(live.default_counters());
-  if (!words.empty())
-    wish.feeds.push_back(
-        ops::counters_feed(TRY(ops::parse_counters(words)), live.setting().interval));
+  auto counters = TRY(ops::parse_counters(words));
+  if (defaults)
+    for (auto& one : ops::default_counters()) counters.push_back(std::move(one));
+  wish.feeds.push_back(live.counters_of(std::move(counters)));
   const auto who = TRY(chosen_live(call));
   wish.render = [lines = call.wants(kNdjson)](const ops::LiveItem& item) {
     std::string out;

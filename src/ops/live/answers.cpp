@@ -72,7 +72,9 @@ std::string counters_json(const CountersAnswer& answer, bool points) {
   head.begin_object();
   write_members(head, answer.source);
   head.member("intervalMs", ms(answer.interval));
-  head.key("counters").begin_array();
+  head.key("notes").begin_array();
+  for (const auto& note : answer.notes) head.value(note);
+  head.end_array().key("counters").begin_array();
   auto out = head.text();
   bool first = true;
   for (const auto& series : answer.series) {
@@ -102,6 +104,7 @@ std::string counters_text(const CountersAnswer& answer) {
                          answer.source.runtime);
   if (!answer.source.ended.empty())
     out += fmt::format("No longer live: {}.\n", answer.source.ended);
+  for (const auto& note : answer.notes) out += printable(note) + "\n";
   std::string provider;
   Table table{{"COUNTER", "TAGS", ">VALUE", "UNIT"}};
   for (const auto& series : answer.series) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/proc.h"
-#include "collect/eventpipe/live_source.h"
-#include "hub/derived.h"
+#include "ops/counter_sources.h"
+#include "ops/counters.h"
 #include "ops/settled.h"
 #include "ops/target.h"
 
@@ -26,12 +26,10 @@ Result<LiveTarget> find_live_target(const LiveWho& who) {
   // All of it is kept while a session may need its endpoint.
   const auto target =
       std::make_shared<Target>(TRY(find_target(who.target, std::chrono::seconds{2}, -1)));
+  auto process = target->process;
+  process.pid = who.pid;
   live.source =
-      collect::make_live_source({.id = next++,
-                                 .pid = who.pid,
-                                 .process = target->process.name,
-                                 .runtime = target->process.runtime},
-                                std::shared_ptr<ipc::Endpoint>{target, target->endpoint.get()});
+      make_source(next++, process, std::shared_ptr<ipc::Endpoint>{target, target->endpoint.get()});
   return live;
 }
 
@@ -49,15 +47,9 @@ Live::~Live() {
   }
 }
 
-std::vector<hub::CounterWish> Live::counter_wishes() const {
-  return {{.provider = "System.Runtime"},
-          {.provider = "Microsoft.AspNetCore.Hosting"},
-          {.provider = "Microsoft-AspNetCore-Server-Kestrel"},
-          {.provider = "System.Net.Http"}};
-}
-
-FeedWish Live::default_counters() const {
-  return counters_feed(counter_wishes(), setting_.interval);
+FeedWish Live::counters_of(std::vector<hub::CounterWish> counters) const {
+  if (counters.empty()) counters = ops::default_counters();
+  return counters_feed(std::move(counters), setting_.interval);
 }
 
 Result<std::shared_ptr<LiveProcess>> Live::process(const LiveWho& who) {
@@ -161,19 +153,27 @@ LiveSource Live::source_of(const LiveProcess& process, const Feed& feed) const {
           .since = feed.since,
           .ended = process.ended(),
           .ended_at = process.ended_at(),
-          .lost = process.lost(feed),
+          .lost = process.summary(feed).lost,
           .left_out = feed.dropped};
 }
 
 Result<CountersAnswer> Live::counters(const LiveWho& who, const CountersAsk& ask) {
   const auto process = TRY(this->process(who));
-  const auto feed = TRY(process->ask(default_counters()));
-  auto waited = feed;
-  if (!ask.more.empty()) waited = TRY(process->ask(counters_feed(ask.more, setting_.interval)));
-  process->wait_for(*waited, setting_.interval * 2);
+  auto feed = TRY(process->ask(counters_of(ask.counters)));
+  process->wait_for(*feed, setting_.interval * 2);
+  auto series = process->counters().series(ask.choice, ask.length);
+  if (series.empty() && !ask.choice.provider.empty() && process->ended().empty()) {
+    // One that is not among all that were found is asked for by its name.
+    feed = TRY(process->ask(counters_of({{.provider = ask.choice.provider}})));
+    process->wait_for(*feed, setting_.interval * 2);
+    series = process->counters().series(ask.choice, ask.length);
+  }
+  if (!ask.counters.empty())
+    std::erase_if(series, [&](const auto& one) { return !hub::wanted(ask.counters, one.last); });
   CountersAnswer answer{.source = source_of(*process, *feed),
                         .interval = setting_.interval,
-                        .series = process->counters().series(ask.choice, ask.length)};
+                        .series = std::move(series),
+                        .notes = process->summary(*feed).notices};
   answer.source.left_out += process->counters().left_out();
   return answer;
 }

@@ -58,14 +58,15 @@ struct LiveSource {
 void write_members(JsonWriter& json, const LiveSource& source);
 
 struct CountersAsk {
-  std::vector<hub::CounterWish> more{};  // beside those that are always told
-  CounterHistory::Choice choice{};
-  std::chrono::nanoseconds length{};  // of the history
+  std::vector<hub::CounterWish> counters{};  // only these; empty: all
+  CounterHistory::Choice choice{};           // of them
+  std::chrono::nanoseconds length{};         // of the history
 };
 struct CountersAnswer {
   LiveSource source{};
   std::chrono::nanoseconds interval{};
   std::vector<CounterSeries> series{};
+  std::vector<std::string> notes{};  // what is missing, and why
 };
 
 // An exception with the names of its stack.
@@ -109,8 +110,7 @@ class Live {
 
   bool knows(pid_t pid) const;  // also one that has ended
 
-  std::vector<hub::CounterWish> counter_wishes() const;  // those that are always told
-  FeedWish default_counters() const;
+  FeedWish counters_of(std::vector<hub::CounterWish> counters = {}) const;  // none: all
   const LiveSetting& setting() const { return setting_; }
 
   struct Status {

@@ -381,16 +381,16 @@ LiveProcess::Status LiveProcess::status() const {
   return status;
 }
 
-std::uint64_t LiveProcess::lost(const Feed& feed) const {
+hub::SessionSummary LiveProcess::summary(const Feed& feed) const {
   std::shared_ptr<hub::Hub> hub;
   {
     const std::lock_guard lock{state_};
     hub = hub_;
-    if (!hub) return lost_;
+    if (!hub) return {.lost = lost_};
   }
-  for (const auto& [id, summary] : hub->summaries())
-    if (id == feed.listener) return summary.lost;
-  return 0;
+  for (auto& [id, summary] : hub->summaries())
+    if (id == feed.listener) return summary;
+  return {};
 }
 
 }  // namespace clrscope::ops

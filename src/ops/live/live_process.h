@@ -81,7 +81,7 @@ class LiveProcess {
     std::vector<FeedStatus> feeds{};
   };
   Status status() const;
-  std::uint64_t lost(const Feed& feed) const;  // by the runtime, of this feed
+  hub::SessionSummary summary(const Feed& feed) const;  // after the end: what was lost in all
 
  private:
   class FeedSink;

@@ -113,7 +113,7 @@ void LiveMetrics::look() {
         for (auto* store : {stores.otel.get(), stores.dotnet_monitor.get()})
           if (store) store->came((*process)->info());
       });
-      done = (*process)->follow({live_.default_counters()}, feeder, std::nullopt);
+      done = (*process)->follow({live_.counters_of()}, feeder, std::nullopt);
     }
     const std::lock_guard lock{mutex_};
     if (process && done)

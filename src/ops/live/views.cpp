@@ -155,7 +155,7 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
   const auto process = TRY(this->process(who));
   const auto wish = runtime_feed(topic, messages);
   const auto feed = TRY(process->ask(wish));
-  if (topic == Topic::kThreadPool) (void)process->ask(default_counters());
+  if (topic == Topic::kThreadPool) (void)process->ask(counters_of());
   if (wish.session.stacks || topic == Topic::kJit) wait_for_names(who, *process);
   process->wait_for(*feed, setting_.interval * 2);
 
