@@ -83,4 +83,22 @@ std::optional<std::string> universal_container(const Event& event, Provider prov
   return std::move(process->container);
 }
 
+void ProcessNames::on_event(const Event& event) {
+  const auto provider = providers_.of(*event.type);
+  if (auto name = provider == Provider::kOther ? process_name(event)
+                                               : universal_process_name(event, provider))
+    names_[event.process] = std::move(*name);
+}
+
+std::string ProcessNames::name(ProcessId process) const {
+  const auto found = names_.find(process);
+  return found == names_.end() ? std::string{} : found->second;
+}
+
+std::string ProcessNames::who(ProcessId process) const {
+  const auto pid = static_cast<std::int32_t>(process);
+  const auto known = name(process);
+  return known.empty() ? fmt::format("process {}", pid) : fmt::format("{} ({})", known, pid);
+}
+
 }  // namespace clrscope::analyze

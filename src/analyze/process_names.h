@@ -1,6 +1,7 @@
 // The name and the command line of a recorded process, from the events that tell it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -29,5 +30,19 @@ std::optional<std::string> runtime_version(const Event& event, Provider provider
 std::optional<std::string> universal_process_name(const Event& event, Provider provider);
 // The container that they name; nothing when it is in none.
 std::optional<std::string> universal_container(const Event& event, Provider provider);
+
+// The names of the processes of one trace.
+class ProcessNames {
+ public:
+  void on_event(const Event& event);
+  void end_of_trace() { providers_.forget(); }  // names stay
+  std::string name(ProcessId process) const;    // empty: not told
+  std::string who(ProcessId process) const;     // "Shop (4312)", "process 4312"
+  const std::map<ProcessId, std::string>& all() const { return names_; }
+
+ private:
+  Providers providers_;
+  std::map<ProcessId, std::string> names_;
+};
 
 }  // namespace clrscope::analyze

@@ -194,6 +194,9 @@ TEST(Reports, FindWhereExceptionsAreThrown) {
   EXPECT_THAT(json, HasSubstr(R"j({"exceptions":6,)j"));
   EXPECT_THAT(json, HasSubstr(R"j("type":"Shop.NoStock","count":6,"rethrown":2)j"));
   EXPECT_THAT(json, HasSubstr(R"j("sites":[{"method":"System.Helper.Throw()","module":"Shop",)j"));
+  // The same number in two traces is two processes.
+  EXPECT_THAT(json, HasSubstr(R"j("byProcess":[{"pid":100,"name":"Shop","count":3},)j"
+                              R"j({"pid":100,"name":"Shop","count":3}])j"));
 }
 
 TEST(Reports, CountWaitsForLocksAlsoThoseThatDoNotEnd) {

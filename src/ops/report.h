@@ -1,6 +1,8 @@
 // Answers a question about one trace or several, read as if they were one.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,9 @@ struct ReportWish {
   const analyze::ReportKind* kind = nullptr;
   analyze::ReportOptions options{};
   LinesWish lines{};
+  // Of these processes only; neither: of all.
+  std::vector<pid_t> pids{};
+  std::string name{};  // with * and ?
   TraceLimits limits{};
 };
 

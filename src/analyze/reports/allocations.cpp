@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "analyze/by_process.h"
 #include "analyze/report.h"
 #include "analyze/sites.h"
 #include "analyze/trace_span.h"
@@ -62,6 +63,7 @@ class Allocations final : public Report {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     if (!trace_) trace_.emplace(frames_);
+    by_process_.on_batch(batch, {Known::kAllocationTick, Known::kAllocationSampled});
     for (const Event& event : batch.events) {
       if (trace_->providers.of(*event.type) != Provider::kRundown) span_.on_event(event.time);
       switch (trace_->known.of(*event.type)) {
@@ -80,6 +82,7 @@ class Allocations final : public Report {
 
   void end_of_trace(const nettrace::Reader& reader) override {
     span_.end_of_trace(reader);
+    by_process_.end_of_trace();
     if (!trace_) return;
     settle(trace_->ticks, ticks_);
     settle(trace_->sampled, sampled_);
@@ -139,6 +142,7 @@ class Allocations final : public Report {
   Tally ticks_;
   Tally sampled_;
   TraceSpan span_;
+  ByProcess by_process_;
 };
 
 void Allocations::write_members(JsonWriter& json) const {
@@ -169,6 +173,7 @@ void Allocations::write_members(JsonWriter& json) const {
         .member("samples", one->second.samples)
         .end_object();
   json.end_array();
+  by_process_.write_member(json);
 }
 
 Page Allocations::page() const {
@@ -201,6 +206,7 @@ Page Allocations::page() const {
   if (limit < all_sites.size())
     by_site.note = fmt::format("{} more: -n {}", all_sites.size() - limit, all_sites.size());
   page.tables.push_back(std::move(by_site));
+  by_process_.add_table(page, "SAMPLES");
   return page;
 }
 

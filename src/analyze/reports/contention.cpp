@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyze/by_process.h"
 #include "analyze/contention.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
@@ -16,8 +17,12 @@ class ContentionReport final : public Report {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     waits_.on_batch(reader, batch);
+    by_process_.on_batch(batch, {nettrace::Known::kContentionStart});
   }
-  void end_of_trace(const nettrace::Reader& reader) override { waits_.end_of_trace(reader); }
+  void end_of_trace(const nettrace::Reader& reader) override {
+    waits_.end_of_trace(reader);
+    by_process_.end_of_trace();
+  }
 
   void write_members(JsonWriter& json) const override;
   Page page() const override;
@@ -33,6 +38,7 @@ class ContentionReport final : public Report {
 
   ReportOptions options_;
   Contention waits_;
+  ByProcess by_process_;
 };
 
 void ContentionReport::write_members(JsonWriter& json) const {
@@ -62,6 +68,7 @@ void ContentionReport::write_members(JsonWriter& json) const {
     json.end_array().end_object();
   }
   json.end_array();
+  by_process_.write_member(json);
 }
 
 Page ContentionReport::page() const {
@@ -104,6 +111,7 @@ Page ContentionReport::page() const {
   if (rows < sites.size())
     table.note = fmt::format("{} more places: -n {}", sites.size() - rows, sites.size());
   page.tables.push_back(std::move(table));
+  by_process_.add_table(page, "WAITS");
   return page;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyze/by_process.h"
 #include "analyze/exceptions.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
@@ -18,8 +19,12 @@ class ExceptionsReport final : public Report {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     thrown_.on_batch(reader, batch);
+    by_process_.on_batch(batch, {nettrace::Known::kException});
   }
-  void end_of_trace(const nettrace::Reader& reader) override { thrown_.end_of_trace(reader); }
+  void end_of_trace(const nettrace::Reader& reader) override {
+    thrown_.end_of_trace(reader);
+    by_process_.end_of_trace();
+  }
 
   void write_members(JsonWriter& json) const override;
   Page page() const override;
@@ -27,6 +32,7 @@ class ExceptionsReport final : public Report {
  private:
   ReportOptions options_;
   Exceptions thrown_;
+  ByProcess by_process_;
 };
 
 void ExceptionsReport::write_members(JsonWriter& json) const {
@@ -57,6 +63,7 @@ void ExceptionsReport::write_members(JsonWriter& json) const {
     json.end_array().end_object();
   }
   json.end_array();
+  by_process_.write_member(json);
 }
 
 Page ExceptionsReport::page() const {
@@ -90,6 +97,7 @@ Page ExceptionsReport::page() const {
   if (rows < types.size())
     table.note = fmt::format("{} more types: -n {}", types.size() - rows, types.size());
   page.tables.push_back(std::move(table));
+  by_process_.add_table(page, "COUNT");
   const auto& first = types.front()->second;
   if (options_.messages && !first.message.empty())
     page.summary.push_back(fmt::format("The most frequent says: {}", first.message));

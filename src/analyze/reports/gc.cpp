@@ -61,9 +61,7 @@ class Gc final : public Report {
     for (const Event& event : batch.events) {
       const auto provider = providers_.of(*event.type);
       if (provider != Provider::kRundown) span_.on_event(event.time);
-      if (auto name = provider == Provider::kOther ? process_name(event)
-                                                   : universal_process_name(event, provider))
-        names_[event.process] = std::move(*name);
+      names_.on_event(event);
       collections_.on_event(event, known_.of(*event.type), pointer_size);
     }
   }
@@ -72,6 +70,7 @@ class Gc final : public Report {
     span_.end_of_trace(reader);
     known_.forget();
     providers_.forget();
+    names_.end_of_trace();
   }
 
   void write_members(JsonWriter& json) const override;
@@ -85,12 +84,7 @@ class Gc final : public Report {
     const auto& all = collections_.all();
     return std::ranges::any_of(all, [&](const auto& gc) { return gc.process != all[0].process; });
   }
-  std::string who(ProcessId process) const {
-    const auto pid = static_cast<std::int32_t>(process);
-    const auto name = names_.find(process);
-    return name == names_.end() ? fmt::format("process {}", pid)
-                                : fmt::format("{} ({})", name->second, pid);
-  }
+  std::string who(ProcessId process) const { return names_.who(process); }
   nanoseconds paused(ProcessId process) const {
     const auto& all = collections_.paused_by_process();
     const auto found = all.find(process);
@@ -116,7 +110,7 @@ class Gc final : public Report {
   Providers providers_;
   Collections collections_;
   TraceSpan span_;
-  std::map<ProcessId, std::string> names_;
+  ProcessNames names_;
 };
 
 void Gc::write_members(JsonWriter& json) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "analyze/by_process.h"
 #include "analyze/report.h"
 #include "analyze/sites.h"
 #include "analyze/trace_span.h"
@@ -43,6 +44,7 @@ class Jit final : public Report {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     const auto pointer_size = reader.info() ? reader.info()->pointer_size : 8;
+    by_process_.on_batch(batch);
     for (const Event& event : batch.events) {
       if (providers_.of(*event.type) != Provider::kRundown) span_.on_event(event.time);
       switch (known_.of(*event.type)) {
@@ -83,6 +85,7 @@ class Jit final : public Report {
     open_.clear();
     known_.forget();
     providers_.forget();
+    by_process_.end_of_trace();
   }
 
   void write_members(JsonWriter& json) const override;
@@ -116,6 +119,7 @@ class Jit final : public Report {
     }
     methods_.push_back(std::move(jitted));
     processes_.push_back(event.process);
+    by_process_.add(event.process);
   }
 
   std::map<std::uint32_t, Tier> tiers() const {
@@ -146,6 +150,7 @@ class Jit final : public Report {
   std::uint64_t loaded_precompiled_ = 0;
   nanoseconds total_{};
   TraceSpan span_;
+  ByProcess by_process_;
 };
 
 void Jit::write_members(JsonWriter& json) const {
@@ -184,6 +189,7 @@ void Jit::write_members(JsonWriter& json) const {
     json.end_object();
   }
   json.end_array();
+  by_process_.write_member(json);
 }
 
 Page Jit::page() const {
@@ -223,6 +229,7 @@ Page Jit::page() const {
   if (rows < slowest.size())
     table.note = fmt::format("{} more: -n {}", count_text(slowest.size() - rows), slowest.size());
   page.tables.push_back(std::move(table));
+  by_process_.add_table(page, "COUNT");
   return page;
 }
 

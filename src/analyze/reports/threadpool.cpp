@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyze/by_process.h"
 #include "analyze/pool_changes.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
@@ -17,8 +18,12 @@ class ThreadPoolReport final : public Report {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     pool_.on_batch(reader, batch);
+    by_process_.on_batch(batch, {nettrace::Known::kWorkerAdjustment});
   }
-  void end_of_trace(const nettrace::Reader& reader) override { pool_.end_of_trace(reader); }
+  void end_of_trace(const nettrace::Reader& reader) override {
+    pool_.end_of_trace(reader);
+    by_process_.end_of_trace();
+  }
 
   void write_members(JsonWriter& json) const override;
   Page page() const override;
@@ -26,6 +31,7 @@ class ThreadPoolReport final : public Report {
  private:
   ReportOptions options_;
   PoolChanges pool_;
+  ByProcess by_process_;
 };
 
 void ThreadPoolReport::write_members(JsonWriter& json) const {
@@ -66,6 +72,7 @@ void ThreadPoolReport::write_members(JsonWriter& json) const {
         .member("throughputPerSecond", one.throughput)
         .end_object();
   json.end_array();
+  by_process_.write_member(json);
 }
 
 Page ThreadPoolReport::page() const {
@@ -118,6 +125,7 @@ Page ThreadPoolReport::page() const {
                                pool_.adjustments().size());
     page.tables.push_back(std::move(table));
   }
+  by_process_.add_table(page, "ADJUSTMENTS");
   return page;
 }
 

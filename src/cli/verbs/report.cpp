@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <limits>
+
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/args.h"
@@ -15,6 +17,8 @@ namespace clrscope::cli {
 namespace {
 
 constexpr Option kReport[] = {
+    {.name = "--process-id", .value = "PID", .help = "only of this process", .letter = 'p'},
+    {.name = "--name", .value = "NAME", .help = "only of processes of that name; * and ? allowed"},
     {.name = "--number", .value = "N", .help = "rows of the longest table", .letter = 'n'},
     {.name = "--inclusive", .help = "topn: by what a method and all it called took"},
     {.name = "--lines", .help = "cpu, topn, waits: by source line, where a PDB tells it"},
@@ -61,6 +65,9 @@ Result<ops::ReportWish> report_wish(const Args& args) {
   if (!wish.kind) wish.kind = analyze::find_report("overview");
   wish.options.rows = TRY(args.number("--number", 1, 1'000'000)).value_or(0);
   wish.options.inclusive = args.has("--inclusive");
+  if (const auto pid = TRY(args.number("--process-id", 0, std::numeric_limits<pid_t>::max())))
+    wish.pids = {static_cast<pid_t>(*pid)};
+  wish.name = args.text("--name").value_or("");
   wish.lines = {args.has("--lines"), TRY(symbol_folder(args))};
   return wish;
 }
@@ -100,13 +107,14 @@ extern const Verb report_verb{
     .name = "report",
     .summary = "Tells what a trace says: time by method, collections, exceptions, locks",
     .usage =
-        "FILE… [REPORT] [-n N] [--json]\n\n"
+        "FILE… [REPORT] [-p PID | --name NAME] [-n N] [--json]\n\n"
         "Reports: overview events topn cpu waits threads syscalls gc jit exceptions contention\n"
         "         threadpool allocations processes",
     .options = kOptions,
     .examples =
         "  clrscope report shop.nettrace topn -n 30 --inclusive\n"
-        "  clrscope report shop.nettrace gc --json | jq .totalPauseMs",
+        "  clrscope report shop.nettrace gc --json | jq .totalPauseMs\n"
+        "  clrscope report machine.nettrace exceptions -p 4312",
     .run = run,
     .positionals = 10000,
 };
