@@ -111,6 +111,35 @@ std::string doctor_text(const doctor::Examination& examination, const TextStyle&
   return out;
 }
 
+std::string round_text(const Round& round, const TextStyle& style) {
+  const auto width = std::clamp<std::size_t>(style.width, 40, kPageWidth);
+  const auto all = round.examined.size() + round.skipped.size();
+  auto out =
+      fmt::format("{} of {} .NET process{} examined in {:.1f} s\n\n", round.examined.size(), all,
+                  all == 1 ? "" : "es", std::chrono::duration<double>(round.took).count());
+  std::vector<std::string> healthy;
+  for (const auto& one : round.examined) {
+    const auto& reports = one.diagnosis.reports;
+    auto who = fmt::format("{} ({})", printable(one.process.name), one.process.pid);
+    if (reports.empty()) {
+      healthy.push_back(std::move(who));
+      continue;
+    }
+    out += who + "\n" + title_line(reports.front(), style, width);
+    if (reports.size() > 1)
+      out += fmt::format("{:4}{} more: clrscope doctor -p {}\n", "", reports.size() - 1,
+                         one.process.pid);
+  }
+  if (healthy.size() < round.examined.size()) out += "\n";
+  if (!healthy.empty())
+    out += wrapped(fmt::format("Nothing found: {}", fmt::join(healthy, ", ")), width);
+  for (const auto& one : round.skipped)
+    out += wrapped(fmt::format("Not examined: {} ({}): {}", printable(one.name), one.pid,
+                               printable(one.reason)),
+                   width);
+  return out;
+}
+
 std::string registry_text(std::size_t width) {
   width = std::clamp<std::size_t>(width, 40, kPageWidth);
   std::string out;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/table.h"
-#include "ops/examine.h"
+#include "ops/examine_all.h"
 
 namespace clrscope::ops {
 
@@ -16,6 +16,8 @@ struct TextStyle {
 };
 
 std::string doctor_text(const doctor::Examination& examination, const TextStyle& style = {});
+// One line or two for each process, the worst first.
+std::string round_text(const Round& round, const TextStyle& style = {});
 std::string registry_text(std::size_t width);
 
 }  // namespace clrscope::ops

@@ -7,7 +7,7 @@
 #include "cli/target_args.h"
 #include "cli/verb.h"
 #include "ops/doctor_text.h"
-#include "ops/examine.h"
+#include "ops/examine_all.h"
 
 namespace clrscope::cli {
 namespace {
@@ -17,7 +17,12 @@ constexpr int kFailOnMatched = 10;
 constexpr Option kDoctor[] = {
     {.name = "--process-id", .value = "PID", .help = "the process", .letter = 'p'},
     {.name = "--name", .value = "NAME", .help = "the one process of that name", .letter = 'n'},
-    {.name = "--duration", .value = "TIME", .help = "how long to watch it: 10s unless told"},
+    {.name = "--all", .help = "every .NET process, ranked by its worst finding", .letter = 'a'},
+    {.name = "--at-once", .value = "N", .help = "with -a: processes at a time (default: 4)"},
+    {.name = "--max-time",
+     .value = "TIME",
+     .help = "with -a: start no examination after this time (default: 2m)"},
+    {.name = "--duration", .value = "TIME", .help = "how long to watch it (default: 10s; -a: 6s)"},
     {.name = "--only", .value = "ID,…", .help = "only these examinations"},
     {.name = "--set", .value = "ID.NAME=N", .help = "a parameter of an examination"},
     {.name = "--fail-on",
@@ -69,6 +74,34 @@ Result<ops::ExamineWish> examine_wish(const Args& args) {
   return wish;
 }
 
+// The whole machine.
+Result<int> make_round(const Args& args, Console& console) {
+  const auto form = TRY(form_of(args));
+  const auto limit = TRY(fail_on(args));
+  ops::RoundWish wish{.each = TRY(examine_wish(args))};
+  if (!wish.each.core.empty() || wish.each.target.pid || wish.each.target.name)
+    return fail(Errc::kUsage, "-a and one process").hint("-a examines all of them");
+  if (form == Form::kHtml)
+    return fail(Errc::kUsage, "-a has no format html").hint("text or json; html of one: -p PID");
+  wish.at_once = TRY(args.number("--at-once", 1, 64)).value_or(wish.at_once);
+  wish.longest = TRY(args.duration("--max-time")).value_or(wish.longest);
+  const StopRequest stop{EnterKey::kStops};
+  wish.each.stop_fds = stop.fds();
+  const auto round = TRY(ops::examine_all(wish, [&](const ops::RoundStatus& status) {
+    if (console.shows_progress())
+      console.progress(fmt::format("Examining  {} of {} processes done, {} running",
+                                   status.examined, status.processes, status.running));
+  }));
+  if (form == Form::kJson)
+    console.data(round.json());
+  else
+    console.data(ops::round_text(
+        round, {.width = console.width(), .paint = [&](Tone tone, std::string_view text) {
+                  return console.paint(tone, text);
+                }}));
+  return limit && round.has(*limit) ? kFailOnMatched : kDone;
+}
+
 void show(const ops::ExamineStatus& status, Console& console) {
   if (!console.shows_progress()) return;
   const auto seconds = [](std::chrono::nanoseconds time) {
@@ -93,6 +126,7 @@ Result<int> run(const Args& args, Console& console) {
     return kDone;
   }
   if (const auto id = args.text("--explain")) return explain(*id, console);
+  if (args.has("--all")) return make_round(args, console);
   const auto limit = TRY(fail_on(args));
   auto wish = TRY(examine_wish(args));
   const StopRequest stop{EnterKey::kStops};
@@ -123,10 +157,11 @@ const Options kOptions[] = {Options{kDoctor}, kCommonOptions};
 extern const Verb doctor_verb{
     .name = "doctor",
     .summary = "Says what is wrong with a process, how sure that is, and what to do",
-    .usage = "(-p PID | -n NAME | CORE) [options]",
+    .usage = "(-p PID | -n NAME | -a | CORE) [options]",
     .options = kOptions,
     .examples =
         "  clrscope doctor -p 4312\n"
+        "  clrscope doctor -a --fail-on error\n"
         "  clrscope doctor -n Shop.Api --only CS1001,CS1204 --fail-on error",
     .run = run,
     .positionals = 1,
