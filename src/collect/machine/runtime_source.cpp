@@ -43,8 +43,9 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
       early_(std::move(opened.early)),
       end_(*runtime_, session_.id, opened.pid) {
   if (!opened.while_cheap) return;
-  budget_.emplace(allowance(), heard_);
-  events_.emplace(0, heard_);
+  const auto now = TraceClock::now();
+  budget_.emplace(allowance(), now);
+  events_.emplace(0, now);
 }
 
 Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
