@@ -18,7 +18,7 @@ static class Osr
         stage.Sleep(500);  // until both are replaced
         stage.Ready(new
         {
-            threads = new[]
+            loops = new[]
             {
                 new { thread = small.Identity, method = Name(nameof(LoopSmall)), caller = Name(nameof(CallSmall)) },
                 new { thread = large.Identity, method = Name(nameof(LoopLarge)), caller = Name(nameof(CallLarge)) },

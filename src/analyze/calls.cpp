@@ -70,7 +70,7 @@ void Calls::end_of_trace(const nettrace::Reader& reader) {
   for (const auto& [key, times] : trace_->by_stack) {
     auto& command = commands_[key.first];
     command.times.add(times);
-    command.callers[trace_->sites.site(key.second)].add(times);
+    command.callers[trace_->sites.caller(key.second)].add(times);
     all_.add(times);
   }
   trace_.reset();

@@ -17,18 +17,34 @@ nettrace::Known KnownEvents::learn(const EventType& type) {
   return known_[type.index] = nettrace::known_event(type);
 }
 
-FrameId Sites::site(StackId stack) {
+namespace {
+
+bool is_own(const Frame& frame) { return frame.kind == FrameKind::kManaged; }
+
+bool is_caller(const Frame& frame) {
+  static constexpr std::string_view kLibraries[] = {"Microsoft.", "System.",       "Npgsql",
+                                                    "MySql",      "Oracle.",       "Dapper",
+                                                    "MongoDB.",   "StackExchange."};
+  return is_own(frame) && std::ranges::none_of(kLibraries, [&](std::string_view library) {
+           return frame.module.starts_with(library);
+         });
+}
+
+}  // namespace
+
+FrameId Sites::site(StackId stack) { return first(stack, is_own); }
+
+FrameId Sites::caller(StackId stack) { return first(stack, is_caller); }
+
+FrameId Sites::first(StackId stack, bool (*fits)(const Frame& frame)) {
   if (stack == StackId::kNone) return frames_.intern({.method = "?"});
   symbols_.frames(stacks_.process(stack), stacks_.addresses(stack), stacks_.first_seen(stack),
                   scratch_);
-  const auto first = [&](auto&& fits) {
-    return std::find_if(scratch_.begin(), scratch_.end(),
-                        [&](FrameId id) { return fits(frames_.frame(id)); });
-  };
-  auto at = first([](const Frame& frame) { return frame.kind == FrameKind::kManaged; });
-  if (at == scratch_.end())
-    at = first([](const Frame& frame) { return frame.kind != FrameKind::kUnknown; });
-  return at == scratch_.end() ? scratch_.front() : *at;
+  for (const auto wanted :
+       {fits, is_own, +[](const Frame& frame) { return frame.kind != FrameKind::kUnknown; }})
+    for (const auto id : scratch_)
+      if (wanted(frames_.frame(id))) return id;
+  return scratch_.front();
 }
 
 std::string value_name(std::string_view enumeration, std::uint64_t value) {

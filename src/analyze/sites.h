@@ -42,8 +42,13 @@ class Sites {
 
   // The first frame of the application; where there is none, the first that has a name.
   FrameId site(StackId stack);
+  // The same, past the libraries that it uses to reach others: who wants something of a database
+  // is not its driver.
+  FrameId caller(StackId stack);
 
  private:
+  FrameId first(StackId stack, bool (*fits)(const Frame& frame));
+
   FrameTable& frames_;
   Providers providers_;
   Stacks stacks_;

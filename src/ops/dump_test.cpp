@@ -7,8 +7,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Seen: 270 MB took 1.8 to 4.2 s, 700 MB 5.5 s, 8 MB half a second.
-TEST(DumpPause, HoldsWhatWasMeasured) {
+// 270 MB were seen to take 1.8 to 4.2 s; 5.5 s a process that was announced as 1.8, about 700 MB.
+TEST(DumpPause, HoldsWhatWasSeen) {
   const auto holds = [](std::uint64_t megabytes, milliseconds took) {
     const auto pause = dump_pause(megabytes * 1'000'000);
     return pause.least <= took && took <= pause.most;
@@ -16,7 +16,6 @@ TEST(DumpPause, HoldsWhatWasMeasured) {
   EXPECT_TRUE(holds(270, milliseconds{1800}));
   EXPECT_TRUE(holds(270, milliseconds{4200}));
   EXPECT_TRUE(holds(700, milliseconds{5500}));
-  EXPECT_TRUE(holds(8, milliseconds{500}));
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ def managed(thread):
 def check_osr(seen, truth):
     """A method that was replaced on the stack is there once, under its caller."""
     threads = by_os_id(seen)
-    for true in truth["threads"]:
+    for true in truth["loops"]:
         methods = [method_name(frame) for frame in threads[true["thread"]["osId"]]["frames"]]
         places = [i for i, method in enumerate(methods) if method == true["method"]]
         if len(places) != 1 or methods[places[0] + 1] != true["caller"]:

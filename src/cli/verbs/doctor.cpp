@@ -160,7 +160,6 @@ extern const Verb doctor_verb{
     .usage = "(-p PID | -n NAME | -a | CORE) [options]",
     .options = kOptions,
     .examples =
-        "  clrscope doctor -p 4312\n"
         "  clrscope doctor -a --fail-on error\n"
         "  clrscope doctor -n Shop.Api --only CS1001,CS1204 --fail-on error",
     .run = run,

@@ -109,10 +109,9 @@ extern const Verb report_verb{
     .usage =
         "FILE… [REPORT] [-p PID | --name NAME] [-n N] [--json]\n\n"
         "Reports: overview events topn cpu waits threads syscalls gc jit exceptions contention\n"
-        "         threadpool allocations processes",
+        "         threadpool allocations database http dns processes",
     .options = kOptions,
     .examples =
-        "  clrscope report shop.nettrace topn -n 30 --inclusive\n"
         "  clrscope report shop.nettrace gc --json | jq .totalPauseMs\n"
         "  clrscope report machine.nettrace exceptions -p 4312",
     .run = run,

@@ -20,6 +20,7 @@ struct Seen {
   std::uint64_t cpu = 0;
   std::uint64_t switches = 0;
   std::uint64_t switches_with_stack = 0;
+  std::uint64_t unfinished = 0;  // waits, when it ended
   std::uint64_t waits_ended = 0;
   TraceTime waits_end{};
   TraceTime last_cpu{};
@@ -41,6 +42,13 @@ Seen count(Bytes trace) {
         seen.last_cpu = std::max(seen.last_cpu, event.time);
       }
       if (event.type->name != "cswitch") continue;
+      ByteReader in{event.payload};
+      (void)in.read_varuint();  // how long
+      (void)in.read_varuint();  // against its will
+      if (in.read_varuint() != 0) {
+        ++seen.unfinished;
+        continue;
+      }
       seen.last_switch = std::max(seen.last_switch, event.time);
       ++seen.switches;
       if (reader.stack(event.stack).size() > 0) ++seen.switches_with_stack;
