@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "net/socket.h"
 #include "ops/forward.h"
@@ -38,6 +39,37 @@ Result<std::string> ask(const std::string& path) {
     if (got == 0) return text;
     text.append(reinterpret_cast<const char*>(piece), got);
     if (text.size() > kLargestState) return fail(Errc::kCorrupt, "{} tells no end", path);
+  }
+}
+
+std::optional<sockaddr_un> unix_address(const std::string& path) {
+  sockaddr_un at{};
+  if (path.size() >= sizeof at.sun_path) return std::nullopt;
+  at.sun_family = AF_UNIX;
+  std::memcpy(at.sun_path, path.data(), path.size());
+  return at;
+}
+
+bool is_door(const std::string& name) {
+  return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+}
+
+// Doors of ours behind which nobody is any more: of forwards that were killed.
+void remove_left_doors() {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at{folder(), error}, end; !error && at != end;
+       at.increment(error)) {
+    struct stat status {};
+    const auto path = at->path().string();
+    if (!is_door(at->path().filename().string()) || ::lstat(path.c_str(), &status) != 0 ||
+        !S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid())
+      continue;
+    const auto address = unix_address(path);
+    const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (fd && address &&
+        ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 &&
+        errno == ECONNREFUSED)
+      ::unlink(path.c_str());
   }
 }
 
@@ -72,17 +104,15 @@ void ForwardDoor::run(const std::stop_token& stop) {
 
 Result<std::unique_ptr<ForwardDoor>> ForwardDoor::open() {
   auto path = path_of(::getpid());
-  sockaddr_un at{};
-  if (path.size() >= sizeof at.sun_path)
+  const auto at = unix_address(path);
+  if (!at)
     return fail(Errc::kUnsupported, "{} is too long for a socket: --status will not see this",
                 path);
-  at.sun_family = AF_UNIX;
-  std::memcpy(at.sun_path, path.data(), path.size());
   UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  ::unlink(path.c_str());  // left by one that was killed and had our pid
+  remove_left_doors();
   const auto mask = ::umask(0177);
   const bool bound = fd &&
-                     ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0 &&
+                     ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) == 0 &&
                      ::listen(fd.get(), 16) == 0;
   ::umask(mask);
   if (!bound)
@@ -105,7 +135,7 @@ Result<std::vector<std::string>> forward_states(std::optional<pid_t> pid) {
   for (std::filesystem::directory_iterator at{folder(), error}, end; !error && at != end;
        at.increment(error)) {
     const auto name = at->path().filename().string();
-    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    if (!is_door(name)) continue;
     // One that was killed left its door behind: nobody answers.
     if (auto state = ask(at->path().string())) states.push_back(std::move(*state));
   }

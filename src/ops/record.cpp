@@ -131,7 +131,7 @@ class Keeper {
     summary.bytes = output_.bytes();
     summary.events = outcome.summary.events;
     summary.lost = outcome.summary.lost;
-    if (names.empty() || !is_regular_file(fd_)) return {};
+    if (names.empty() || file_ == "-" || !is_regular_file(fd_)) return {};
     return take_rewritten(
         summary,
         collect::rewrite_file(

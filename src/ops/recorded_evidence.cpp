@@ -1,14 +1,13 @@
 #include "ops/recorded_evidence.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 
+#include "base/temp_file.h"
 #include "base/text.h"
 #include "doctor/trace_evidence.h"
 #include "ops/describe.h"
@@ -26,29 +25,6 @@ namespace {
 constexpr std::string_view kEvents = "Microsoft-Windows-DotNETRuntime:0x1c019:4";
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 29;
 
-// A folder for the recording, gone with the object.
-class TempFolder {
- public:
-  static Result<TempFolder> make() {
-    auto path = folder_of("-") + "/clrscope-doctor-XXXXXX";
-    if (!::mkdtemp(path.data()))
-      return fail(errc_of(errno), "cannot make a folder in {}: {}", folder_of("-"), errno_text())
-          .hint("set TMPDIR to a folder that can be written");
-    return TempFolder{std::move(path)};
-  }
-  TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TempFolder& operator=(TempFolder&&) = delete;
-  ~TempFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TempFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 std::string reason_of(const Error& error) {
   return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
 }
@@ -60,9 +36,8 @@ Result<RecordSummary> record_samples(const RecordWish& wish, const ipc::DotnetPr
       TRY(plan_recording({.profiles = wish.providers.profiles}, perf_grant(process.pid)));
   if (!plan.kernel) return fail(process.unreachable);
   Target target{.process = describe(process), .endpoint = nullptr};
-  RecordSummary summary{.file = wish.output, .process = target.process, .outcome = {}};
-  const auto output = TRY(open_output(wish.output));
-  return record_with_kernel(wish, plan, target, std::move(summary), output.get(), watcher);
+  RecordSummary summary{.file = "-", .process = target.process, .outcome = {}};
+  return record_with_kernel(wish, plan, target, std::move(summary), wish.output_fd, watcher);
 }
 
 }  // namespace
@@ -87,8 +62,9 @@ Recorded RecordedEvidence::take() {
 
 void RecordedEvidence::run() {
   const auto begun = TraceClock::now();
-  auto folder = TempFolder::make();
-  auto recorded = folder ? record(folder->path() + "/look.nettrace") : fail(folder.error());
+  // Without a name: who kills us leaves nothing behind.
+  const auto file = open_temp_file(folder_of("-"));
+  auto recorded = file ? record(file->get()) : fail(file.error());
   if (!recorded) {
     recorded_.no_events = recorded_.no_cpu = reason_of(recorded.error());
     if (recorded.error().code == Errc::kTimeout) recorded_.silent = TraceClock::now() - begun;
@@ -96,14 +72,14 @@ void RecordedEvidence::run() {
   done_ = true;
 }
 
-Result<> RecordedEvidence::record(const std::string& file) {
+Result<> RecordedEvidence::record(int file) {
   const int stop_fds[] = {stop_.get()};
   const RecordWish wish{
       .target = {.pid = pid_},
       .providers = {.profiles = "cpu-sampling",
                     .providers = {std::string{kEvents}},
                     .by_name = false},
-      .output = file,
+      .output_fd = file,
       .duration = duration_,
       .max_size = kMostBytes,
       .stop_fds = stop_fds,
@@ -122,11 +98,12 @@ Result<> RecordedEvidence::record(const std::string& file) {
   recorded_.cost = summary.program_cost;
   std::ranges::copy(summary.notes, std::back_inserter(recorded_.notes));
   doctor::TraceEvidence evidence;
-  TRY(read_trace(file, {
-                           .on_batch = [&](const auto& reader,
-                                           const auto& batch) { evidence.on_batch(reader, batch); },
-                           .on_end = [&](const auto& reader) { evidence.end_of_trace(reader); },
-                       }));
+  TRY(read_trace(fmt::format("/proc/self/fd/{}", file),
+                 {
+                     .on_batch = [&](const auto& reader,
+                                     const auto& batch) { evidence.on_batch(reader, batch); },
+                     .on_end = [&](const auto& reader) { evidence.end_of_trace(reader); },
+                 }));
   if (evidence.told()) {
     recorded_.events = evidence.events();
   } else if (portless) {

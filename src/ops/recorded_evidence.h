@@ -40,7 +40,7 @@ class RecordedEvidence {
 
  private:
   void run();
-  Result<> record(const std::string& file);
+  Result<> record(int file);
 
   pid_t pid_;
   std::chrono::nanoseconds duration_;
