@@ -112,7 +112,9 @@ std::string ReportAnswer::json() const {
   std::uint64_t lost = 0;
   std::uint64_t damaged = 0;
   bool truncated = false;
+  bool told = true;
   for (const auto& file : files) {
+    told = told && file.tells_loss;
     lost += file.summary.lost;
     damaged += file.summary.damaged;
     truncated = truncated || file.summary.truncated;
@@ -120,7 +122,9 @@ std::string ReportAnswer::json() const {
   JsonWriter json;
   json.begin_object();
   report->write_members(json);
-  json.member("lost", lost).member("damaged", damaged).member("truncated", truncated).end_object();
+  json.key("lost");
+  told ? json.value(lost) : json.null();
+  json.member("damaged", damaged).member("truncated", truncated).end_object();
   return std::move(json).take() + "\n";
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analyze/losses.h"
 #include "base/text.h"
 #include "ops/trace_bytes.h"
 
@@ -32,7 +33,10 @@ Result<TraceRead> read_trace(const std::string& path, const TraceVisitor& visito
   TRY(named(reader.finish(on_batch)));
   if (visitor.on_end) visitor.on_end(reader);
   const auto damage = reader.damage();
-  TraceRead read{path, reader.summary(), {damage.begin(), damage.end()}};
+  TraceRead read{.path = path,
+                 .summary = reader.summary(),
+                 .damage = {damage.begin(), damage.end()},
+                 .tells_loss = !reader.info() || analyze::tells_loss(*reader.info())};
   if (unpacked_in_part) {
     read.damage.push_back({reader.summary().bytes, fed.error().what});
     read.summary.truncated = true;

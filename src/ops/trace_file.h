@@ -20,6 +20,7 @@ struct TraceRead {
   std::string path;
   nettrace::Summary summary{};
   std::vector<nettrace::Damage> damage{};  // the first pieces
+  bool tells_loss = true;                  // else summary.lost means nothing
 };
 
 // `path` "-" is standard input. Fails for what is no trace; damage and a missing end do not fail.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyze/event_name.h"
+#include "analyze/losses.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
 #include "nettrace/payload_events.h"
@@ -52,7 +53,7 @@ class Events final : public Report {
     }
     by_type_.clear();
     dynamic_.clear();
-    lost_ += reader.summary().lost;
+    losses_.end_of_trace(reader);
   }
 
   void write_members(JsonWriter& json) const override {
@@ -71,8 +72,8 @@ class Events final : public Report {
 
   Page page() const override {
     Page page;
-    page.summary.push_back(fmt::format("{} events of {} kinds, {} lost.", count_text(total_.count),
-                                       by_name_.size(), count_text(lost_)));
+    page.summary.push_back(fmt::format("{} events of {} kinds, {}.", count_text(total_.count),
+                                       by_name_.size(), losses_.text(total_.count)));
     if (by_name_.empty()) return page;
     PageTable table{.columns = {">COUNT", ">SHARE", ">PAYLOAD", "EVENT", "PROVIDER"}};
     const auto all = ranked();
@@ -112,7 +113,7 @@ class Events final : public Report {
   std::vector<Tally> by_type_;                                    // of the trace being read
   std::map<Names, Tally> by_name_;
   Tally total_;
-  std::uint64_t lost_ = 0;
+  Losses losses_;
 };
 
 }  // namespace

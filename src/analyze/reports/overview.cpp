@@ -6,6 +6,7 @@
 
 #include "analyze/collections.h"
 #include "analyze/contention.h"
+#include "analyze/losses.h"
 #include "analyze/method_times.h"
 #include "analyze/process_names.h"
 #include "analyze/report.h"
@@ -63,7 +64,7 @@ class Overview final : public Report {
     span_.end_of_trace(reader);
     const auto& summary = reader.summary();
     events_ += summary.events;
-    lost_ += summary.lost;
+    losses_.end_of_trace(reader);
     bytes_ += summary.bytes;
     if (const auto* info = reader.info())
       if (const auto start = info->wall_of(info->begin()); start_ == WallTime{} || start < start_)
@@ -125,7 +126,8 @@ class Overview final : public Report {
   std::set<std::string> names_;
   std::set<std::string> runtimes_;
   WallTime start_{};
-  std::uint64_t events_ = 0, lost_ = 0, bytes_ = 0;
+  std::uint64_t events_ = 0, bytes_ = 0;
+  Losses losses_;
   std::uint64_t exceptions_ = 0, jitted_ = 0, allocations_ = 0, pool_ = 0;
   std::uint64_t cpu_samples_ = 0, switches_ = 0;
   LockWaitPairs lock_waits_;
@@ -192,11 +194,8 @@ Page Overview::page() const {
   if (!runtimes_.empty()) who += fmt::format(", .NET {}", fmt::join(runtimes_, ", "));
   page.summary.push_back(
       fmt::format("{}: {:.1f} s from {}.", who, span_.seconds(), iso8601(start_)));
-  page.summary.push_back(
-      fmt::format("{} events, {}, {}.", count_text(events_), format_bytes(bytes_),
-                  lost_ == 0 ? std::string{"none lost"}
-                             : fmt::format("{} lost ({}): what follows is incomplete",
-                                           count_text(lost_), share_text(lost_, lost_ + events_))));
+  page.summary.push_back(fmt::format("{} events, {}, {}.", count_text(events_),
+                                     format_bytes(bytes_), losses_.text(events_)));
   const auto& samples = methods_.samples();
   if (samples.all.count > 0) {
     PageTable table{.title = "Most on top of the stack",

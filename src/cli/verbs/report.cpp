@@ -91,8 +91,10 @@ Result<int> run(const Args& args, Console& console) {
   for (const auto& file : answer.files) {
     if (const auto line = ops::damage_line(file); !line.empty()) console.talk("clrscope: {}", line);
     if (file.summary.lost > 0)
-      console.talk("clrscope: {}: {} events were lost while it was recorded", file.path,
-                   format_count(file.summary.lost));
+      console.talk("clrscope: {}: {} events {}", file.path, format_count(file.summary.lost),
+                   file.summary.damaged > 0
+                       ? "are missing: lost while it was recorded, or in what cannot be read"
+                       : "were lost while it was recorded");
   }
   if (const auto line = ops::missing_lines(*answer.lines); !line.empty())
     console.talk("clrscope: {}", line);
