@@ -23,7 +23,8 @@ StackView Reader::Impl::stack(StackId id) {
   if (number == 0) return {};
   if (info.version != 3) return {stacks_.find(number), info.pointer_size};
   if (number > inline_stacks_.size()) return {};
-  return {inline_stacks_[number - 1], info.pointer_size};
+  const auto bytes = inline_stacks_[number - 1];  // damaged ones may end within an address
+  return {bytes.first(bytes.size() - bytes.size() % info.pointer_size), info.pointer_size};
 }
 
 void Reader::Impl::read_metadata(const Block& block) {
