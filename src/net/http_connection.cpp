@@ -182,6 +182,7 @@ asio::awaitable<bool> HttpConnection::receive_body(HttpRequestParser& parser, Tr
       co_await say(std::move(*refusal));
       co_return false;
     }
+    parser.begin_body();
   }
   if (parser.phase() == HttpPhase::kBody && buffer_.empty() && parser.expects_continue()) {
     const bool told = co_await conn_->write("HTTP/1.1 100 Continue\r\n\r\n");

@@ -145,8 +145,11 @@ struct HttpRequestParser::Impl {
     request.keep_alive = grammar.keep_alive();
     judge_framing();
     take_target();
+  }
+
+  void begin_body() {
     const auto length = grammar.content_length();
-    if (length && *length > grammar.body_limit_bytes)
+    if (grammar.phase == HttpPhase::kBody && length && *length > grammar.body_limit_bytes)
       grammar.refuse(413, "the body is longer than the limit");
   }
 
@@ -222,6 +225,8 @@ bool HttpRequestParser::expects_continue() const {
 }
 
 void HttpRequestParser::limit_body(std::uint64_t bytes) { impl_->grammar.body_limit_bytes = bytes; }
+
+void HttpRequestParser::begin_body() { impl_->begin_body(); }
 
 void HttpRequestParser::body_to(std::function<bool(std::string_view)> taker) {
   impl_->grammar.taker = std::move(taker);

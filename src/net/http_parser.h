@@ -43,6 +43,8 @@ class HttpRequestParser {
   // The client waits for "100 Continue" before it sends the body.
   bool expects_continue() const;
   void limit_body(std::uint64_t bytes);
+  // The limit is known: a request that announces a longer body is refused before it comes.
+  void begin_body();
   // The body goes there piece by piece instead of into the request; false refuses it (413).
   void body_to(std::function<bool(std::string_view)> taker);
 

@@ -11,6 +11,7 @@ HttpRequestParser parsed(std::string_view text, HttpLimits limits = {}) {
   for (int i = 0; i < 1000 && !text.empty(); ++i) {
     const auto used = parser.put(text);
     text.remove_prefix(used);
+    parser.begin_body();
     if (parser.phase() == HttpPhase::kDone || parser.phase() == HttpPhase::kBad) break;
     if (used == 0) break;
   }
@@ -80,6 +81,17 @@ TEST(HttpRequestParser, StopsAfterTheHeadSoThatTheBodyCanBeRefused) {
   parser.limit_body(2);
   parser.put("abc");
   EXPECT_EQ(parser.status(), 413);
+}
+
+TEST(HttpRequestParser, TakesALongerBodyWhereThatIsAllowed) {
+  const std::string_view head = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n";
+  HttpRequestParser parser{{.body = 2}};
+  parser.put(head);
+  EXPECT_EQ(parser.phase(), HttpPhase::kBody);
+  parser.limit_body(3);
+  parser.begin_body();
+  parser.put("abc");
+  EXPECT_EQ(parser.phase(), HttpPhase::kDone) << parser.why();
 }
 
 TEST(HttpRequestParser, GivesTheBodyToWhomItWasPromised) {

@@ -62,7 +62,7 @@ Recorded RecordedEvidence::take() {
 
 void RecordedEvidence::run() {
   const auto begun = TraceClock::now();
-  // Without a name: who kills us leaves nothing behind.
+  // Without a name: nothing is left behind when we are killed.
   const auto file = open_temp_file(folder_of("-"));
   auto recorded = file ? record(file->get()) : fail(file.error());
   if (!recorded) {

@@ -407,7 +407,7 @@ def bombs():
             under_way.append(one)
         scratch = lambda: sum(file.stat().st_size for file in serve.folder.glob("recordings/scratch.*/*.upload"))
         check(until(lambda: scratch() == 2 * 0x600000), f"two uploads are under way: {scratch()}")
-        answer = serve.ask("/recordings", "POST", key=key, body=bytes(0x380000))
+        answer = serve.ask("/recordings", "POST", key=key, body=bytes(0x480000))
         # Content-Length tells it beforehand: 413; else 507 when the limit is reached.
         check(answer.status in (413, 507), f"a third has no room: {answer.status} {answer.text[:300]}")
         try:

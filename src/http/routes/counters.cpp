@@ -79,7 +79,7 @@ constexpr Parameter kParameters[] = {
     {.name = "name", .type = "string", .help = "the process, by its name"},
     {.name = "counters",
      .type = "string",
-     .help = "only these: Provider[first,second],Shop.*; unless told all"},
+     .help = "only these: Provider[first,second],Shop.*; default: all"},
     {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
     {.name = "seconds", .type = "integer", .help = "the same as history"},
     {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},
