@@ -26,7 +26,7 @@ class ClrWaits {
   // True when it was one of those. `stacks` keeps where a wait begins.
   bool on_event(const nettrace::Reader& reader, const Event& event, Stacks& stacks);
 
-  // No more is told of locks in this process.
+  // This process reports no more waits for locks.
   void forget_locks(ProcessId process, TraceTime when);
 
   struct Told {

@@ -38,7 +38,7 @@ class LockWaitPairs {
   Wait end(const Event& event, const std::optional<nettrace::ContentionStop>& stop);
   // Those that had not ended, up to `now`: the ones that matter most. Forgotten after that.
   std::vector<Wait> take_open(TraceTime now);
-  // No more is told of the process: nobody knows when they ended.
+  // The process reports no more waits, so nobody knows when these ended.
   void forget(ProcessId process);
 
  private:

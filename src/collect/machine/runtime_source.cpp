@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kSilence{1};  // others do not wait longer for it
 // The runtime hands over its buffers ten times a second, thread by thread.
 constexpr std::chrono::milliseconds kDisorder{500};
 
-// What an event costs the thread that causes it, its stack above all (bench/run cost).
+// What an event costs the thread that causes it, its stack above all. Assumed, not measured.
 constexpr std::uint64_t kEventNs = 2'000;
 constexpr std::uint64_t kFrameNs = 700;
 // Of each CPU's time.
