@@ -148,8 +148,9 @@ struct HttpRequestParser::Impl {
   }
 
   void begin_body() {
+    if (grammar.phase != HttpPhase::kBody) return;
     const auto length = grammar.content_length();
-    if (grammar.phase == HttpPhase::kBody && length && *length > grammar.body_limit_bytes)
+    if (length && *length > grammar.body_limit_bytes)
       grammar.refuse(413, "the body is longer than the limit");
   }
 
