@@ -3,7 +3,6 @@
 Beside dotnet-trace (its sampler) and perf record. Configurations alternate, so that what else the machine does matters little. Rungs: machine (root, -a), process (perf of one process), runtime (perf refused, as
 containers do it).
 """
-import collections
 import json
 import os
 import pathlib
@@ -13,7 +12,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import threading
 import time
 
 from kit import ROOT, Row
@@ -115,33 +113,11 @@ def losses(what, best, budgets):
     return rows
 
 
-class Worker:
-    """bench/dotnet's fixed work: how much of it is done in a second of wall time and in a second of its own CPU time."""
-
-    def __init__(self, kit):
-        self.process = subprocess.Popen([str(kit.dotnet_bench()), "--work"], stdout=subprocess.PIPE, text=True, env=kit.env)
-        kit.started.append(self.process)
-        self.told = collections.deque(maxlen=1)
-        threading.Thread(target=self.listen, daemon=True).start()
-        time.sleep(1 if kit.quick else 5)  # until its code is compiled for speed
-
-    def listen(self):
-        for line in self.process.stdout:
-            self.told.append((int(line), time.monotonic(), time.clock_gettime_ns((~self.process.pid << 3) | 2) / 1e9))
-
-    def rates(self, seconds):
-        first = self.told[0]
-        time.sleep(seconds)
-        last = self.told[0]
-        work = last[0] - first[0]
-        return work / (last[1] - first[1]), work / (last[2] - first[2])
-
-
 def fixed_work(kit):
     """The kernel's work for samples is charged to the target. Each recorder is compared with the moments right before and after it in the same
     process: whatever else a machine does changes slowly; the median of all rounds stands."""
     rounds, seconds = (1, 1) if kit.quick else (16, 3) if kit.long else (8, 3)
-    worker = Worker(kit)
+    worker = kit.worker("--work")
     lost = {}
     for _ in range(rounds):
         before = worker.rates(seconds)

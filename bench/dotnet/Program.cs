@@ -12,6 +12,10 @@ if (args.Contains("--work"))
 {
     return FixedWork.Run();
 }
+if (args is ["--throw", var frames])
+{
+    return Throwing.Run(int.Parse(frames, CultureInfo.InvariantCulture));
+}
 
 // One line of JSON for each benchmark: {"name":…,"ns":…,"bytes":…}. --quick: does it work at all?
 var quick = args.Contains("--quick");

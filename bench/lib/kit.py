@@ -1,4 +1,5 @@
 """What benchmarks share: running a command and weighing it, starting samples, finding peers."""
+import collections
 import dataclasses
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -98,6 +100,10 @@ class Kit:
     def dotnet_bench(self):
         return self.build_dotnet("dotnet/Clrscope.Bench.csproj")
 
+    def worker(self, *words):
+        """bench/dotnet, one thread of which does the same over and over, warm."""
+        return Worker(self, *words)
+
     def shop(self, connection):
         """bench/shop, whose requests ask a database; as sample()."""
         return self.start(self.build_dotnet("shop/Shop.csproj"), connection)
@@ -143,3 +149,23 @@ def median(values):
     return statistics.median(values)
 
 
+class Worker:
+    """How much of its work a program of bench/dotnet does in a second of wall time and in a second of its own CPU time."""
+
+    def __init__(self, kit, *words):
+        self.process = subprocess.Popen([str(kit.dotnet_bench()), *words], stdout=subprocess.PIPE, text=True, env=kit.env)
+        kit.started.append(self.process)
+        self.told = collections.deque(maxlen=1)
+        threading.Thread(target=self.listen, daemon=True).start()
+        time.sleep(1 if kit.quick else 5)  # until its code is compiled for speed
+
+    def listen(self):
+        for line in self.process.stdout:
+            self.told.append((int(line), time.monotonic(), time.clock_gettime_ns((~self.process.pid << 3) | 2) / 1e9))
+
+    def rates(self, seconds):
+        first = self.told[0]
+        time.sleep(seconds)
+        last = self.told[0]
+        work = last[0] - first[0]
+        return work / (last[1] - first[1]), work / (last[2] - first[2])

@@ -13,16 +13,18 @@ namespace clrscope::collect {
 
 class Budget {
  public:
-  Budget(std::uint64_t per_second, TraceTime now)
+  // At once so many seconds' worth may be spent.
+  Budget(std::uint64_t per_second, double at_once, TraceTime now)
       : allowed_(static_cast<double>(per_second)),
-        left_(kAtOnce * allowed_),
+        most_(at_once * allowed_),
+        left_(most_),
         looked_{now, 0},
         recent_(looked_),
         before_(looked_) {}
 
   // Used up, when so much has been spent since it was made?
   bool exceeded(std::uint64_t spent, TraceTime now) {
-    left_ = std::min(left_ + allowed_ * seconds(now - looked_.time), kAtOnce * allowed_);
+    left_ = std::min(left_ + allowed_ * seconds(now - looked_.time), most_);
     left_ -= static_cast<double>(spent - looked_.spent);
     looked_ = {now, spent};
     if (now - recent_.time >= std::chrono::seconds{1}) {
@@ -38,8 +40,6 @@ class Budget {
   }
 
  private:
-  static constexpr double kAtOnce = 5;  // seconds' worth
-
   struct Look {
     TraceTime time;
     std::uint64_t spent;
@@ -49,6 +49,7 @@ class Budget {
   }
 
   double allowed_;  // a second
+  double most_;
   double left_;
   Look looked_;
   Look recent_;

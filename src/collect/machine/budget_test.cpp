@@ -9,28 +9,28 @@ using namespace std::chrono_literals;
 
 TEST(Budget, LastsForEverWhileThereAreNoMoreThanItAllows) {
   TraceTime now{};
-  Budget budget{1000, now};
+  Budget budget{1000, 5, now};
   for (std::uint64_t switches = 100; switches <= 100'000; switches += 100)
     EXPECT_FALSE(budget.exceeded(switches, now += 100ms));
 }
 
-TEST(Budget, TakesFiveSecondsWorthAtOnceAndNoMore) {
+TEST(Budget, TakesSoManySecondsWorthAtOnceAndNoMore) {
   TraceTime now{};
-  Budget budget{1000, now};
+  Budget budget{1000, 5, now};
   EXPECT_FALSE(budget.exceeded(5000, now));
   EXPECT_TRUE(budget.exceeded(5001, now));
 }
 
 TEST(Budget, DoesNotSaveMoreThanThatForLater) {
   TraceTime now{};
-  Budget budget{1000, now};
+  Budget budget{1000, 5, now};
   EXPECT_FALSE(budget.exceeded(0, now += 1h));
   EXPECT_TRUE(budget.exceeded(5001, now));
 }
 
 TEST(Budget, IsUsedUpInTheEndWhenThereAreAlwaysMore) {
   TraceTime now{};
-  Budget budget{1000, now};
+  Budget budget{1000, 5, now};
   std::uint64_t switches = 0;
   int looks = 0;
   while (!budget.exceeded(switches += 110, now += 100ms)) ++looks;
@@ -40,7 +40,7 @@ TEST(Budget, IsUsedUpInTheEndWhenThereAreAlwaysMore) {
 
 TEST(Budget, TellsTheRateOfTheLastMoments) {
   TraceTime now{};
-  Budget budget{1000, now};
+  Budget budget{1000, 5, now};
   for (int second = 0; second < 60; ++second) (void)budget.exceeded(0, now += 1s);
   for (std::uint64_t switches = 0; switches < 20'000; switches += 1000)
     (void)budget.exceeded(switches, now += 100ms);

@@ -33,6 +33,7 @@ constexpr std::chrono::seconds kFirstNames{1};    // into the file, while it is 
 constexpr std::chrono::seconds kFirstMoments{5};  // who kills us then has a file with samples too
 constexpr std::chrono::seconds kOftenNames{5};
 constexpr std::chrono::seconds kSeldomNames{30};
+constexpr double kSwitchesAtOnce = 5;  // seconds' worth of them
 constexpr std::size_t kChunk = 256 << 10;
 constexpr milliseconds kInFlight{10};  // between a record's time and its place in the ring
 
@@ -288,7 +289,7 @@ class MachineRecorder {
   void begin_switch_budget(const SwitchesSoFar& before) {
     const auto rate = before.per_second(started_, machine_switches());
     if (wish_.processes.empty() && rate > 2 * wish_.most_switches) return end_waits(rate);
-    switch_budget_.emplace(wish_.most_switches, started_);
+    switch_budget_.emplace(wish_.most_switches, kSwitchesAtOnce, started_);
   }
 
   void end_costly_waits() {
@@ -421,8 +422,9 @@ class MachineRecorder {
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, runtime->fd(), nullptr);
       guardian_.forget(runtime->guarded());
       runtime->release();
-      const auto* counted = runtime->was_too_dear() ? counted_on(runtime->what()) : nullptr;
-      if (counted)
+      if (!runtime->was_too_dear()) continue;
+      finder_->settle(static_cast<pid_t>(runtime->process()));
+      if (const auto* counted = counted_on(runtime->what()))
         kernel_.tell(counted->ended, TraceClock::now(), runtime->process(), runtime->per_second());
     }
   }

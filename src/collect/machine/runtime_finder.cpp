@@ -62,14 +62,22 @@ void RuntimeFinder::expect(pid_t process) {
 }
 
 void RuntimeFinder::count(pid_t process) {
-  (void)requests_.try_push({.process = process, .counts = true});
+  (void)requests_.try_push({.process = process, .what = Request::What::kCounts});
+}
+
+void RuntimeFinder::settle(pid_t process) {
+  (void)requests_.try_push({.process = process, .what = Request::What::kSettle});
 }
 
 void RuntimeFinder::take(const Request& request) {
-  if (request.counts)
-    begin([this, process = request.process] { open_counts(process); });
-  else
-    starting_.push_back({request.process, TraceClock::now() + kStartUp});
+  switch (request.what) {
+    case Request::What::kStarts:
+      return starting_.push_back({request.process, TraceClock::now() + kStartUp});
+    case Request::What::kCounts:
+      return begin([this, process = request.process] { open_counts(process); });
+    case Request::What::kSettle:
+      return begin([process = request.process] { settle_now(process); });
+  }
 }
 
 void RuntimeFinder::await_next_look(const std::stop_token& stop) {
@@ -177,6 +185,22 @@ void RuntimeFinder::open_counts(pid_t pid) {
   auto note = fmt::format("what process {} ({}) goes on to do is not counted: {}", pid,
                           process->name, opened.error().what);
   state_.with([&](State& state) { state.found.notes.push_back(std::move(note)); });
+}
+
+// When a session ends, the runtime still counts it among those that want events, and goes on
+// preparing them for nobody (the text of each exception, say) until the next one begins or ends.
+void RuntimeFinder::settle_now(pid_t pid) {
+  const auto process = ipc::find_process(pid);
+  if (!process || !process->reachable()) return;
+  const auto runtime = ipc::connect_endpoint(process->socket, pid);
+  const ipc::SessionConfig nothing{
+      .buffer_mb = 1,
+      .rundown_keyword = 0,
+      .providers = {{.name = "Microsoft-Windows-DotNETRuntime",
+                     .keywords = 0x8,  // those of loading, of which none is critical
+                     .level = ipc::Level::kCritical}}};
+  auto session = ipc::start_tracing(*runtime, nothing, kPatience);
+  if (session) (void)ipc::stop_tracing(*runtime, session->id, kPatience);
 }
 
 }  // namespace clrscope::collect

@@ -61,6 +61,7 @@ class RuntimeFinder {
   Found take();                // since the last call
   void expect(pid_t process);  // a runtime starts there: it is asked as soon as it may be
   void count(pid_t process);   // its counters are wanted from now on
+  void settle(pid_t process);  // one of its sessions has ended: it shall not go on preparing events
   bool looked_once() const;    // everything that was there has been asked
   void stop();                 // returns when nothing is opened any more
 
@@ -80,6 +81,7 @@ class RuntimeFinder {
   Result<> open_session(const ipc::DotnetProcess& process, const RuntimeEvents& events,
                         OpenedRuntime::Role role);
   void open_counts(pid_t process);
+  static void settle_now(pid_t process);
 
   Wish wish_;
   std::set<std::pair<pid_t, std::uint64_t>> known_;  // with their start: pids come again
@@ -89,8 +91,9 @@ class RuntimeFinder {
   };
   std::vector<Starting> starting_;
   struct Request {
+    enum class What { kStarts, kCounts, kSettle };
     pid_t process = 0;
-    bool counts = false;  // else it starts
+    What what = What::kStarts;
   };
   void take(const Request& request);
   Channel<Request> requests_{256};

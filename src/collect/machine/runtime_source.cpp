@@ -16,11 +16,15 @@ constexpr std::chrono::seconds kSilence{1};  // others do not wait longer for it
 // The runtime hands over its buffers ten times a second, thread by thread.
 constexpr std::chrono::milliseconds kDisorder{500};
 
-// What an event costs the thread that causes it, its stack above all. Assumed, not measured.
-constexpr std::uint64_t kEventNs = 2'000;
-constexpr std::uint64_t kFrameNs = 700;
+// What an event costs the thread that causes it, its stack included: twice what `bench/run price`
+// measures in a loop that does nothing else.
+constexpr std::uint64_t kEventNs = 4'000;
+constexpr std::uint64_t kFrameNs = 260;
 // Of each CPU's time.
 constexpr std::uint64_t kShareNs = 1'000'000'000 / 100;
+// So many seconds' worth may come at once: some thousand exceptions, which is enough to tell where
+// they come from. More would slow a program down that throws all the time before it is noticed.
+constexpr double kAtOnce = 2;
 
 std::uint64_t allowance() { return kShareNs * std::max(1U, std::thread::hardware_concurrency()); }
 
@@ -44,8 +48,8 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
       end_(*runtime_, session_.id, opened.pid) {
   if (!opened.while_cheap) return;
   const auto now = TraceClock::now();
-  budget_.emplace(allowance(), now);
-  events_.emplace(0, now);
+  budget_.emplace(allowance(), kAtOnce, now);
+  events_.emplace(0, 0, now);
 }
 
 Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
