@@ -138,11 +138,15 @@ bool RuntimeFinder::is_new(const ipc::DotnetProcess& process) {
 }
 
 void RuntimeFinder::open(const ipc::DotnetProcess& process) {
+  std::vector<OpenedRuntime> all;
   for (const auto& events : wish_.sessions) {
     const bool first = &events == wish_.sessions.data();
-    const auto opened = open_session(
-        process, events, first ? OpenedRuntime::Role::kNames : OpenedRuntime::Role::kEvents);
-    if (opened) continue;
+    auto opened = open_session(process, events,
+                               first ? OpenedRuntime::Role::kNames : OpenedRuntime::Role::kEvents);
+    if (opened) {
+      all.push_back(std::move(*opened));
+      continue;
+    }
     if (!process_exists(process.pid)) return;
     auto note = fmt::format("no {} of process {} ({}): {}",
                             events.what.empty() ? ".NET events" : events.what, process.pid,
@@ -153,21 +157,24 @@ void RuntimeFinder::open(const ipc::DotnetProcess& process) {
     });
     if (first) return;
   }
+  // Last: the runtime answers nobody else while it tells its names.
+  if (wish_.early_names && !all.empty())
+    if (auto early = EarlyRundown::start(*all.front().runtime, process.pid))
+      all.front().early = std::move(*early);
+  state_.with(
+      [&](State& state) { std::ranges::move(all, std::back_inserter(state.found.opened)); });
 }
 
-Result<> RuntimeFinder::open_session(const ipc::DotnetProcess& process, const RuntimeEvents& events,
-                                     OpenedRuntime::Role role) {
+Result<OpenedRuntime> RuntimeFinder::open_session(const ipc::DotnetProcess& process,
+                                                  const RuntimeEvents& events,
+                                                  OpenedRuntime::Role role) {
   OpenedRuntime opened{.pid = process.pid,
                        .role = role,
                        .what = events.what,
                        .while_cheap = events.while_cheap,
                        .runtime = ipc::connect_endpoint(process.socket, process.pid)};
   opened.session = TRY(ipc::start_tracing(*opened.runtime, events.session, kPatience));
-  if (role == OpenedRuntime::Role::kNames && wish_.early_names)
-    if (auto early = EarlyRundown::start(*opened.runtime, process.pid))
-      opened.early = std::move(*early);
-  state_.with([&](State& state) { state.found.opened.push_back(std::move(opened)); });
-  return {};
+  return opened;
 }
 
 void RuntimeFinder::open_counts(pid_t pid) {
@@ -180,8 +187,10 @@ void RuntimeFinder::open_counts(pid_t pid) {
                                  .keywords = 0,
                                  .level = ipc::Level::kInformational,
                                  .arguments = "EventCounterIntervalSec=1"}}}};
-  const auto opened = open_session(*process, counters, OpenedRuntime::Role::kCounts);
-  if (opened || !process_exists(pid)) return;
+  auto opened = open_session(*process, counters, OpenedRuntime::Role::kCounts);
+  if (opened)
+    return state_.with([&](State& state) { state.found.opened.push_back(std::move(*opened)); });
+  if (!process_exists(pid)) return;
   auto note = fmt::format("what process {} ({}) goes on to do is not counted: {}", pid,
                           process->name, opened.error().what);
   state_.with([&](State& state) { state.found.notes.push_back(std::move(note)); });

@@ -78,8 +78,8 @@ class RuntimeFinder {
   void open_new(ipc::DotnetProcess process);
   void begin(std::function<void()> work);
   void open(const ipc::DotnetProcess& process);
-  Result<> open_session(const ipc::DotnetProcess& process, const RuntimeEvents& events,
-                        OpenedRuntime::Role role);
+  static Result<OpenedRuntime> open_session(const ipc::DotnetProcess& process,
+                                            const RuntimeEvents& events, OpenedRuntime::Role role);
   void open_counts(pid_t process);
   static void settle_now(pid_t process);
 
