@@ -12,8 +12,10 @@
 #include "base/text.h"
 #include "collect/eventpipe/early_names.h"
 #include "collect/eventpipe/flight_ring.h"
+#include "collect/eventpipe/hit_addresses.h"
 #include "collect/eventpipe/rewrite.h"
 #include "ipc/session_limit.h"
+#include "nettrace/v4_blocks.h"
 #include "ops/output.h"
 #include "ops/program_meter.h"
 #include "ops/record_machine.h"
@@ -171,13 +173,18 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
   if (wish.resume) TRY(resume(target));
   if (watcher.on_start) watcher.on_start(target.process, providers);
 
+  // A session that ends while .NET 10 waits at its start makes it crash.
+  const bool waits = target.suspended && !wish.resume;
   std::optional<collect::EarlyNames> early;
-  if (wish.rundown && (providers.rundown_keyword & kMethodNames) != 0)
+  if (wish.rundown && (providers.rundown_keyword & kMethodNames) != 0 && !waits)
     early.emplace(*target.endpoint, folder_of(summary.file),
                   target.suspended ? kStartUp : std::chrono::seconds{0});
   std::optional<collect::StoppingEvent> stopping;
   if (wish.stopping_event) stopping.emplace(*wish.stopping_event);
   Keeper keeper{wish, summary.file, output};
+  const bool names_meanwhile = early && !wish.last;  // of the last seconds they would go too
+  collect::HitAddresses hit;
+  nettrace::V4Blocks names;
 
   summary.outcome = TRY(collect::record_stream({
       .runtime = *target.endpoint,
@@ -187,6 +194,13 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
       .limits = {.duration = wish.duration, .max_size = wish.max_size},
       .stop_fds = wish.stop_fds,
       .file_bytes = [&] { return keeper.file_bytes(); },
+      .insert =
+          [&](std::uint64_t offset, std::int64_t ticks) {
+            if (!names_meanwhile) return std::vector<std::uint8_t>{};
+            early->want(hit.take_new());
+            for (const auto& name : early->take_found()) names.add(name.event());
+            return names.take(offset, ticks);
+          },
       .on_stop = [&] { keeper.on_stop(); },
       .on_status =
           [&](const collect::StreamStatus& status) {
@@ -199,9 +213,11 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
           [&](const nettrace::Batch& batch, const nettrace::Reader& reader) {
             summary.samples += static_cast<std::uint64_t>(
                 std::ranges::count_if(batch.events, collect::is_runtime_sample));
+            if (names_meanwhile) hit.add(batch, reader);
             return stopping && stopping->found_in(batch, reader);
           },
   }));
+  summary.outcome.summary.events += names.events();
   TRY(keeper.finish(summary, early ? &*early : nullptr));
   return summary;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/temp_file.h"
+#include "nettrace/reader.h"
 
 namespace clrscope::collect {
 
@@ -42,10 +44,29 @@ class NamesFile {
       close();
   }
 
-  Bytes map() {
+  bool ended() const { return !session_.stream; }
+
+  off_t size() const {
     struct stat status {};
-    if (mapped_ || ::fstat(file_.get(), &status) != 0 || status.st_size == 0) return {};
-    size_ = static_cast<std::size_t>(status.st_size);
+    return ::fstat(file_.get(), &status) == 0 ? status.st_size : 0;
+  }
+
+  // What came so far, event by event.
+  void replay(const nettrace::OnBatch& take) const {
+    nettrace::Reader reader;
+    std::vector<std::uint8_t> chunk(64 << 10);
+    for (off_t at = 0;;) {
+      const auto got = ::pread(file_.get(), chunk.data(), chunk.size(), at);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0 || !reader.feed(Bytes{chunk}.first(static_cast<std::size_t>(got)), take)) break;
+      at += got;
+    }
+    (void)reader.finish(take);
+  }
+
+  Bytes map() {
+    if (mapped_ || size() == 0) return {};
+    size_ = static_cast<std::size_t>(size());
     void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_.get(), 0);
     if (mapped == MAP_FAILED) return {};
     mapped_ = mapped;
@@ -63,6 +84,12 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{30};    // for the whole rundown of a large application
 constexpr std::chrono::milliseconds kLook{100};  // how soon a stop is noticed
+
+// How often names are looked for: at first, then after half of the time that has passed.
+constexpr std::chrono::seconds kFirstMoments{10};
+constexpr std::chrono::seconds kOften{1};
+constexpr std::chrono::nanoseconds kLeast = std::chrono::seconds{5};
+constexpr std::chrono::nanoseconds kSeldom = std::chrono::seconds{30};
 
 // Loader, JIT and NGEN, verbose: that is where the names are.
 ipc::SessionConfig loads_only(bool stacks) {
@@ -122,7 +149,9 @@ void EarlyNames::run(std::stop_token stop, std::chrono::nanoseconds delay) {
   before_ = std::move(*before);
   const std::jthread stopper{
       [this] { (void)ipc::stop_tracing(runtime_, before_->session_id(), kPatience); }};
+  started_ = TraceClock::now();
   while (!stop.stop_requested()) {
+    look_for_names(TraceClock::now());
     pollfd waiting[] = {{before_->stream(), POLLIN, 0}, {later_->stream(), POLLIN, 0}};
     if (::poll(waiting, 2, static_cast<int>(kLook.count())) <= 0) continue;
     if (waiting[0].revents != 0) before_->read_some();
@@ -130,6 +159,34 @@ void EarlyNames::run(std::stop_token stop, std::chrono::nanoseconds delay) {
   }
   before_->close();
   later_->close();
+}
+
+void EarlyNames::want(std::span<const std::uint64_t> addresses) {
+  wanted_.with(
+      [&](auto& wanted) { wanted.insert(wanted.end(), addresses.begin(), addresses.end()); });
+}
+
+std::vector<NameEvent> EarlyNames::take_found() {
+  return found_.with([](auto& found) { return std::exchange(found, {}); });
+}
+
+void EarlyNames::look_for_names(TraceTime now) {
+  if (!before_->ended() || now < next_look_) return;
+  const auto fresh = wanted_.with([](auto& wanted) { return std::exchange(wanted, {}); });
+  methods_.want(fresh);
+  const auto size = later_->size();
+  if (!methods_.any() || (fresh.empty() && size == looked_at_)) return;
+  std::vector<NameEvent> names;
+  const auto look = [&](const nettrace::Batch& batch) {
+    for (const auto& event : batch.events) methods_.look_at(event, names);
+  };
+  before_->replay(look);
+  later_->replay(look);
+  methods_.add_modules(names);
+  looked_at_ = size;
+  const auto passed = now - started_;
+  next_look_ = now + (passed < kFirstMoments ? kOften : std::clamp(passed / 2, kLeast, kSeldom));
+  found_.with([&](auto& found) { std::ranges::move(names, std::back_inserter(found)); });
 }
 
 EarlyNames::Traces EarlyNames::take() {

@@ -77,6 +77,8 @@ class StreamRecorder {
     bool wants_stop = false;
     const auto parsed = reader_.feed(chunk, [&](const nettrace::Batch& batch) {
       if (job_.on_batch && job_.on_batch(batch, reader_)) wants_stop = true;
+      for (const auto& event : batch.events) newest_ = std::max(newest_, event.ticks);
+      if (batch.sequence_point) newest_ = std::max(newest_, batch.sequence_point->ticks);
     });
     if (!parsed) {  // not a trace as we know it: still the runtime's bytes, kept as they come
       if (!outcome_.unreadable)
@@ -103,6 +105,19 @@ class StreamRecorder {
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(whole));
   }
 
+  // What is written so far ends with a whole block.
+  void insert_blocks() {
+    const auto* info = reader_.info();
+    if (!job_.insert || ended_ || stopping() || outcome_.unreadable || !info) return;
+    if (info->version != 4 || newest_ == 0) return;
+    const auto blocks = job_.insert(outcome_.bytes, newest_);
+    if (blocks.empty()) return;
+    if (auto written = job_.write(blocks); !written) {
+      outcome_.error = std::move(written).error();
+      finish(Ending::kWriteFailed);
+    }
+  }
+
   void stop(const char* asked_by) {
     if (stopping() || ended_) return;
     outcome_.asked_by = asked_by;
@@ -120,6 +135,7 @@ class StreamRecorder {
     const auto now = TraceClock::now();
     if (now - last_status_ < kStatusEvery && !ended_) return;
     last_status_ = now;
+    insert_blocks();
     if (!job_.on_status) return;
     const auto& summary = reader_.summary();
     job_.on_status({stopping() ? Phase::kStopping : Phase::kRecording, now - started_,
@@ -130,6 +146,7 @@ class StreamRecorder {
   const TraceTime started_;
   TraceTime last_status_{};
   nettrace::Reader reader_;
+  std::int64_t newest_ = 0;            // ticks of the latest event or sequence point
   std::vector<std::uint8_t> pending_;  // begins at byte outcome_.bytes of the stream
   bool ended_ = false;
   StreamOutcome outcome_;

@@ -1,5 +1,5 @@
 // Records one EventPipe session: the runtime's bytes to a descriptor, as they are, with a parse in
-// passing that counts.
+// passing that counts. Blocks of our own may be put between its blocks.
 //
 // Only whole blocks are written, so that what was written can be read however the recording ends,
 // our own death included. Ends by itself when asked, at a limit, or when the target goes; a target
@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "ipc/commands.h"
@@ -63,7 +64,10 @@ struct StreamJob {
   StreamLimits limits{};
   std::span<const int> stop_fds{};              // one of them readable: stop
   std::function<std::uint64_t()> file_bytes{};  // for max_size; empty: what was handed to write()
-  std::function<void()> on_stop{};              // the stop has been asked for; the rundown follows
+  // Blocks of our own to be written behind so many bytes of the stream, at this time in its ticks;
+  // none: nothing now. Asked for about five times a second, until the stop.
+  std::function<std::vector<std::uint8_t>(std::uint64_t, std::int64_t)> insert{};
+  std::function<void()> on_stop{};  // the stop has been asked for; the rundown follows
   std::function<void(const StreamStatus&)> on_status{};  // about five times a second
   std::function<bool(const nettrace::Batch&, const nettrace::Reader&)>
       on_batch{};  // true: stop (a stopping event)

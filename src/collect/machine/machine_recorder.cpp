@@ -35,6 +35,8 @@ constexpr std::chrono::seconds kOftenNames{5};
 constexpr std::chrono::seconds kSeldomNames{30};
 constexpr double kSwitchesAtOnce = 5;  // seconds' worth of them
 constexpr std::size_t kChunk = 256 << 10;
+constexpr milliseconds kSilence{1000};  // nobody waits longer for a runtime
+constexpr milliseconds kFirstSilence{300};
 constexpr milliseconds kInFlight{10};  // between a record's time and its place in the ring
 
 nettrace::TraceInfo trace_info(const MachineWish& wish) {
@@ -229,8 +231,9 @@ class MachineRecorder {
   // what is, and finds names whenever they come.
   Result<> write_what_is_whole(TraceTime now) {
     auto whole = drained_ - kInFlight;
+    const auto patience = now - started_ < kFirstMoments ? kFirstSilence : kSilence;
     for (const auto& runtime : runtimes_) {
-      const auto mark = wish_.live ? std::nullopt : runtime->watermark(now);
+      const auto mark = wish_.live ? std::nullopt : runtime->watermark(now, patience);
       if (mark) whole = std::min(whole, *mark);
     }
     add_kernel_losses();

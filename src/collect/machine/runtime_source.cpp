@@ -12,7 +12,6 @@
 namespace clrscope::collect {
 namespace {
 
-constexpr std::chrono::seconds kSilence{1};  // others do not wait longer for it
 // The runtime hands over its buffers ten times a second, thread by thread.
 constexpr std::chrono::milliseconds kDisorder{500};
 
@@ -27,11 +26,6 @@ constexpr std::uint64_t kShareNs = 1'000'000'000 / 100;
 constexpr double kAtOnce = 2;
 
 std::uint64_t allowance() { return kShareNs * std::max(1U, std::thread::hardware_concurrency()); }
-
-constexpr std::string_view kRundownProvider = "Microsoft-Windows-DotNETRuntimeRundown";
-constexpr std::uint32_t kMethodDCStartVerbose = 143;
-constexpr std::uint32_t kMethodDCEndVerbose = 144;
-constexpr std::uint32_t kModuleDCEnd = 154;
 
 }  // namespace
 
@@ -75,9 +69,10 @@ void RuntimeSource::release() {
 
 bool RuntimeSource::ended() { return closed_ || end_.hopeless(); }
 
-std::optional<TraceTime> RuntimeSource::watermark(TraceTime now) const {
+std::optional<TraceTime> RuntimeSource::watermark(TraceTime now,
+                                                  std::chrono::nanoseconds patience) const {
   if (closed_) return std::nullopt;
-  return std::max<TraceTime>(newest_ - kDisorder, now - kSilence);
+  return std::max<TraceTime>(newest_ - kDisorder, now - patience);
 }
 
 Result<bool> RuntimeSource::add_early_names() {
@@ -101,40 +96,28 @@ void RuntimeSource::want_names(std::span<const std::uint64_t> addresses) {
 Result<> RuntimeSource::write_wanted_names(TraceTime until) {
   if (!early_ || !early_->whole()) return {};
   if (!pass_ && !wanted_.empty()) {
-    std::ranges::sort(wanted_);
-    pass_ = std::make_unique<Pass>(std::exchange(wanted_, {}));
+    early_methods_.want(std::exchange(wanted_, {}));
+    pass_ = std::make_unique<Pass>();
   }
-  const auto take = [this](const nettrace::Batch& batch) { write_wanted(batch); };
+  std::vector<NameEvent> names;
+  const auto take = [&](const nettrace::Batch& batch) {
+    for (const auto& event : batch.events) early_methods_.look_at(event, names);
+  };
   while (pass_ && TraceClock::now() < until) {
     if (TRY(early_->replay_some(pass_->at, pass_->reader, take))) continue;
-    modules_written_ = true;
+    early_methods_.add_modules(names);
+    early_methods_.forget_wanted();
     pass_.reset();
   }
+  write_early(names);
   if (error_) return fail(*error_);
   return {};
 }
 
-// As of a rundown's start, which does not claim to know all: the one at the end does.
-void RuntimeSource::write_wanted(const nettrace::Batch& batch) {
+void RuntimeSource::write_early(std::span<const NameEvent> names) {
   if (!early_source_) early_source_ = writer_.add_source(nettrace::Writer::Numbering::kNone);
-  for (Event event : batch.events) {
-    if (event.type->provider != kRundownProvider) continue;
-    EventType type;
-    if (event.type->id == kMethodDCEndVerbose) {
-      ByteReader in{event.payload};
-      in.skip(16);  // method, module
-      const auto start = in.read<std::uint64_t>();
-      const auto size = in.read<std::uint32_t>();
-      const auto hit = std::ranges::lower_bound(pass_->addresses, start);
-      if (!in.ok() || hit == pass_->addresses.end() || *hit - start >= size) continue;
-      if (!early_written_.insert(start).second) continue;
-      type = *event.type;
-      type.id = kMethodDCStartVerbose;
-      if (!type.name.empty()) type.name = "MethodDCStartVerbose";
-      event.type = &type;
-    } else if (event.type->id != kModuleDCEnd || modules_written_) {
-      continue;
-    }
+  for (const auto& name : names) {
+    auto event = name.event();
     event.process = process_;
     event.time = early_newest_ = std::max(early_newest_, event.time);
     event.ticks = event.time.time_since_epoch().count();

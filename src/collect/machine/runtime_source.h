@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/session_end.h"
 #include "collect/eventpipe/stopping_event.h"
+#include "collect/eventpipe/wanted_methods.h"
 #include "collect/machine/budget.h"
 #include "collect/machine/guardian.h"
 #include "collect/machine/runtime_finder.h"
@@ -47,7 +47,7 @@ class RuntimeSource {
   bool ended();  // whole, broken off, or given up
 
   // Its events up to then have come; nothing when it says nothing and is not waited for.
-  std::optional<TraceTime> watermark(TraceTime now) const;
+  std::optional<TraceTime> watermark(TraceTime now, std::chrono::nanoseconds patience) const;
   // An event of this kind is watched for.
   void stop_at(const StoppingEventWish& wish) { stopping_.emplace(wish); }
   bool stop_found() const { return stop_found_; }
@@ -87,11 +87,10 @@ class RuntimeSource {
 
   // A pass through the early names.
   struct Pass {
-    std::vector<std::uint64_t> addresses;  // sorted
     nettrace::Reader reader{};
     off_t at = 0;
   };
-  void write_wanted(const nettrace::Batch& batch);
+  void write_early(std::span<const NameEvent> names);
 
   ProcessId process_;
   OpenedRuntime::Role role_;
@@ -119,8 +118,7 @@ class RuntimeSource {
   std::vector<std::uint64_t> wanted_;    // addresses whose methods have no names yet
   std::unique_ptr<Pass> pass_;           // that goes on
   std::optional<nettrace::SourceId> early_source_;
-  std::set<std::uint64_t> early_written_;  // starts of methods
-  bool modules_written_ = false;
+  WantedMethods early_methods_;
   TraceTime early_newest_{};  // of them: a second pass must not go back in time
   SessionEnd end_;            // last: its thread ends before what it uses goes
 };
