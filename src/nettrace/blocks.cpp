@@ -135,6 +135,43 @@ void Reader::Impl::read_labels(const Block& block) {
     note(block.offset, "too many labels without a sequence point: the older ones are left out");
 }
 
+// Where pieces are missing the sum says nothing, and they were counted.
+void Reader::Impl::read_check(const Block& block) {
+  ByteReader in{block.content};
+  const auto blocks = in.read<std::uint32_t>();
+  const auto sum = in.read<std::uint32_t>();
+  const auto seen = std::exchange(checks_, {});
+  const auto from = std::exchange(checked_from_, block.offset + block.content.size());
+  if (summary.damaged == damaged_before_ && has_checks_ && blocks == seen.blocks() &&
+      sum != seen.sum())
+    note(from, fmt::format("{} blocks are not as they were written: values, names or stacks in "
+                           "them may be wrong",
+                           blocks));
+  damaged_before_ = summary.damaged;
+}
+
+void Reader::Impl::read_source(const Block& block) {
+  constexpr std::string_view kWhere = "in the trace that this one was made from: ";
+  constexpr std::uint64_t kMost = 1'000'000'000;
+  ByteReader in{block.content};
+  const auto flags = in.read<std::uint8_t>();
+  const auto damaged = in.read_varuint();
+  const auto skipped = in.read_varuint();
+  const auto undefined = in.read_varuint();
+  const auto told = in.read_varuint();
+  if (!in.ok()) return note(block.offset, "a block about another trace that is cut short");
+  source_truncated_ = (flags & kSourceTruncated) != 0;
+  for (std::uint64_t i = 0; i < told; ++i) {
+    const auto offset = in.read_varuint();
+    const auto what = read_text(in);
+    if (!in.ok() || damage.size() >= kMaxSourceNotes) break;
+    damage.push_back({offset, what.starts_with(kWhere) ? what : std::string{kWhere} + what});
+  }
+  summary.damaged += std::min(damaged, kMost);
+  summary.skipped_bytes += std::min(skipped, kMost);
+  summary.undefined += std::min(undefined, kMost);
+}
+
 void Reader::Impl::read_threads(const Block& block) {
   ByteReader in{block.content};
   while (in.ok() && !in.at_end()) {

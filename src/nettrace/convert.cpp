@@ -38,6 +38,8 @@ Result<> Converter::finish() {
   if (!ensure_writer()) return fail(Errc::kCorrupt, "the trace has no header");
   TRY(write_included(Place::kAtEnd));
   checkpoint_all();
+  // Of the last seconds only, what lies before is missing on purpose.
+  if (!window_ && !cut_begin_) writer_->tell_damage(reader_.summary(), reader_.damage());
   return writer_->finish();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "nettrace/block_checks.h"
 
 namespace clrscope::nettrace {
 namespace {
@@ -107,6 +108,7 @@ void put_trace_header(ByteWriter& out, const TraceInfo& info) {
   add("HardwareThreadCount", info.processors);
   add("ExpectedCPUSamplingRate", info.sampling_ns);
   add("ClrscopeWindowStart", info.window_ns);
+  add(kChecksProperty, 1);
 
   ByteWriter content;
   put_wall_time(content, info.start);
@@ -125,6 +127,36 @@ void put_block(ByteWriter& out, BlockKind kind, Bytes content) {
   CHECK(content.size() < kMaxBlock);
   out.write(static_cast<std::uint32_t>(content.size()) | static_cast<std::uint32_t>(kind) << 24);
   out.put(content);
+}
+
+void put_check(ByteWriter& out, std::size_t begin) {
+  BlockChecks checks;
+  for (auto rest = out.bytes().subspan(begin); !rest.empty();) {
+    const auto head = ByteReader{rest}.read<std::uint32_t>();
+    const auto size = std::size_t{head & 0xffffff};
+    checks.add(static_cast<BlockKind>(head >> 24), rest.subspan(4, size));
+    rest = rest.subspan(4 + size);
+  }
+  ByteWriter content;
+  content.write(checks.blocks());
+  content.write(checks.sum());
+  put_block(out, BlockKind::kCheck, content.bytes());
+}
+
+void put_source(ByteWriter& out, const Summary& read, std::span<const Damage> damage) {
+  if (!read.truncated && read.damaged == 0 && read.undefined == 0) return;
+  ByteWriter content;
+  content.write(static_cast<std::uint8_t>(read.truncated ? kSourceTruncated : 0));
+  content.write_varuint(read.damaged);
+  content.write_varuint(read.skipped_bytes);
+  content.write_varuint(read.undefined);
+  const auto told = damage.first(std::min(damage.size(), kMaxSourceNotes));
+  content.write_varuint(told.size());
+  for (const auto& one : told) {
+    content.write_varuint(one.offset);
+    put_text(content, cut(one.what));
+  }
+  put_block(out, BlockKind::kSource, content.bytes());
 }
 
 std::string encode_type(const EventType& type) {

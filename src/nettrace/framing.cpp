@@ -130,9 +130,15 @@ struct V6Header {
       : word(ByteReader{in}.read<std::uint32_t>()),
         kind(static_cast<BlockKind>(word >> 24)),
         size(4 + (word & 0xffffff)) {}
-  bool known() const { return kind <= BlockKind::kLabelList; }
+  bool known() const {
+    return kind <= BlockKind::kLabelList || kind == BlockKind::kCheck || kind == BlockKind::kSource;
+  }
   // As far as the header can tell.
-  bool sound() const { return kind == BlockKind::kEnd ? size == 4 : kind != BlockKind::kTrace; }
+  bool sound() const {
+    if (kind == BlockKind::kEnd) return size == 4;
+    if (kind == BlockKind::kCheck) return size == 4 + kCheckSize;
+    return kind != BlockKind::kTrace;
+  }
   std::uint32_t word;
   BlockKind kind;
   std::size_t size;

@@ -21,7 +21,11 @@ enum class BlockKind : std::uint8_t {
   kThread = 6,
   kRemoveThread = 7,
   kLabelList = 8,
+  // Ours, which others step over.
+  kCheck = 0xc5,   // what the blocks since the last one, or the start, must add up to
+  kSource = 0xc6,  // what could not be read of the trace that this one was made from
 };
+constexpr std::size_t kCheckSize = 8;
 
 // Tags of V3 to V5.
 constexpr std::uint8_t kNullTag = 1;  // also ends the trace

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "nettrace/block_checks.h"
 #include "nettrace/capture.h"
 #include "nettrace/framing.h"
 #include "nettrace/id_blocks.h"
@@ -70,6 +71,8 @@ class Reader::Impl {
   void read_threads(const Block& block);
   void read_removed_threads(const Block& block);
   void read_labels(const Block& block);
+  void read_check(const Block& block);
+  void read_source(const Block& block);
 
   void checkpoint(std::uint64_t capture, std::uint32_t sequence);
   const EventLabels* labels_of(std::uint32_t id);
@@ -93,6 +96,12 @@ class Reader::Impl {
   IdBlocks labels_;
 
   TickRange valid_ticks_;
+
+  bool has_checks_ = false;
+  BlockChecks checks_;  // of the blocks since the last check
+  std::uint64_t checked_from_ = 0;
+  std::uint64_t damaged_before_ = 0;  // the last check
+  bool source_truncated_ = false;
 
   bool started_ = false;  // the magic was read
   bool netperf_ = false;

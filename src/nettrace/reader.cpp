@@ -188,8 +188,10 @@ Result<> Reader::Impl::read_block(const Frame& frame, const Block& block, const 
       return fail(Errc::kCorrupt, "the trace does not begin with its header");
     TRY(v6() ? read_trace_v6(block) : read_trace(block, frame.version));
     has_info = true;
+    if (has_checks_) checks_.add(frame.kind, block.content);
     return {};
   }
+  if (has_checks_ && frame.kind != BlockKind::kCheck) checks_.add(frame.kind, block.content);
   switch (frame.kind) {
     case BlockKind::kEnd:
       summary.ended = true;
@@ -218,6 +220,12 @@ Result<> Reader::Impl::read_block(const Frame& frame, const Block& block, const 
       break;
     case BlockKind::kLabelList:
       read_labels(block);
+      break;
+    case BlockKind::kCheck:
+      read_check(block);
+      break;
+    case BlockKind::kSource:
+      read_source(block);
       break;
     default:  // of a later minor version: says nothing that we need
       break;
@@ -250,7 +258,7 @@ Result<> Reader::Impl::finish_tail(const OnBatch& on_batch) {
   }
   if (!has_info)
     return fail(Errc::kCorrupt, "the trace ends within its header, after {} bytes", summary.bytes);
-  summary.truncated = !summary.ended;
+  summary.truncated = source_truncated_ || !summary.ended;
   const auto rest = pending();
   if (!rest.empty() && summary.ended) note(offset_, "data after the end mark");
   const auto frame = next_frame(rest);

@@ -78,6 +78,7 @@ Result<> Reader::Impl::read_trace_v6(const Block& block) {
     if (key == "HardwareThreadCount") parse_property(value, info.processors);
     if (key == "ExpectedCPUSamplingRate") parse_property(value, info.sampling_ns);
     if (key == "ClrscopeWindowStart") parse_property(value, info.window_ns);
+    if (key == kChecksProperty) has_checks_ = value == "1";
     if (key == "ProcessId") parse_property(value, process), info.process = ProcessId{process};
     info.properties.emplace_back(std::move(key), std::move(value));
   }

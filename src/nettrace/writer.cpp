@@ -256,7 +256,11 @@ class Writer::Impl {
     advanced_.reset();  // nothing is waited for any more
     TRY(sequence_point(last_ticks_));
     put_block(out_, BlockKind::kEnd, {});
-    return emit();
+    return put_out();
+  }
+
+  void tell_damage(const Summary& read, std::span<const Damage> damage) {
+    put_source(out_, read, damage);
   }
 
   Result<> flush() {
@@ -440,8 +444,14 @@ class Writer::Impl {
     block_.put(Bytes{payloads_}.subspan(event.payload_begin, event.payload_size));
   }
 
+  // Blocks, and what they must add up to.
   Result<> emit() {
     if (out_.size() == 0) return {};
+    put_check(out_, summary.bytes == 0 ? kHeadSize : 0);
+    return put_out();
+  }
+
+  Result<> put_out() {
     summary.bytes += out_.size();
     auto done = write_(out_.bytes());
     out_.clear();
@@ -500,6 +510,9 @@ void Writer::process_ended(ProcessId process, std::int64_t ticks) {
 Result<> Writer::flush() { return impl_->flush(); }
 Result<> Writer::advance(std::int64_t ticks) { return impl_->advance(ticks); }
 Result<> Writer::sequence_point(std::int64_t ticks) { return impl_->sequence_point(ticks); }
+void Writer::tell_damage(const Summary& read, std::span<const Damage> damage) {
+  impl_->tell_damage(read, damage);
+}
 Result<> Writer::finish() { return impl_->finish(); }
 const WriterSummary& Writer::summary() const { return impl_->summary; }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -75,6 +76,9 @@ class Writer {
 
   // Every event up to this time has been written: readers may sort and hand over what they have.
   Result<> sequence_point(std::int64_t ticks);
+
+  // What is written was made from a trace of which this could not be read: readers of ours say so.
+  void tell_damage(const Summary& read, std::span<const Damage> damage);
 
   // Writes what is held, the last sequence point and the end mark.
   Result<> finish();

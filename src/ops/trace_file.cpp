@@ -49,7 +49,7 @@ std::string damage_line(const TraceRead& read) {
   const auto& summary = read.summary;
   std::string line;
   if (summary.damaged > 0)
-    line = fmt::format("{} damaged piece{} skipped ({}; first at byte {}: {})", summary.damaged,
+    line = fmt::format("{} damaged piece{}, {} skipped (first at byte {}: {})", summary.damaged,
                        summary.damaged == 1 ? "" : "s", format_bytes(summary.skipped_bytes),
                        read.damage.empty() ? 0 : read.damage[0].offset,
                        read.damage.empty() ? "" : read.damage[0].what);

@@ -73,7 +73,7 @@ Result<> SegmentRing::add(Bytes blocks) {
       start_.insert(start_.end(), block.begin(), block.end());
     } else if (kind == BlockKind::kMetadata || kind == BlockKind::kThread) {
       TRY(append(ids_, block));
-    } else if (kind != BlockKind::kEnd) {
+    } else if (kind != BlockKind::kEnd && kind != BlockKind::kCheck) {  // blocks part here
       if (segments_.empty()) segments_.emplace_back();
       auto& segment = segments_.back();
       TRY(append(segment.kept, block));
