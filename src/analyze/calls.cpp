@@ -34,7 +34,7 @@ void Calls::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batc
 }
 
 void Calls::on_event(const nettrace::Reader& reader, const Event& event) {
-  const auto call = read_(event, trace_->plans.of(*event.type));
+  const auto call = read_(event, trace_->plans.of(event));
   if (call.phase == CallEvent::Phase::kNone) return;
   const auto activity = event.activity ? event.activity->bytes : decltype(Key::activity){};
   const Key key{event.process, activity, event.activity ? ThreadId{} : event.thread};

@@ -78,7 +78,7 @@ void Syscalls::on_batch(const nettrace::Reader& reader, const nettrace::Batch& b
 }
 
 void Syscalls::hold(const nettrace::Reader& reader, const Event& event, Edge edge) {
-  const auto& plan = trace_->plans.of(*event.type);
+  const auto& plan = trace_->plans.of(event);
   trace_->held.push_back(
       {.time = event.time,
        .thread = event.thread,

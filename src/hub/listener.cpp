@@ -146,7 +146,7 @@ void Listener::take(Batch& batch) {
     if (use == 0) use = use_of(*event.type);
     if ((use & kManifest) != 0) known.manifests.add(event.type->provider, event.payload);
     if ((use & kCounter) != 0) {
-      if (auto value = known.counters.decode(event, known.plans.of(*event.type))) {
+      if (auto value = known.counters.decode(event, known.plans.of(event))) {
         if (!wanted(wish_.counters, *value)) continue;
         value->time = block.wall_of(event);
         value->pid = block.source().pid;
@@ -157,7 +157,7 @@ void Listener::take(Batch& batch) {
       }
     }
     if ((use & kTrouble) != 0)
-      if (const auto why = meters_trouble(event, known.plans.of(*event.type), wish_.limits))
+      if (const auto why = meters_trouble(event, known.plans.of(event), wish_.limits))
         notice(fmt::format("{} ({}): {}", block.source().process, block.source().pid, *why));
     if ((use & kDerived) != 0) {
       known.known.resize(known.uses.size());
@@ -169,7 +169,7 @@ void Listener::take(Batch& batch) {
           .first->second.metrics.on_event(event, kind);
     }
     if ((use & kEvent) != 0 &&
-        (wish_.where.empty() || wish_.where.passes(event, known.plans.of(*event.type))))
+        (wish_.where.empty() || wish_.where.passes(event, known.plans.of(event))))
       rows.push_back(row);
   }
   if (!rows.empty()) {

@@ -6,7 +6,7 @@
 // says kTruncated; bytes after the last field are ignored (a later version added them).
 //
 //   PayloadPlans plans{info.pointer_size};
-//   const PayloadPlan& plan = plans.of(*event.type);
+//   const PayloadPlan& plan = plans.of(event);
 //   for_each_field(plan, event.payload, [&](const PayloadField& field, const Value& value) { … });
 //   const auto reason = plan.find("Reason");                  // once for each type
 //   if (auto value = read_field(plan, *reason, event.payload)) use(value->u);
@@ -142,6 +142,8 @@ class PayloadPlan {
   // As TraceEvent prints it: "GC/Start", "RequestStart" as "Request/Start". May be empty.
   const std::string& event_name() const { return event_name_; }
   const TableEvent* table() const { return table_; }
+  // The same with truths of one byte, where the trace says truths but not how long they are.
+  const PayloadPlan* narrow() const { return narrow_.get(); }
 
  private:
   friend class PlanBuilder;
@@ -152,6 +154,7 @@ class PayloadPlan {
   const TableEvent* table_ = nullptr;
   std::string event_name_;
   std::vector<std::unique_ptr<std::string>> texts_;  // what names point into
+  std::unique_ptr<PayloadPlan> narrow_;
 
   friend std::optional<Value> read_field(const PayloadPlan&, std::size_t, Bytes);
 };
@@ -164,19 +167,31 @@ class PayloadPlans {
 
   // What nobody described is asked again when a manifest has come since.
   const PayloadPlan& of(const EventType& type) {
-    if (type.index < plans_.size() && plans_[type.index] &&
-        (manifests_ == nullptr || plans_[type.index]->schema() != Schema::kUnknown))
-      return *plans_[type.index];
+    if (type.index < plans_.size() && plans_[type.index].plan &&
+        (manifests_ == nullptr || plans_[type.index].plan->schema() != Schema::kUnknown))
+      return *plans_[type.index].chosen;
     return make(type);
+  }
+  // Truths have four bytes, but one where the program wrote `bool`: the first payload that only
+  // one of the two fits decides for its type.
+  const PayloadPlan& of(const Event& event) {
+    const auto& plan = of(*event.type);
+    return plan.narrow() == nullptr || plans_[event.type->index].decided ? plan : decide(event);
   }
 
  private:
+  struct Known {
+    std::unique_ptr<PayloadPlan> plan{};
+    const PayloadPlan* chosen = nullptr;
+    bool decided = false;
+  };
   const PayloadPlan& make(const EventType& type);
+  const PayloadPlan& decide(const Event& event);
 
   std::uint32_t pointer_size_;
   const ManifestSet* manifests_;
   std::size_t manifests_seen_ = 0;
-  std::vector<std::unique_ptr<PayloadPlan>> plans_;
+  std::vector<Known> plans_;
 };
 
 PayloadPlan make_plan(const EventType& type, std::uint32_t pointer_size,

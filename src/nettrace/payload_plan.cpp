@@ -141,8 +141,16 @@ std::optional<FieldSpec> spec_of(const Field& field, unsigned depth) {
   }
 }
 
+// False when there was none.
+bool shorten_truths(FieldSpec& spec) {
+  bool any = spec.wire == Wire::kBool32;
+  if (any) spec.wire = Wire::kBool8;
+  for (auto& child : spec.children) any = shorten_truths(child) || any;
+  return any;
+}
+
 void narrow(FieldSpec& spec) {
-  if (spec.wire == Wire::kBool32) spec.wire = Wire::kBool8;
+  (void)shorten_truths(spec);
   if (spec.wire == Wire::kDecimal) spec.wire = Wire::kFloat64;
   for (auto& child : spec.children) narrow(child);
 }
@@ -170,6 +178,12 @@ std::optional<std::vector<FieldSpec>> specs_of(const std::vector<Field>& fields)
   if (specs.size() == 1 && specs.front().name.empty() && specs.front().wire == Wire::kObject)
     narrow(specs.front());
   return specs;
+}
+
+std::optional<std::vector<FieldSpec>> with_short_truths(std::vector<FieldSpec> specs) {
+  bool any = false;
+  for (auto& spec : specs) any = shorten_truths(spec) || any;
+  return any ? std::optional{std::move(specs)} : std::nullopt;
 }
 
 std::optional<std::int8_t> PlanBuilder::slot_of(const std::string& name, std::size_t first,
@@ -275,8 +289,13 @@ std::optional<PayloadPlan> PlanBuilder::build(const std::vector<FieldSpec>& spec
 }
 
 void PlanBuilder::name(PayloadPlan& plan, std::string name, const TableEvent* table) {
+  if (plan.narrow_) PlanBuilder::name(*plan.narrow_, name, table);
   plan.event_name_ = std::move(name);
   plan.table_ = table;
+}
+
+void PlanBuilder::add_narrow(PayloadPlan& plan, std::optional<PayloadPlan> narrow) {
+  if (narrow) plan.narrow_ = std::make_unique<PayloadPlan>(std::move(*narrow));
 }
 
 }  // namespace clrscope::nettrace

@@ -33,6 +33,9 @@ FieldSpec array_of(std::string name, FieldSpec element, Counted counted);
 // The fields a trace declares; nothing if one of them cannot be decoded.
 std::optional<std::vector<FieldSpec>> specs_of(const std::vector<Field>& fields);
 
+// The same with truths of one byte; nothing if there are no others.
+std::optional<std::vector<FieldSpec>> with_short_truths(std::vector<FieldSpec> specs);
+
 // The fields of a table line, its bases first.
 std::vector<FieldSpec> specs_of(const TableEvent& event, std::uint32_t pointer_size);
 
@@ -42,6 +45,7 @@ class PlanBuilder {
  public:
   static std::optional<PayloadPlan> build(const std::vector<FieldSpec>& specs, Schema schema);
   static void name(PayloadPlan& plan, std::string name, const TableEvent* table);
+  static void add_narrow(PayloadPlan& plan, std::optional<PayloadPlan> narrow);
 
  private:
   bool place(const std::vector<FieldSpec>& specs, std::size_t first, unsigned depth);

@@ -180,7 +180,11 @@ PayloadPlan make_plan(const EventType& type, std::uint32_t pointer_size,
   auto name = named_by_table(table, type) ? std::string{table->name}
                                           : described_name(type.name, type.id, type.opcode);
   if (!type.fields.empty()) {
-    if (const auto specs = specs_of(type.fields)) plan = PlanBuilder::build(*specs, Schema::kTrace);
+    if (const auto specs = specs_of(type.fields)) {
+      plan = PlanBuilder::build(*specs, Schema::kTrace);
+      if (const auto narrow = with_short_truths(*specs); plan && narrow)
+        PlanBuilder::add_narrow(*plan, PlanBuilder::build(*narrow, Schema::kTrace));
+    }
   } else if (const auto* event = manifests ? manifests->find(type) : nullptr) {
     plan = PlanBuilder::build(event->fields, Schema::kManifest);
     if (type.name.empty() && table == nullptr)
@@ -195,11 +199,36 @@ PayloadPlan make_plan(const EventType& type, std::uint32_t pointer_size,
 
 const PayloadPlan& PayloadPlans::make(const EventType& type) {
   if (type.index >= plans_.size()) plans_.resize(type.index + 1);
-  auto& plan = plans_[type.index];
-  if (plan && manifests_->size() == manifests_seen_) return *plan;
+  auto& known = plans_[type.index];
+  if (known.plan && manifests_->size() == manifests_seen_) return *known.plan;
   manifests_seen_ = manifests_ ? manifests_->size() : 0;
-  plan = std::make_unique<PayloadPlan>(make_plan(type, pointer_size_, manifests_));
-  return *plan;
+  known.plan = std::make_unique<PayloadPlan>(make_plan(type, pointer_size_, manifests_));
+  known.chosen = known.plan.get();
+  return *known.plan;
+}
+
+namespace {
+
+bool fits(const PayloadPlan& plan, Bytes payload) {
+  PayloadCursor cursor{plan, payload};
+  for (const auto& field : plan.fields()) {
+    Value ignored;
+    if (!cursor.read(field, ignored)) return false;
+  }
+  return cursor.at() == payload.size();
+}
+
+}  // namespace
+
+const PayloadPlan& PayloadPlans::decide(const Event& event) {
+  auto& known = plans_[event.type->index];
+  if (fits(*known.plan, event.payload)) {
+    known.decided = true;
+  } else if (fits(*known.plan->narrow(), event.payload)) {
+    known.decided = true;
+    known.chosen = known.plan->narrow();
+  }
+  return *known.chosen;
 }
 
 }  // namespace clrscope::nettrace

@@ -249,6 +249,47 @@ TEST(Payload, ReadsTruthsOfSelfDescribingEventsAsOneByte) {
             "=\"{ \"yes\":True, \"small\":-3, \"big\":\"8\" }\"");
 }
 
+// A native profiler that writes C++ `bool` declares it as every other truth.
+TEST(Payload, ReadsTruthsOfOneByteWhereOnlyTheyFit) {
+  const auto type = described({{.name = "Hit", .type = TypeCode::kBool32},
+                               {.name = "Count", .type = TypeCode::kInt32},
+                               {.name = "Name", .type = TypeCode::kUtf16Text},
+                               {.name = "Last", .type = TypeCode::kBool32}});
+  const auto print = [&](PayloadPlans& plans, const std::vector<std::uint8_t>& payload) {
+    Event event;
+    event.type = &type;
+    event.payload = payload;
+    std::string out;
+    append_text(out, plans.of(event), payload);
+    return out;
+  };
+  const auto narrow =
+      hex("01"
+          "05000000"
+          "41004200"
+          "0000"
+          "00");
+  const auto wide =
+      hex("01000000"
+          "05000000"
+          "41004200"
+          "0000"
+          "00000000");
+  const std::string expected = R"(Hit="True" Count="5" Name="AB" Last="False")";
+  PayloadPlans of_profiler{8};
+  EXPECT_EQ(print(of_profiler, narrow), expected);
+  EXPECT_EQ(print(of_profiler, narrow), expected);
+  PayloadPlans of_others{8};
+  EXPECT_EQ(print(of_others, wide), expected);
+  EXPECT_EQ(print(of_others, wide), expected);
+  // What fits neither does not decide, and is read as usual.
+  PayloadPlans later{8};
+  EXPECT_EQ(print(later, hex("01000000"
+                             "0500")),
+            R"(Hit="True" (truncated))");
+  EXPECT_EQ(print(later, narrow), expected);
+}
+
 TEST(Payload, FindsTheTablesFieldsByNameWhereNumbersAreMadeUp) {
   EventType type;
   type.provider = "Microsoft-Diagnostics-DiagnosticSource";

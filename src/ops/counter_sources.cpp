@@ -72,7 +72,7 @@ std::vector<std::string> published_meters(hub::Source& source) {
              for (const auto& event : batch.events) {
                if (event.type->name == "InitialInstrumentEnumerationComplete") end();
                if (event.type->name != "InstrumentPublished") continue;
-               const auto& plan = plans->of(*event.type);
+               const auto& plan = plans->of(event);
                const auto at = plan.find("meterName");
                const auto name = at ? nettrace::read_field(plan, *at, event.payload) : std::nullopt;
                if (!name) continue;

@@ -57,7 +57,7 @@ class PublishedSink final : public hub::Sink {
       if (event.type->name != "InstrumentPublished" &&
           event.type->name != "BeginInstrumentReporting")
         continue;
-      const auto& plan = plans.of(*event.type);
+      const auto& plan = plans.of(event);
       const auto text = [&](std::string_view name) -> std::string {
         const auto index = plan.find(name);
         const auto value = index ? nettrace::read_field(plan, *index, event.payload) : std::nullopt;

@@ -23,7 +23,7 @@ class TailSink final : public hub::Sink {
     text_.clear();
     for (const auto row : batch.rows) {
       const auto& event = block.events()[row];
-      const auto& plan = known.plans.of(*event.type);
+      const auto& plan = known.plans.of(event);
       if (json_)
         known.json.append(text_, event, plan, block.wall_of(event));
       else

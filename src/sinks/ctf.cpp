@@ -117,7 +117,7 @@ class CtfSink final : public hub::Sink {
       auto event = block.events()[row];
       event.process = process_of(block, event);
       auto& known = known_.try_emplace(block.reader(), *writer_, block).first->second;
-      const auto& plan = known.plans.of(*event.type);
+      const auto& plan = known.plans.of(event);
       done = writer_->write(known.classes.of(*event.type, plan), event, plan, block.stack(row));
     });
     return done;

@@ -70,7 +70,7 @@ void EventMetrics::add(const hub::Batch& batch) {
     auto& kind = kind_of(reader, *event.type);
     ++kind.tally.count;
     if (!kind.field) continue;
-    const auto value = read_field(reader.plans.of(*event.type), *kind.field, event.payload);
+    const auto value = read_field(reader.plans.of(event), *kind.field, event.payload);
     if (!value) continue;
     if (const auto number = number_of(*value)) kind.tally.measure(*number);
   }

@@ -30,7 +30,7 @@ ReadBack read_back(const std::string& path) {
   const auto on_batch = [&](const nettrace::Batch& batch) {
     for (const auto& event : batch.events) {
       std::string line;
-      json.append(line, event, plans.of(*event.type), {});
+      json.append(line, event, plans.of(event), {});
       back.lines.push_back(line + std::to_string(reader.stack(event.stack).size()));
     }
   };

@@ -53,7 +53,7 @@ void LttngEvents::send(const hub::Batch& batch) {
       readers_.try_emplace(block.reader(), block.source().id, block.pointer_size()).first->second;
   for (const auto row : batch.rows) {
     const auto& event = block.events()[row];
-    const auto& plan = reader.plans.of(*event.type);
+    const auto& plan = reader.plans.of(event);
     const auto& route = route_of(reader, *event.type, plan);
     if ((route.kind != nullptr ? route.kind->wanted() : module_.event_wanted()) == 0) {
       ++unwanted_;

@@ -114,7 +114,7 @@ class NdjsonSink final : public hub::Sink {
     text_.clear();
     for (const auto row : batch.rows) {
       const auto& event = block.events()[row];
-      known.json.append(text_, event, known.plans.of(*event.type), block.wall_of(event));
+      known.json.append(text_, event, known.plans.of(event), block.wall_of(event));
     }
     return lines_->put(text_, static_cast<std::uint32_t>(batch.rows.size()));
   }

@@ -2,8 +2,11 @@
 //
 // Attached, it is told by its client data; loaded at start, by CLRSCOPE_LIVE_PROFILER. Both read
 // "ANSWER PATH": ANSWER is the HRESULT to return, in hexadecimal; PATH is the file to write.
+// With CLRSCOPE_LIVE_EVENTS it also writes events of its own, provider Clrscope-Probe, until the
+// process ends: "short" writes truths of one byte, anything else of four.
 // Uses nothing of the C++ library. The slots of the tables are those of corprof.h.
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -53,7 +56,69 @@ HResult obey(const char* order, std::size_t size, const char* word) {
   return written ? static_cast<HResult>(answer) : kUnexpected;
 }
 
-HResult initialize(void*, void*) {
+// --- events of its own ---
+
+constexpr std::size_t kCreateProvider = 104;  // of ICorProfilerInfo12
+constexpr std::size_t kDefineEvent = 106;
+constexpr std::size_t kWriteEvent = 107;
+// {27B24CCD-1CB1-47C5-96EE-98190DC30959}
+constexpr std::uint8_t kInfo12[] = {0xcd, 0x4c, 0xb2, 0x27, 0xb1, 0x1c, 0xc5, 0x47,
+                                    0x96, 0xee, 0x98, 0x19, 0x0d, 0xc3, 0x09, 0x59};
+
+struct Parameter {
+  std::uint32_t type;
+  std::uint32_t element;
+  const char16_t* name;
+};
+struct Data {
+  const void* at;
+  std::uint32_t size;
+  std::uint32_t reserved;
+};
+
+Object* info = nullptr;
+std::uintptr_t event = 0;
+std::uint32_t truth_size = 4;
+
+template <class Function, class... Arguments>
+HResult call(Object* object, std::size_t slot, Arguments... arguments) {
+  return reinterpret_cast<Function>(object->table[slot])(object, arguments...);
+}
+
+void* write_events(void*) {
+  const std::int32_t yes = 1, no = 0;
+  for (std::int32_t count = 7;; ::usleep(20'000)) {
+    const Data data[] = {{&yes, truth_size, 0},
+                         {&count, sizeof count, 0},
+                         {u"probe", 6 * sizeof(char16_t), 0},
+                         {&no, truth_size, 0}};
+    call<HResult (*)(void*, std::uintptr_t, std::uint32_t, const Data*, const void*, const void*)>(
+        info, kWriteEvent, event, 4U, data, nullptr, nullptr);
+  }
+}
+
+void begin_events(void* runtime) {
+  const char* wish = std::getenv("CLRSCOPE_LIVE_EVENTS");
+  if (!wish) return;
+  if (std::strcmp(wish, "short") == 0) truth_size = 1;
+  const Parameter parameters[] = {
+      {3, 0, u"Hit"}, {9, 0, u"Count"}, {18, 0, u"Name"}, {3, 0, u"Last"}};
+  std::uintptr_t provider = 0;
+  pthread_t thread;
+  if (call<HResult (*)(void*, const void*, void**)>(static_cast<Object*>(runtime), 0, kInfo12,
+                                                    reinterpret_cast<void**>(&info)) == kOk &&
+      call<HResult (*)(void*, const char16_t*, std::uintptr_t*)>(
+          info, kCreateProvider, u"Clrscope-Probe", &provider) == kOk &&
+      call<HResult (*)(void*, std::uintptr_t, const char16_t*, std::uint32_t, std::uint64_t,
+                       std::uint32_t, std::uint32_t, std::uint8_t, std::int32_t, std::uint32_t,
+                       const Parameter*, std::uintptr_t*)>(
+          info, kDefineEvent, provider, u"Probed", 1U, std::uint64_t{0}, 1U, 4U, std::uint8_t{0}, 0,
+          4U, parameters, &event) == kOk)
+    (void)::pthread_create(&thread, nullptr, write_events, nullptr);
+}
+
+HResult initialize(void*, void* runtime) {
+  begin_events(runtime);
   const char* order = std::getenv("CLRSCOPE_LIVE_PROFILER");
   return order ? obey(order, std::strlen(order), "Initialize") : kUnexpected;
 }

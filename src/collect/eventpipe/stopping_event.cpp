@@ -45,7 +45,7 @@ bool StoppingEvent::type_matches(const EventType& type) {
 }
 
 bool StoppingEvent::fields_match(const Event& event) {
-  const auto& plan = plans_->of(*event.type);
+  const auto& plan = plans_->of(event);
   for (const auto& [name, wanted] : wish_.fields) {
     const auto index = plan.find(name);
     const auto value = index ? nettrace::read_field(plan, *index, event.payload) : std::nullopt;

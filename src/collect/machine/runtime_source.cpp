@@ -154,8 +154,7 @@ void RuntimeSource::weigh(const nettrace::Batch& batch) {
 void RuntimeSource::count(const nettrace::Batch& batch) {
   if (!plans_) plans_.emplace(reader_->info() ? reader_->info()->pointer_size : 8);
   for (const Event& event : batch.events)
-    if (const auto value = counters_.decode(event, plans_->of(*event.type));
-        value && value->value > 0)
+    if (const auto value = counters_.decode(event, plans_->of(event)); value && value->value > 0)
       growth_.push_back({event.time, value->name, static_cast<std::uint64_t>(value->value)});
 }
 

@@ -41,7 +41,7 @@ std::vector<Line> lines_of(Bytes trace, std::uint64_t& lost) {
       Line line{
           .ticks = event.ticks,
           .text = event.type->name + " " + std::to_string(static_cast<int>(event.process)) + " "};
-      nettrace::append_text(line.text, plans.of(*event.type), event.payload);
+      nettrace::append_text(line.text, plans.of(event), event.payload);
       reader.stack(event.stack).copy_to(line.stack);
       lines.push_back(std::move(line));
     }

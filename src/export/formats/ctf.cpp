@@ -34,7 +34,7 @@ class CtfEvents {
       if (!done_) return;
       if (event.type->id == nettrace::kManifestEventId)
         manifests_->add(event.type->provider, event.payload);
-      const auto& plan = plans_->of(*event.type);
+      const auto& plan = plans_->of(event);
       done_ =
           writer_->write(classes_->of(*event.type, plan), event, plan, reader_.stack(event.stack));
     }

@@ -34,7 +34,7 @@ class Lines {
  private:
   void write(const Event& event, WallTime wall, std::chrono::nanoseconds since_start) {
     line_.clear();
-    json_.append(line_, event, plans_->of(*event.type), wall, since_start);
+    json_.append(line_, event, plans_->of(event), wall, since_start);
     out_.write(line_);
   }
 

@@ -266,7 +266,7 @@ class EventItems final : public ItemMaker {
       auto event = block.events()[row];
       event.process = ProcessId{block.source().pid};
       std::string text;
-      known_->json.append(text, event, known_->plans.of(*event.type), block.wall_of(event));
+      known_->json.append(text, event, known_->plans.of(event), block.wall_of(event));
       while (text.ends_with('\n')) text.pop_back();
       out.push_back(std::move(text));
     }

@@ -172,7 +172,7 @@ void LogDecoder::on_batch(const hub::Batch& batch, std::vector<LogEntry>& out) {
       continue;
     }
     if (name != "ActivityJsonStart" && name != "MessageJson") continue;
-    const auto fields = fields_of(plans_->of(*event.type), event.payload);
+    const auto fields = fields_of(plans_->of(event), event.payload);
     if (name == "ActivityJsonStart") {
       if (activity.empty() || scopes_.contains(activity)) continue;
       scopes_.emplace(activity, values_of(fields.text("ArgumentsJson")));
