@@ -3,6 +3,7 @@
 // The corpus is described in tests/data/pdb/.
 #include <cstdint>
 
+#include "symbols/bundle.h"
 #include "symbols/pdb_file.h"
 
 namespace {
@@ -30,5 +31,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)pdb_reference(*module);
     if (const auto inside = embedded_pdb(*module, "x.dll")) read_pdb(inside->pdb());
   }
+  if (const auto file = file_in_bundle(bytes, "x.dll")) CHECK(file->size() <= std::size_t{1} << 30);
   return 0;
 }

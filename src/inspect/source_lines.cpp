@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/proc.h"
+#include "inspect/elf_image.h"
+#include "symbols/bundle.h"
+#include "unwind/code_map.h"
 
 namespace clrscope::inspect {
 
@@ -13,15 +16,35 @@ SourceLines::SourceLines(Target& target, RuntimeReader& reader, std::string symb
   if (target.kind() != TargetKind::kCore) folders_.root = proc_root(target.pid());
 }
 
+Result<NativeFile> SourceLines::open(const std::string& path) {
+  const auto fd = TRY(target_.open_file(path));
+  return NativeFile::open(fmt::format("/proc/self/fd/{}", fd.get()));
+}
+
+// The module lies in the program, the PDB beside the program or in the module.
+Result<PdbFile> SourceLines::find_in_program(const std::string& module) {
+  for (const auto& image : runtime_candidates(TRY(target_.mappings()))) {
+    if (unwind::is_jit_mapping(image.path)) continue;
+    const auto program = open(image.path);
+    const auto bytes = program ? file_in_bundle(program->bytes(), module)
+                               : Result<std::vector<std::uint8_t>>{fail(program.error())};
+    if (bytes)
+      return find_pdb(*bytes, image.path.substr(0, image.path.rfind('/') + 1) + module, folders_);
+  }
+  return fail(Errc::kNotFound, "{} is in no file", module);
+}
+
+Result<PdbFile> SourceLines::find(const std::string& module) {
+  // Modules of an application that is one file have no path.
+  if (module.find('/') == std::string::npos) return find_in_program(module);
+  const auto file = TRY(open(module));
+  return find_pdb(file.bytes(), module, folders_);
+}
+
 const PdbFile* SourceLines::pdb_of(const std::string& module) {
   const auto [slot, is_new] = pdbs_.try_emplace(module);
   if (!is_new || module.empty()) return slot->second.get();
-  const auto fd = target_.open_file(module);
-  if (!fd) return nullptr;
-  const auto file = NativeFile::open(fmt::format("/proc/self/fd/{}", fd->get()));
-  if (!file) return nullptr;
-  if (auto pdb = find_pdb(file->bytes(), module, folders_))
-    slot->second = std::make_unique<PdbFile>(*std::move(pdb));
+  if (auto pdb = find(module)) slot->second = std::make_unique<PdbFile>(*std::move(pdb));
   return slot->second.get();
 }
 
@@ -30,6 +53,11 @@ std::optional<SourceLine> SourceLines::find(const MethodInfo& method, std::uint6
   if (!pdb) return std::nullopt;
   const auto offset = reader_.il_offset(method, pc);
   return offset ? pdb->pdb().line_of(method.token, *offset) : std::nullopt;
+}
+
+std::optional<SourceLine> SourceLines::start_of(const MethodInfo& method) {
+  const auto* pdb = pdb_of(method.module);
+  return pdb ? pdb->pdb().line_of(method.token, 0) : std::nullopt;
 }
 
 }  // namespace clrscope::inspect

@@ -19,9 +19,14 @@ class SourceLines {
 
   // Nothing when the module has no PDB that fits, or the PDB has no line for it.
   std::optional<SourceLine> find(const MethodInfo& method, std::uint64_t pc);
+  // Where the method begins.
+  std::optional<SourceLine> start_of(const MethodInfo& method);
 
  private:
   const PdbFile* pdb_of(const std::string& module);
+  Result<NativeFile> open(const std::string& path);
+  Result<PdbFile> find(const std::string& module);
+  Result<PdbFile> find_in_program(const std::string& module);
 
   Target& target_;
   RuntimeReader& reader_;
