@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 5:
       (void)read_il_offset(answer);
-      (void)read_refusal(answer);
+      (void)read_printable(answer);
       break;
     case 6:
       (void)readable_full_name(as_text(answer));

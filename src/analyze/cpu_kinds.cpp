@@ -1,5 +1,7 @@
 #include "analyze/cpu_kinds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -60,9 +62,12 @@ std::optional<Frame> frame_of_jit_symbol(string_view symbol) {
   const auto name = rest.substr(0, arguments);
   const auto signature = arguments == rest.npos ? string_view{} : rest.substr(arguments);
   const bool framework = is_framework_module(std::string{module} + ".dll");
-  return Frame{.method = method_name(type, name, signature),
-               .module = std::string{module},
-               .kind = framework ? FrameKind::kFramework : FrameKind::kManaged};
+  // The recorder, which cannot tell what it returns, writes the arguments as we show them.
+  const bool ours = symbol.starts_with("? [");
+  return Frame{
+      .method = ours ? fmt::format("{}.{}", type, rest) : method_name(type, name, signature),
+      .module = std::string{module},
+      .kind = framework ? FrameKind::kFramework : FrameKind::kManaged};
 }
 
 }  // namespace clrscope::analyze

@@ -34,6 +34,8 @@ TEST(CpuKinds, ReadsMethodsAsPerfMapsWriteThem) {
   EXPECT_EQ(frame->method, "Shop.Cart.Add(int)");
   EXPECT_EQ(frame->module, "Shop");
   EXPECT_EQ(frame->kind, FrameKind::kManaged);
+  EXPECT_EQ(frame_of_jit_symbol("? [Shop] Shop.Cart::Add(int, nint)")->method,
+            "Shop.Cart.Add(int, nint)");
   EXPECT_FALSE(frame_of_jit_symbol("std::vector<int>::push_back(int&&)"));
   EXPECT_FALSE(frame_of_jit_symbol("operator new[](unsigned long)"));
 }

@@ -2,7 +2,13 @@
 
 #include <algorithm>
 
+#include "symbols/method_name.h"
+
 namespace clrscope::analyze {
+
+bool is_unnamed_lambda(const Frame& frame) {
+  return frame.kind == FrameKind::kDynamic && is_lambda_name(frame.method);
+}
 
 std::string place_text(const Frame& frame) {
   if (frame.line == 0) return {};

@@ -52,6 +52,9 @@ struct Frame {
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
+// A compiled expression: the application's, though what it calls is not known.
+bool is_unnamed_lambda(const Frame& frame);
+
 // "Cart.cs:22"; empty when the line is not known.
 std::string place_text(const Frame& frame);
 

@@ -92,6 +92,44 @@ TEST(ProfileBuilder, TakesTheKernelsSamplesWithNativeAndKernelFrames) {
   EXPECT_EQ(profile.processes[0].name, "shop");
 }
 
+TEST(ProfileBuilder, NamesACompiledExpressionByWhatTheRecorderReadOfIt) {
+  constexpr std::uint32_t kDynamicAndJitted = 9;
+  TestTrace trace;
+  trace.mapping({.time = 0}, 1, 0x1000, 0x3000, "/memfd:doublemapper (deleted)");
+  trace.method(kRundownName, 144, {.time = 9}, 0x1000, 0x100, "dynamicClass", "lambda_method8",
+               kDynamicAndJitted);
+  trace.method(kRundownName, 144, {.time = 9}, 0x2000, 0x100, "dynamicClass", "lambda_method9",
+               kDynamicAndJitted);
+  trace.symbol({.time = 9}, 1, 0x1000, 0x10ff, "? [Shop] lambda_method8 → Shop.Cart::Add(int)");
+  trace.cpu_sample({.time = 5}, 800'000, {0x1010, 0x2010});
+  const auto profile = read(trace);
+  ASSERT_EQ(profile.samples.size(), 1U);
+  EXPECT_THAT(names(profile, profile.samples[0].stack),
+              ElementsAre("dynamicClass.lambda_method9()", "lambda_method8 → Shop.Cart.Add(int)"));
+  const auto& named = profile.frame(profile.node(profile.samples[0].stack).frame);
+  EXPECT_EQ(named.module, "Shop");
+  EXPECT_EQ(named.kind, FrameKind::kManaged);
+}
+
+TEST(ProfileBuilder, FoldsNamelessFunctionsOfTheRuntimeThatMethodsCall) {
+  TestTrace trace;
+  trace.mapping({.time = 0}, 1, 0x20000, 0x21000, "/usr/share/dotnet/libcoreclr.so");
+  trace.symbol({.time = 0}, 1, 0x20000, 0x200ff, "fn_1000");
+  trace.symbol({.time = 0}, 1, 0x20100, 0x201ff, "fn_1100");
+  trace.symbol({.time = 0}, 1, 0x20200, 0x202ff, "fn_1200");
+  trace.symbol({.time = 9}, 1, 0x20200, 0x202ff, "CORINFO_HELP_STRCNS");
+  trace.method(kRundownName, 144, {.time = 9}, 0x1000, 0x100, "App", "Work");
+  trace.cpu_sample({.time = 5}, 800'000, {0x20010, 0x20110, 0x1010, 0x20120});
+  trace.cpu_sample({.time = 6}, 800'000, {0x20210, 0x1010});
+  const auto profile = read(trace);
+  ASSERT_EQ(profile.samples.size(), 2U);
+  EXPECT_THAT(names(profile, profile.samples[0].stack),
+              ElementsAre("libcoreclr.so!fn_1100", "App.Work()", "libcoreclr.so![runtime helper]",
+                          "libcoreclr.so!fn_1000"));
+  EXPECT_THAT(names(profile, profile.samples[1].stack),
+              ElementsAre("App.Work()", "CORINFO_HELP_STRCNS"));
+}
+
 TEST(ProfileBuilder, WeighsTheKernelsSamplesByTheTimeTheyStandFor) {
   TestTrace trace;
   trace.cpu_sample({.time = 1}, 800'000, {0x1010});

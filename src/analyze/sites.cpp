@@ -40,8 +40,8 @@ FrameId Sites::first(StackId stack, bool (*fits)(const Frame& frame)) {
   if (stack == StackId::kNone) return frames_.intern({.method = "?"});
   symbols_.frames(stacks_.process(stack), stacks_.addresses(stack), stacks_.first_seen(stack),
                   scratch_);
-  for (const auto wanted :
-       {fits, is_own, +[](const Frame& frame) { return frame.kind != FrameKind::kUnknown; }})
+  for (const auto wanted : {fits, is_own, &is_unnamed_lambda,
+                            +[](const Frame& frame) { return frame.kind != FrameKind::kUnknown; }})
     for (const auto id : scratch_)
       if (wanted(frames_.frame(id))) return id;
   return scratch_.front();

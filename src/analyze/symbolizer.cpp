@@ -41,6 +41,13 @@ std::string native_name(const std::string& module, std::string_view symbol) {
   return module.empty() ? std::string{name} : (module + "!").append(name);
 }
 
+// "libcoreclr.so!fn_46f410"
+bool is_nameless(const Frame& frame) {
+  const std::string_view method{frame.method};
+  return !frame.module.empty() && method.starts_with(frame.module) &&
+         method.substr(frame.module.size()).starts_with("!fn_");
+}
+
 }  // namespace
 
 FrameId FrameTable::intern(Frame frame) {
@@ -203,6 +210,7 @@ FrameId Symbolizer::frame(ProcessId process, std::uint64_t address, TraceTime wh
   const auto key = address * 2 + (kind == AddressKind::kReturn ? 1 : 0);
   if (const auto id = space.cache.find(key); id != AddressCache::kNone) return id;
   if (const auto [method, always] = method_at(space, address, when, kind); method) {
+    if (const auto id = lambda_frame(space, *method, when)) return *id;
     const auto id =
         frames_.lines()
             ? method_frame_at(space, *method, kind == AddressKind::kReturn ? address - 1 : address,
@@ -236,6 +244,15 @@ FrameId Symbolizer::method_frame(Space& space, const Method& method) {
         frames_.intern({space.methods.name(method), method.dynamic ? "" : module_name(path), kind});
   }
   return known;
+}
+
+// The recorder read what it calls, and wrote it as a symbol of the same code.
+std::optional<FrameId> Symbolizer::lambda_frame(Space& space, const Method& method,
+                                                TraceTime when) {
+  if (!method.dynamic || !space.methods.bare_name(method).starts_with("lambda_method")) return {};
+  auto named = frame_of_jit_symbol(space.native.find(method.start, when).symbol);
+  if (!named) return {};
+  return frames_.intern(*std::move(named));
 }
 
 FrameId Symbolizer::method_frame_at(Space& space, const Method& method, std::uint64_t address,
@@ -300,6 +317,22 @@ void Symbolizer::frames(ProcessId process, std::span<const std::uint64_t> addres
               exact || (was_kernel && !kernel) ? AddressKind::kExact : AddressKind::kReturn));
     exact = false;
     was_kernel = kernel;
+  }
+  fold_helpers(out);
+}
+
+// A function of the runtime without a name that a method calls: which one it is says nothing to
+// anybody, so they are one frame.
+void Symbolizer::fold_helpers(std::span<FrameId> frames) {
+  for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
+    const auto& frame = frames_.frame(frames[i]);
+    if (frame.kind != FrameKind::kRuntime || !is_nameless(frame)) continue;
+    const auto caller = frames_.frame(frames[i + 1]).kind;
+    if (caller == FrameKind::kManaged || caller == FrameKind::kFramework ||
+        caller == FrameKind::kDynamic)
+      frames[i] = frames_.intern({.method = frame.module + "![runtime helper]",
+                                  .module = frame.module,
+                                  .kind = FrameKind::kRuntime});
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -108,8 +109,11 @@ class Symbolizer {
   void on_mapping_metadata(const Event& event);
   MethodMap::Found method_at(Space& space, std::uint64_t address, TraceTime when, AddressKind kind);
   FrameId method_frame(Space& space, const Method& method);
+  // Of a compiled expression; nothing for others, and where what it calls is not known.
+  std::optional<FrameId> lambda_frame(Space& space, const Method& method, TraceTime when);
   FrameId method_frame_at(Space& space, const Method& method, std::uint64_t address,
                           TraceTime when);
+  void fold_helpers(std::span<FrameId> frames);
   // Code in nobody's file is a stub where the process has told all its methods, else perhaps one
   // of them.
   FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found, bool has_rundown);

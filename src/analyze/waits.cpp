@@ -179,6 +179,7 @@ FrameId wait_site(FrameTable& table, std::span<const FrameId> frames) {
                         [&](FrameId id) { return fits(table.frame(id)); });
   };
   auto at = first([](const Frame& frame) { return frame.kind == FrameKind::kManaged; });
+  if (at == frames.end()) at = first(is_unnamed_lambda);
   if (at == frames.end()) at = first([](const Frame& frame) { return is_managed(frame.kind); });
   if (at == frames.end())
     at = first([](const Frame& frame) {

@@ -56,6 +56,16 @@ TEST_F(WaitsTest, NamesTheApplicationsMethodAsThePlace) {
   EXPECT_EQ(table_.frame(wait_site(table_, frames)).method, "App.Work()");
 }
 
+TEST_F(WaitsTest, PrefersACompiledExpressionToTheFrameworkThatItCalls) {
+  const std::vector<FrameId> frames{
+      kernel("futex_wait"), framework("System.Threading.Monitor.Wait(object, int)"),
+      table_.intern(
+          {.method = "dynamicClass.lambda_method8(?, object, ?)", .kind = FrameKind::kDynamic}),
+      framework("Microsoft.AspNetCore.Routing.EndpointMiddleware.Invoke()")};
+  EXPECT_EQ(table_.frame(wait_site(table_, frames)).method,
+            "dynamicClass.lambda_method8(?, object, ?)");
+}
+
 TEST_F(WaitsTest, NamesWhatCalledTheSchedulerWhereOnlyTheKernelIsKnown) {
   const std::vector<FrameId> frames{kernel("__schedule"), kernel("schedule"), kernel("pipe_read")};
   EXPECT_EQ(table_.frame(wait_site(table_, frames)).method, "pipe_read");

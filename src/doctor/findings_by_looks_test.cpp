@@ -236,6 +236,21 @@ TEST(SyncOverAsync, IsPoolThreadsThatBlockOnTasks) {
   EXPECT_THAT(examined("CS1203", with_looks(seldom)), IsEmpty());
 }
 
+TEST(SyncOverAsync, IsInTheApplicationRatherThanInCodeMadeAtRunTime) {
+  auto thread = pool_worker(on_task(131));
+  thread.frames.insert(thread.frames.begin() + 1, {.method = "dynamicClass.lambda_method94(object)",
+                                                   .kind = inspect::FrameKind::kManaged});
+  Snapshot look;
+  look.threads = {thread};
+  const auto found = examined("CS1203", same_look(look));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].title, HasSubstr("in Shop.Web.Get"));
+  look.threads[0].frames.pop_back();
+  const auto without = examined("CS1203", same_look(look));
+  ASSERT_THAT(without, SizeIs(1));
+  EXPECT_THAT(without[0].title, HasSubstr("in dynamicClass.lambda_method94"));
+}
+
 TEST(SyncOverAsync, IsAThreadThatDoesNotMoveButNotTheMainThread) {
   Snapshot look;
   look.threads = {on_task(131)};

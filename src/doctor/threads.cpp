@@ -25,9 +25,13 @@ const inspect::Frame* site_of(const ThreadView& thread) {
     return at == thread.frames.end() ? nullptr : &*at;
   };
   const auto named = [](const auto& frame) { return !frame.method.empty(); };
-  if (const auto* own = first(
-          [&](const auto& frame) { return named(frame) && frame.kind == FrameKind::kManaged; }))
-    return own;
+  // Code in no module was made at run time: somebody of the application runs it, or called it.
+  for (const bool in_module : {true, false})
+    if (const auto* own = first([&](const auto& frame) {
+          return named(frame) && frame.kind == FrameKind::kManaged &&
+                 frame.module.empty() != in_module;
+        }))
+      return own;
   if (const auto* framework = first(
           [&](const auto& frame) { return named(frame) && frame.kind == FrameKind::kFramework; }))
     return framework;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "inspect/compiled_lambda.h"
 #include "symbols/method_name.h"
 #include "unwind/code_map.h"
 
@@ -48,7 +49,22 @@ Frame FrameNames::native_frame(std::uint64_t pc) {
   return frame;
 }
 
+Frame FrameNames::lambda_frame(const MethodInfo& lambda) {
+  if (!objects_) objects_.emplace(target_, *reader_, walker_);
+  const auto called = called_by_lambda(*objects_, *reader_, lambda);
+  if (!called) return {.method = lambda.name, .kind = FrameKind::kManaged};
+  Frame frame{.method = lambda_name(lambda.name, called->name),
+              .module = module_name(called->module),
+              .kind = FrameKind::kManaged};
+  if (auto line = lines_ ? lines_->start_of(*called) : std::nullopt) {
+    frame.file = std::move(line->file);
+    frame.line = line->line;
+  }
+  return frame;
+}
+
 Frame FrameNames::managed_frame(const MethodInfo& method, std::uint64_t pc) {
+  if (is_lambda_name(method.name)) return lambda_frame(method);
   Frame frame{.method = method.name, .module = module_name(method.module)};
   frame.kind = is_framework_module(method.module) ? FrameKind::kFramework : FrameKind::kManaged;
   if (!lines_) return frame;

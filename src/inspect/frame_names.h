@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "inspect/objects.h"
 #include "inspect/runtime_reader.h"
 #include "inspect/snapshot.h"
 #include "inspect/source_lines.h"
@@ -35,6 +37,7 @@ class FrameNames {
  private:
   const Frame& known_at(std::uint64_t pc);
   Frame managed_frame(const MethodInfo& method, std::uint64_t pc);
+  Frame lambda_frame(const MethodInfo& lambda);
   Frame native_frame(std::uint64_t pc);
   const NativeNames& names_of(const std::string& path);
 
@@ -44,6 +47,7 @@ class FrameNames {
   NativeNaming naming_;
   SourceLines* lines_;
   std::unordered_map<std::uint64_t, Frame> known_;  // by lookup address
+  std::optional<Objects> objects_;                  // made when first needed
   std::map<std::string, NativeNames> native_;
 };
 

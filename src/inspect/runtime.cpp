@@ -29,6 +29,14 @@ class PairedReader final : public RuntimeReader {
     auto* const code = TRY(open_code());
     return code->method_at(pc);
   }
+  Result<MethodInfo> method_of(std::uint64_t method_desc) override {
+    auto* const code = TRY(open_code());
+    return code->method_of(method_desc);
+  }
+  std::string helper_at(std::uint64_t start) override {
+    const auto code = open_code();
+    return code ? (*code)->helper_at(start) : std::string{};
+  }
   std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t pc) override {
     const auto code = open_code();
     return code ? (*code)->unwind_rule(pc) : std::nullopt;

@@ -40,6 +40,8 @@ struct MethodInfo {
   std::uint64_t method_desc = 0;
   std::uint64_t code_start = 0;
   std::uint64_t code_size = 0;  // 0: unknown
+  // Of a method that the program made: its DynamicMethod, or that one's resolver; 0: unknown.
+  std::uint64_t dynamic_object = 0;
 };
 
 struct FieldInfo {
@@ -89,6 +91,13 @@ class RuntimeReader {
   virtual Result<std::vector<RuntimeThread>> threads() = 0;
   // The method whose code holds this address; kNotFound when it is no managed code.
   virtual Result<MethodInfo> method_at(std::uint64_t pc) = 0;
+  // A method by the runtime's own handle of it; kNotFound when it is none.
+  virtual Result<MethodInfo> method_of(std::uint64_t method_desc) {
+    return fail(Errc::kNotFound, "{:#x} is no method", method_desc);
+  }
+  // The runtime's own function that begins at this address and that compiled code calls; empty: it
+  // is none, or its name is unknown.
+  virtual std::string helper_at(std::uint64_t) { return {}; }
   // How the frame at this address is left; nothing when unknown (then by rbp).
   virtual std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t pc) = 0;
   // kNotFound when it is no method table: any word may be asked about.

@@ -1,13 +1,15 @@
-// Names of methods read from a process's memory, for runtimes that cannot be asked: their port is
-// off, or they hang.
+// Names of methods read from a process's memory: for runtimes that cannot be asked, as their port
+// is off, or they hang; and of what the methods call that a program made of expressions.
 //
 // Needs the right to read that memory; without it nothing has a name. Belongs to one thread.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "collect/machine/method_range.h"
+#include "inspect/objects.h"
 #include "inspect/runtime_reader.h"
 
 namespace clrscope::ops {
@@ -15,12 +17,21 @@ namespace clrscope::ops {
 class MemoryNames {
  public:
   std::optional<collect::MethodRange> find(ProcessId process, std::uint64_t address);
+  // A compiled expression, with the application's method that it calls; of others nothing.
+  std::optional<collect::MethodRange> find_lambda(ProcessId process, std::uint64_t address);
+  // A function of the runtime that compiled code calls, by its start; of others nothing.
+  std::optional<collect::MethodRange> find_helper(ProcessId process, std::uint64_t start);
 
  private:
   struct Opened {
     std::unique_ptr<inspect::Target> target{};
     std::unique_ptr<inspect::RuntimeReader> reader{};  // null: cannot be read
+    std::unique_ptr<inspect::Walker> walker{};         // these two when first needed
+    std::optional<inspect::Objects> objects{};
+    bool tried_library = false;
+    std::unique_ptr<inspect::RuntimeReader> library{};  // the runtime's own; null: not to be had
   };
+  Opened& open(ProcessId process);
   std::map<ProcessId, Opened> opened_;
 };
 

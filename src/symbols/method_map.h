@@ -67,6 +67,7 @@ class MethodMap {
   std::string name(const Method& method) const;              // see method_name.h
   std::string_view module_path(const Method& method) const;  // empty when not known
   std::string_view type_name(const Method& method) const { return strings_.text(method.type); }
+  std::string_view bare_name(const Method& method) const { return strings_.text(method.name); }
   std::size_t size() const { return methods_.size(); }
   // Of a method that find() gave: below size(), for tables of your own. Holds until the map grows.
   std::size_t index(const Method& method) const {

@@ -127,6 +127,22 @@ std::string method_name(string_view type, string_view name, string_view signatur
   return out.append(name).append(readable_arguments(signature));
 }
 
+namespace {
+
+constexpr string_view kMadeByProgram = "dynamicClass.";
+
+}  // namespace
+
+bool is_lambda_name(string_view method) {
+  return method.starts_with(kMadeByProgram) &&
+         method.substr(kMadeByProgram.size()).starts_with("lambda_method");
+}
+
+std::string lambda_name(string_view lambda, string_view called) {
+  lambda.remove_prefix(kMadeByProgram.size());
+  return std::string{lambda.substr(0, lambda.find('('))}.append(" → ").append(called);
+}
+
 std::string module_name(string_view path) {
   auto name = file_name(path);
   for (const string_view extension : {".dll", ".exe"})

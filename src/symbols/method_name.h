@@ -16,6 +16,11 @@ std::string readable_arguments(std::string_view signature);
 
 std::string method_name(std::string_view type, std::string_view name, std::string_view signature);
 
+// Whether a method is a compiled expression: "dynamicClass.lambda_method94(…)".
+bool is_lambda_name(std::string_view method);
+// The same with the method that it calls: "lambda_method94 → Shop.Cart.Add(int)".
+std::string lambda_name(std::string_view lambda, std::string_view called);
+
 // "/app/Shop.Core.dll" → "Shop.Core"; of native libraries the whole file name.
 std::string module_name(std::string_view path);
 

@@ -49,6 +49,14 @@ TEST(MethodName, JoinsTypeNameAndArguments) {
   EXPECT_EQ(method_name("", "Main", "void  ()"), "Main()");
 }
 
+TEST(MethodName, TellsWhatACompiledExpressionCalls) {
+  EXPECT_TRUE(is_lambda_name("dynamicClass.lambda_method94(?, object, ?)"));
+  EXPECT_FALSE(is_lambda_name("dynamicClass.IL_STUB_PInvoke(int)"));
+  EXPECT_FALSE(is_lambda_name("Shop.Cart.lambda_method1()"));
+  EXPECT_EQ(lambda_name("dynamicClass.lambda_method94(?, object, ?)", "Shop.Cart.Add(int)"),
+            "lambda_method94 → Shop.Cart.Add(int)");
+}
+
 TEST(ModuleName, LosesFolderAndExtension) {
   EXPECT_EQ(module_name("/app/Shop.Core.dll"), "Shop.Core");
   EXPECT_EQ(module_name("C:\\app\\Shop.ni.exe"), "Shop");

@@ -401,8 +401,15 @@ Result<> KernelEvents::write_names(TraceTime now, const std::set<ProcessId>& sil
 TracedProcess::ManagedNames KernelEvents::managed_names(ProcessId process,
                                                         const std::set<ProcessId>& silent) const {
   using enum TracedProcess::ImageNames;
-  if (!silent.contains(process)) return {.which = kUntold};
-  return {.which = kAll, .find = settings_.find_method ? &settings_.find_method : nullptr};
+  const auto given = [](const FindMethod& find) { return find ? &find : nullptr; };
+  const auto* const helper = given(settings_.find_helper);
+  if (silent.contains(process))
+    return {.which = kAll, .find = given(settings_.find_method), .helper = helper};
+  const auto* const known = processes_.find(process);
+  const bool may_have = known && known->maps("/Microsoft.AspNetCore.");
+  return {.which = kUntold,
+          .find = may_have ? given(settings_.find_lambda) : nullptr,
+          .helper = helper};
 }
 
 // The names of what was seen of a process, in native code and in the kernel.

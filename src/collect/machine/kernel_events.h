@@ -45,6 +45,8 @@ class KernelEvents {
     bool image_lines = false;                     // what the lines of precompiled code are found by
     std::function<void(ProcessId)> on_runtime{};  // one begins to load; may be empty
     FindMethod find_method{};  // of processes that do not tell theirs; may be empty
+    FindMethod find_lambda{};  // compiled expressions of the others; may be empty
+    FindMethod find_helper{};  // nameless functions of a runtime, by their start; may be empty
   };
   KernelEvents(nettrace::Writer& writer, Settings settings);
 

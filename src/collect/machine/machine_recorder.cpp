@@ -115,7 +115,9 @@ class MachineRecorder {
                               [this](ProcessId process) {
                                 if (finder_) finder_->expect(static_cast<pid_t>(process));
                               },
-                          .find_method = wish.find_method}),
+                          .find_method = wish.find_method,
+                          .find_lambda = wish.find_lambda,
+                          .find_helper = wish.find_helper}),
         switches_at_(session.switches_at) {}
 
   Result<MachineOutcome> run() {

@@ -47,6 +47,8 @@ struct MachineWish {
   // They wait at their start: nothing is loaded yet that names would be needed for, and a session
   // that ends while .NET 10 waits makes it crash.
   bool suspended = false;
+  FindMethod find_lambda{};  // compiled expressions, with what they call; may be empty
+  FindMethod find_helper{};  // nameless functions of a runtime, by their start; may be empty
   FindMethod find_method{};  // of those of `processes` whose runtimes do not tell; may be empty
   bool live = false;  // somebody reads the trace while it grows: names come as they are needed
   StreamLimits limits{};

@@ -1,4 +1,4 @@
-// A method of a process whose runtime does not tell its methods, found by somebody else.
+// A method that the runtime's events do not tell, or not well enough, found by somebody else.
 #pragma once
 
 #include <cstdint>

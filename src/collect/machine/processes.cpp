@@ -106,6 +106,22 @@ Result<> TracedProcess::write_symbols(TraceTime time, const ManagedNames& manage
   seen_.merge(aside_);
   aside_.clear();
   (void)TRY(write_seen(time, managed, store, out, {}));
+  return managed.helper ? write_helpers(time, *managed.helper, store, out) : Result<>{};
+}
+
+// After the names that their file gives them: of two names of one function the later counts.
+Result<> TracedProcess::write_helpers(TraceTime time, const FindMethod& find, NameStore& store,
+                                      UniversalWriter& out) {
+  for (const auto& [mapping, start] : written_) {
+    const auto index = index_of(start);
+    if (index == ranges_.size() || !ranges_[index].name.ends_with("/libcoreclr.so")) continue;
+    const auto& range = ranges_[index];
+    const auto& names = store.of(static_cast<pid_t>(id_), range.name, range.fd);
+    const auto function = names.find(start - range.bias);
+    if (!function || !names.name_at(start - range.bias).starts_with("fn_")) continue;
+    if (const auto helper = find(id_, start))
+      TRY(out.symbol(time, id_, mapping, start, function->end + range.bias - 1, helper->name));
+  }
   return {};
 }
 
@@ -233,6 +249,12 @@ void add(std::array<std::uint64_t, unwind::kStopCount>& sum, const TracedProcess
 }
 
 }  // namespace
+
+bool TracedProcess::maps(std::string_view part_of_path) const {
+  return std::ranges::any_of(ranges_, [&](const Range& range) {
+    return range.name.find(part_of_path) != std::string::npos;
+  });
+}
 
 const TracedProcess* ProcessTable::find(ProcessId id) const {
   const auto found = processes_.find(id);

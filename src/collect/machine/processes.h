@@ -44,6 +44,8 @@ class TracedProcess {
   void inherit(const TracedProcess& parent);
   // Whether code may lie there, as far as we were told.
   bool covers(std::uint64_t address) const { return space_.find(address) != nullptr; }
+  // Whether it has code of a file mapped whose path contains this.
+  bool maps(std::string_view part_of_path) const;
   // An address led to where nothing is known to be: whether it is worth the time to look at all its
   // mappings again. Each time makes the next one rarer.
   bool may_look_again(TraceTime now);
@@ -56,7 +58,8 @@ class TracedProcess {
   using ImageNames = ReadyToRunNames::Which;
   struct ManagedNames {
     ImageNames which = ImageNames::kUntold;
-    const FindMethod* find = nullptr;  // of other methods; may be null
+    const FindMethod* find = nullptr;    // of other methods; may be null
+    const FindMethod* helper = nullptr;  // of functions of the runtime; may be null
   };
   Result<> write_symbols(TraceTime time, const ManagedNames& managed, NameStore& names,
                          UniversalWriter& out);
@@ -98,6 +101,9 @@ class TracedProcess {
   Result<std::optional<std::uint64_t>> write_seen(TraceTime time, const ManagedNames& managed,
                                                   NameStore& names, UniversalWriter& out,
                                                   const Naming& naming);
+  // The names that the runtime itself has for its functions.
+  Result<> write_helpers(TraceTime time, const FindMethod& find, NameStore& names,
+                         UniversalWriter& out);
   Result<> tell_inherited(std::uint64_t address, TraceTime time, UniversalWriter& out);
 
   ProcessId id_;

@@ -80,12 +80,23 @@ MethodName Methods::dynamic(std::uint64_t method_desc, Module& module) {
   const auto size = memory_->get<std::uint32_t>(method_desc + dynamic_.signature_size);
   if (!text || !flags || !signature || !size) return {};
   MethodName made;
-  made.name = (*flags & kIsMadeByProgram) != 0 ? "dynamicClass." : "ILStubClass.";
+  made.made_by_program = (*flags & kIsMadeByProgram) != 0;
+  made.name = made.made_by_program ? "dynamicClass." : "ILStubClass.";
   made.name += *text != 0 ? memory_->text(*text) : "?";
   if (*size <= kMostSignature && *signature != 0)
     made.name +=
         arguments_of_signature(memory_->block(*signature, *size), types_->names_in(module));
   return made;
+}
+
+// The contracts do not tell of it: the resolver's address follows the name. A resolver has, after
+// its virtual functions, its method, the next resolver and a handle to its object.
+std::uint64_t Methods::dynamic_object(std::uint64_t method_desc) {
+  if (!at(method_desc).made_by_program) return 0;
+  const auto resolver = memory_->pointer(method_desc + dynamic_.name + 8);
+  if (!resolver || memory_->pointer(*resolver + 8) != method_desc) return 0;
+  const auto handle = memory_->pointer(*resolver + 24);
+  return handle ? memory_->pointer(*handle).value_or(0) : 0;
 }
 
 // They have no tokens: the runtime makes them for each array type, in this order.

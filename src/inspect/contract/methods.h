@@ -16,6 +16,7 @@ struct MethodName {
   std::string name{};    // Namespace.Type.Method(args); empty when it is no MethodDesc
   std::string module{};  // path; empty when dynamic
   std::uint32_t token = 0;
+  bool made_by_program = false;
 };
 
 class Methods {
@@ -25,6 +26,9 @@ class Methods {
 
   // Made once per method. Lives until many others were asked for: copy it.
   const MethodName& at(std::uint64_t method_desc);
+  // The DynamicResolver of a method that the program made; 0: it did not, or it is unknown. Moves
+  // with collections.
+  std::uint64_t dynamic_object(std::uint64_t method_desc);
 
  private:
   Methods(Memory& memory, Modules& modules, Types& types)

@@ -63,7 +63,15 @@ class ContractReader final : public RuntimeReader {
                       .token = name.token,
                       .method_desc = block->method_desc,
                       .code_start = block->start,
-                      .code_size = block->size};
+                      .code_size = block->size,
+                      .dynamic_object = methods_->dynamic_object(block->method_desc)};
+  }
+
+  Result<MethodInfo> method_of(std::uint64_t method_desc) override {
+    const auto& name = methods_->at(method_desc);
+    if (name.name.empty()) return fail(Errc::kNotFound, "{:#x} is no method", method_desc);
+    return MethodInfo{
+        .name = name.name, .module = name.module, .token = name.token, .method_desc = method_desc};
   }
 
   std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t pc) override {

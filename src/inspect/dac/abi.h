@@ -76,6 +76,7 @@ enum class Sos : unsigned {
   kGetMethodDescName = 22,
   kGetMethodDescPtrFromFrame = 23,
   kGetCodeHeaderData = 26,
+  kGetJitHelperFunctionName = 28,
   kGetObjectClassName = 35,
   kGetMethodTableName = 36,
   kGetMethodTableData = 37,

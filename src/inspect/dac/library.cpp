@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <unordered_set>
 
 #include "inspect/dac/sandbox_x64.h"
@@ -199,6 +201,7 @@ RawMethod Library::method(std::uint64_t method_desc, std::uint64_t pc) {
     return {};
   RawMethod found{.found = true};
   found.method_desc = method_desc;
+  found.dynamic_object = data.dynamic_object;
   const auto& in = module(data.module);
   if (data.is_dynamic == 0 && in.metadata && (data.token & 0xffffff) != 0) {
     found.token = data.token;
@@ -212,6 +215,15 @@ RawMethod Library::method(std::uint64_t method_desc, std::uint64_t pc) {
     return call(sos_.get(), Sos::kGetMethodDescName, method_desc, count, out, needed);
   });
   return found;
+}
+
+std::string Library::helper_at(std::uint64_t address) {
+  std::array<char, 256> name{};
+  std::uint32_t needed = 0;
+  if (!succeeded(call(sos_.get(), Sos::kGetJitHelperFunctionName, address,
+                      static_cast<std::uint32_t>(name.size()), name.data(), &needed)))
+    return {};
+  return {name.data(), ::strnlen(name.data(), name.size())};
 }
 
 // The library crashes on what is none, so it is looked at first.

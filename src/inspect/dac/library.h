@@ -27,6 +27,10 @@ class Library {
   void forget();
   Result<std::vector<RuntimeThread>> threads();
   RawMethod method_at(std::uint64_t pc);
+  // By the runtime's own handle; `pc` lies in its code, or is 0.
+  RawMethod method(std::uint64_t method_desc, std::uint64_t pc);
+  // Empty when no helper begins at the address.
+  std::string helper_at(std::uint64_t address);
   Result<TypeInfo> type_of_table(std::uint64_t method_table);
   Result<SyncBlocks> sync_blocks();
   // With registers as set in the target.
@@ -39,7 +43,6 @@ class Library {
 
   bool is_method_table(std::uint64_t address);
   std::string type_name(std::uint64_t method_table);
-  RawMethod method(std::uint64_t method_desc, std::uint64_t pc);
   RuntimeThread thread_at(std::uint64_t address, const ThreadData& data);
   std::string text_field(std::uint64_t object, std::string_view field);
   std::uint64_t object_of_thread(std::uint64_t address);

@@ -16,13 +16,14 @@ namespace {
 // A library that crashes on one question may answer the next; one that always does may not go on.
 constexpr int kMostStarts = 4;
 
-MethodInfo method_of(const RawMethod& raw) {
+MethodInfo info_of(const RawMethod& raw) {
   return {.name = readable_method(raw),
           .module = raw.module,
           .token = raw.token,
           .method_desc = raw.method_desc,
           .code_start = raw.code_start,
-          .code_size = raw.code_size};
+          .code_size = raw.code_size,
+          .dynamic_object = raw.dynamic_object};
 }
 
 class DacReader final : public RuntimeReader {
@@ -62,11 +63,24 @@ class DacReader final : public RuntimeReader {
     ByteWriter request;
     request.write_varuint(1);
     request.write(pc);
-    const auto body = TRY(ask(Kind::kMethods, request.bytes()));
-    const auto raw = TRY(read_methods(body));
-    if (raw.size() != 1) return fail(Errc::kCorrupt, "the DAC worker gave {} methods", raw.size());
-    if (!raw[0].found) return fail(Errc::kNotFound, "{:#x} is no managed code", pc);
-    return keep(method_of(raw[0]));
+    auto method = TRY(ask_method(Kind::kMethods, request.bytes()));
+    if (!method) return fail(Errc::kNotFound, "{:#x} is no managed code", pc);
+    return keep(*std::move(method));
+  }
+
+  Result<MethodInfo> method_of(std::uint64_t method_desc) override {
+    ByteWriter request;
+    request.write(method_desc);
+    auto method = TRY(ask_method(Kind::kMethodOf, request.bytes()));
+    if (!method) return fail(Errc::kNotFound, "{:#x} is no method", method_desc);
+    return *std::move(method);
+  }
+
+  std::string helper_at(std::uint64_t start) override {
+    ByteWriter request;
+    request.write(start);
+    const auto name = ask(Kind::kHelper, request.bytes());
+    return name ? read_printable(*name) : std::string{};
   }
 
   std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t) override { return {}; }
@@ -111,7 +125,7 @@ class DacReader final : public RuntimeReader {
     std::vector<ManagedFrame> frames;
     for (const auto& raw : TRY(read_frames(body))) {
       ManagedFrame frame{.pc = raw.pc, .sp = raw.sp};
-      if (raw.method.found) frame.method = keep(method_of(raw.method)).name;
+      if (raw.method.found) frame.method = keep(info_of(raw.method)).name;
       frames.push_back(std::move(frame));
     }
     return frames;
@@ -152,6 +166,14 @@ class DacReader final : public RuntimeReader {
       if (answer.error().code != Errc::kGone) broken_ = answer.error();
     }
     return answer;
+  }
+
+  // Nothing: there is none.
+  Result<std::optional<MethodInfo>> ask_method(Kind question, Bytes request) {
+    const auto body = TRY(ask(question, request));
+    const auto raw = TRY(read_methods(body));
+    if (raw.size() != 1) return fail(Errc::kCorrupt, "the DAC worker gave {} methods", raw.size());
+    return raw[0].found ? std::optional{info_of(raw[0])} : std::nullopt;
   }
 
   const MethodInfo* known_method(std::uint64_t pc) const {

@@ -56,6 +56,7 @@ RawMethod take_method(ByteReader& in) {
   method.method_desc = in.read<std::uint64_t>();
   method.code_start = in.read<std::uint64_t>();
   method.code_size = in.read<std::uint64_t>();
+  method.dynamic_object = in.read<std::uint64_t>();
   return method;
 }
 
@@ -125,6 +126,7 @@ void put(ByteWriter& out, const RawMethod& method) {
   out.write(method.method_desc);
   out.write(method.code_start);
   out.write(method.code_size);
+  out.write(method.dynamic_object);
 }
 
 void put(ByteWriter& out, const TypeInfo& type) {
@@ -242,7 +244,7 @@ Result<std::optional<std::uint32_t>> read_il_offset(Bytes answer) {
   return found ? std::optional{offset} : std::nullopt;
 }
 
-std::string read_refusal(Bytes answer) {
+std::string read_printable(Bytes answer) {
   std::string text{as_text(answer.first(std::min<std::size_t>(answer.size(), 500)))};
   for (auto& c : text)
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';

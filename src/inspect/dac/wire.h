@@ -34,6 +34,9 @@ enum class Kind : std::uint8_t {
   kNotFound,   // a text: there is no such thing
   kRefused,    // a text: why there is no answer
   kForbidden,  // a text: what the library tried that no such library needs; the worker has ended
+  // From the parent again; the numbers above stay as they are.
+  kMethodOf,  // u64 the runtime's handle of a method
+  kHelper,    // u64 address where a function of the runtime begins
 };
 
 inline constexpr std::size_t kMostRead = 64 << 10;
@@ -68,6 +71,7 @@ struct RawMethod {
   std::uint64_t method_desc = 0;
   std::uint64_t code_start = 0;
   std::uint64_t code_size = 0;
+  std::uint64_t dynamic_object = 0;
 };
 
 struct RawFrame {
@@ -93,6 +97,6 @@ Result<SyncBlocks> read_sync_blocks(Bytes answer);
 Result<std::vector<RawFrame>> read_frames(Bytes answer);
 Result<std::optional<std::uint32_t>> read_il_offset(Bytes answer);
 // A text for people: printable, cut where it is long.
-std::string read_refusal(Bytes answer);
+std::string read_printable(Bytes answer);
 
 }  // namespace clrscope::inspect::dac

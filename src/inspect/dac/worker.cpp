@@ -119,6 +119,12 @@ class Session {
         for (auto& method : methods) method = library_->method_at(in.read<std::uint64_t>());
         return list(methods);
       }
+      case Kind::kMethodOf:
+        return list(std::vector{library_->method(in.read<std::uint64_t>(), 0)});
+      case Kind::kHelper: {
+        const auto name = library_->helper_at(in.read<std::uint64_t>());
+        return Answer{name.begin(), name.end()};
+      }
       case Kind::kType: {
         ByteWriter out;
         put(out, TRY(library_->type_of_table(in.read<std::uint64_t>())));

@@ -125,11 +125,11 @@ Result<std::vector<std::uint8_t>> WorkerProcess::exchange(Kind question, Bytes b
       case Kind::kAnswer:
         return std::move(said.body);
       case Kind::kNotFound:
-        return fail(Errc::kNotFound, "{}", read_refusal(said.body));
+        return fail(Errc::kNotFound, "{}", read_printable(said.body));
       case Kind::kRefused:
-        return fail(Errc::kUnsupported, "{}", read_refusal(said.body));
+        return fail(Errc::kUnsupported, "{}", read_printable(said.body));
       case Kind::kForbidden:
-        return fail(Errc::kDenied, "{}", read_refusal(said.body));
+        return fail(Errc::kDenied, "{}", read_printable(said.body));
       default:
         return fail(Errc::kCorrupt, "it sent a message of unknown kind {}",
                     static_cast<int>(said.kind));
