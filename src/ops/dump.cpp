@@ -18,6 +18,7 @@
 #include "ipc/cancellable_endpoint.h"
 #include "ipc/commands.h"
 #include "ops/output.h"
+#include "ops/shared_file.h"
 #include "ops/target_folder.h"
 
 namespace clrscope::ops {
@@ -89,25 +90,53 @@ DumpPrice price_of(pid_t pid, DumpType type, const std::string& folder) {
 
 constexpr const char* kStaged = "dump";
 
-// Where the runtime writes: the final place, or a private folder in its own file system,
-// which is removed at the end whatever happened.
+// Where the runtime writes: the final place, or a private folder in its own file system, or a file
+// in a folder that it shares with us. These two are removed at the end whatever happened.
 struct Staging {
   std::string told;                    // path in the target's file system
-  std::optional<TargetFolder> folder;  // empty: the final place
+  std::optional<TargetFolder> folder;  // neither of these: the final place
+  std::optional<SharedFile> shared;
 
   Staging(std::string path, std::optional<TargetFolder> where)
       : told(std::move(path)), folder(std::move(where)) {}
+  explicit Staging(SharedFile file) : told(file.path()), shared(std::move(file)) {}
   Staging(Staging&& other) noexcept
-      : told(std::move(other.told)), folder(std::exchange(other.folder, std::nullopt)) {}
+      : told(std::move(other.told)),
+        folder(std::exchange(other.folder, std::nullopt)),
+        shared(std::exchange(other.shared, std::nullopt)) {}
   Staging& operator=(Staging&&) = delete;
   ~Staging() {
+    if (shared) shared->remove();
     if (!folder) return;
     folder->remove(kStaged);
     folder->remove_folder();
   }
+
+  std::uint64_t size() const {
+    if (shared) return shared->size();
+    if (folder) return folder->size_of(kStaged);
+    std::error_code error;
+    const auto size = fs::file_size(told, error);
+    return error ? 0 : size;
+  }
 };
 
-Result<Staging> choose_staging(const Process& process, const std::string& output) {
+// The socket of a runtime lies in its temporary folder; one of ours, that it connected to, has the
+// same path there, as far as anybody knows.
+Result<Staging> share_staging(Target& target, const std::string& port) {
+  const auto words = TRY(parse_port(port));
+  auto folder = fs::absolute(words.path).parent_path().string();
+  if (!words.listens) {
+    auto environment = TRY(ipc::environment(*target.endpoint));
+    const auto named = environment.find("TMPDIR");
+    folder = named == environment.end() || named->second.empty() ? "/tmp" : named->second;
+  }
+  return Staging{TRY(SharedFile::beside(words.path, folder))};
+}
+
+Result<Staging> choose_staging(Target& target, const DumpWish& wish, const std::string& output) {
+  const auto& process = target.process;
+  if (process.foreign) return share_staging(target, *wish.target.diagnostic_port);
   const auto status = TRY(proc_status(process.pid));
   const bool same_files = !in_other_namespace(process.pid, "mnt");
   if (same_files && (status.uid == ::geteuid())) return Staging{output, std::nullopt};
@@ -153,6 +182,7 @@ std::uint64_t size_of(const std::string& path) {
 // with our request. createdump attaches at once and may then read for minutes before it writes.
 class Progress {
  public:
+  // `pid` 0: unknown here, only the file tells.
   explicit Progress(pid_t pid) : pid_(pid), tracer_before_(tracer()), seen_(TraceClock::now()) {}
 
   void look(std::uint64_t bytes) {
@@ -164,7 +194,7 @@ class Progress {
 
  private:
   pid_t tracer() const {
-    const auto status = proc_status(pid_);
+    const auto status = pid_ == 0 ? fail(Errc::kNotFound, "unknown") : proc_status(pid_);
     return status ? status->tracer : 0;
   }
 
@@ -179,11 +209,11 @@ Result<> write_and_watch(Target& target, ipc::DumpKind kind, const Staging& stag
                          const DumpWatcher& watcher) {
   const auto started = TraceClock::now();
   ipc::CancellableEndpoint runtime{*target.endpoint, kSilence};
-  Progress progress{target.process.pid};
+  Progress progress{target.process.foreign ? 0 : target.process.pid};
   auto written = std::async(
       std::launch::async, [&] { return ipc::write_dump(runtime, kind, staging.told, kPatience); });
   while (written.wait_for(kLook) != std::future_status::ready) {
-    const auto bytes = staging.folder ? staging.folder->size_of(kStaged) : size_of(staging.told);
+    const auto bytes = staging.size();
     if (watcher.on_progress) watcher.on_progress(bytes, TraceClock::now() - started);
     progress.look(bytes);
     if (!progress.hopeless()) continue;
@@ -197,10 +227,11 @@ Result<> write_and_watch(Target& target, ipc::DumpKind kind, const Staging& stag
 }
 
 Result<> bring_home(const Staging& staging, const std::string& output) {
-  if (!staging.folder) return {};
-  auto file = staging.folder->open_file(kStaged);
+  if (!staging.folder && !staging.shared) return {};
+  auto file = staging.folder ? staging.folder->open_file(kStaged) : staging.shared->open();
   if (!file)
-    return fail(file.error().code, "the runtime says it wrote a dump, but: {}", file.error().what);
+    return fail(file.error().code, "the runtime says it wrote a dump, but: {}", file.error().what)
+        .hint("{}", file.error().hint);
   return copy_dump(*file, output);
 }
 
@@ -223,10 +254,13 @@ std::string_view name_of(DumpType type) { return kind_of(type).name; }
 
 Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
   auto target = TRY(find_target(wish.target, std::chrono::seconds{5}, -1));
-  if (target.process.foreign)
+  if (target.process.foreign && !wish.target.diagnostic_port)
     return fail(Errc::kUnsupported, "{} is in another pid namespace: its dump could not be fetched",
                 target.process.name)
-        .hint("share its pid namespace: shareProcessNamespace in a pod");
+        .hint(
+            "clrscope dump --diagnostic-port SOCKET writes it to the folder of the socket first; "
+            "or "
+            "share the pid namespace: shareProcessNamespace in a pod");
   DumpSummary summary{
       .file = fs::absolute(expand_output(wish.output, target.process, ".dmp")).lexically_normal(),
       .process = target.process};
@@ -235,14 +269,14 @@ Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
     return fail(Errc::kNotFound, "there is no folder {}", folder)
         .hint("-o FILE chooses another place");
 
-  const auto price = price_of(target.process.pid, wish.type, folder);
+  const auto price = price_of(target.process.foreign ? 0 : target.process.pid, wish.type, folder);
   if (watcher.on_price) watcher.on_price(target.process, price, summary.file);
   if (price.free_bytes > 0 && price.bytes > price.free_bytes)
     return fail(Errc::kSystem, "a {} dump needs about {}, {} has {} free", name_of(wish.type),
                 format_bytes(price.bytes), folder, format_bytes(price.free_bytes))
         .hint("--type mini is smaller; -o FILE chooses another disk");
 
-  const auto staging = TRY(choose_staging(target.process, summary.file));
+  const auto staging = TRY(choose_staging(target, wish, summary.file));
   const auto started = TraceClock::now();
   if (auto written = write_and_watch(target, kind_of(wish.type).kind, staging, watcher); !written) {
     auto error = std::move(written).error();

@@ -49,7 +49,8 @@ Process describe_answer(const ipc::ProcessInfo& info, pid_t peer) {
                  .user = "",
                  .runtime = info.runtime_version,
                  .architecture = info.architecture,
-                 .command_line = info.command_line};
+                 .command_line = info.command_line,
+                 .foreign = peer == 0};
 }
 
 Result<Process> describe_by_asking(ipc::Endpoint& endpoint) {

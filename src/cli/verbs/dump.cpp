@@ -40,6 +40,13 @@ Result<int> run(const Args& args, Console& console) {
       .on_price =
           [&](const Process& process, const ops::DumpPrice& price, const std::string&) {
             expected = price.bytes;
+            if (price.bytes == 0) {
+              console.talk(
+                  "Dumping {} ({}), {}: its memory cannot be seen from here, so that the size is "
+                  "unknown, and how long the process stands still meanwhile",
+                  process.name, process.pid, ops::name_of(wish.type));
+              return;
+            }
             console.talk(
                 "Dumping {} ({}), {}: about {}; the process stands still meanwhile, {} to {}, "
                 "longer "
