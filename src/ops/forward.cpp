@@ -12,6 +12,7 @@
 
 #include "base/proc.h"
 #include "base/text.h"
+#include "hub/remove_all.h"
 #include "ipc/discover.h"
 #include "ops/counters.h"
 #include "ops/events.h"
@@ -105,8 +106,9 @@ class Forwarder {
     ForwardSummary summary;
     summary.ending = work();
     summary.last = status();
-    for (std::size_t i = 0; i < running_.size(); ++i)
-      summary.last.sinks[i].summary = hub_.remove(running_[i].listener);
+    auto ended = hub::remove_all(hub_, listeners_of(running_));
+    for (std::size_t i = 0; i < ended.size(); ++i)
+      summary.last.sinks[i].summary = std::move(ended[i]);
     return summary;
   }
 
@@ -120,6 +122,11 @@ class Forwarder {
     std::string failure{};    // that was told last, and when
     TraceTime failed{};
   };
+  static std::vector<hub::ListenerId> listeners_of(const std::vector<Running>& all) {
+    std::vector<hub::ListenerId> ids;
+    for (const auto& one : all) ids.push_back(one.listener);
+    return ids;
+  }
   struct Rate {
     std::uint64_t events = 0;
     double rate = 0;
@@ -210,8 +217,7 @@ class Forwarder {
       next.push_back(std::move(*added));
     }
     turn->never = !added_all;
-    if (added_all)
-      for (const auto& one : leaving) hub_.remove(one.listener);
+    if (added_all) hub::remove_all(hub_, listeners_of(leaving));
     turn->come.count_down();
     if (!added_all) {
       for (const auto id : fresh) hub_.remove(id);
