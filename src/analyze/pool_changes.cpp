@@ -15,7 +15,9 @@ using std::chrono::nanoseconds;
 
 void PoolChanges::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
   for (const Event& event : batch.events) {
-    if (providers_.of(*event.type) != Provider::kRundown) span_.on_event(event.time);
+    const auto provider = providers_.of(*event.type);
+    if (provider != Provider::kRundown) span_.on_event(event.time);
+    if (provider == Provider::kUniversalEvents) only_counted_.on_event(reader, event);
     const auto known = known_.of(*event.type);
     if (known != Known::kNone) on_event(*reader.info(), event, known);
   }

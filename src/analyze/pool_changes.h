@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyze/only_counted.h"
 #include "analyze/sites.h"
 #include "analyze/trace_span.h"
 
@@ -49,6 +50,8 @@ class PoolChanges {
   // The number last told, by whichever event; nothing when none did.
   std::optional<std::uint32_t> last_workers() const;
   std::optional<std::uint32_t> first_workers() const;
+  // Until then; nothing: to the end.
+  std::optional<std::chrono::nanoseconds> recorded() const { return only_counted_.recorded(); }
 
  private:
   void on_event(const nettrace::TraceInfo& info, const Event& event, nettrace::Known known);
@@ -63,6 +66,7 @@ class PoolChanges {
   std::unordered_map<std::uint64_t, TraceTime> queued_;
   Queue queue_;
   TraceSpan span_;
+  OnlyCounted only_counted_{"thread_pool"};
 };
 
 }  // namespace clrscope::analyze

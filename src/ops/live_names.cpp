@@ -39,7 +39,8 @@ void LiveNames::fetch(pid_t pid) {
   const auto process = ipc::find_process(pid);
   if (!process || !process->reachable() || process->status.state == 'T') return;
   const auto runtime = ipc::connect_endpoint(process->socket, pid);
-  auto session = ipc::start_tracing(*runtime, collect::rundown_only(), std::chrono::seconds{2});
+  auto session =
+      collect::start_rundown(*runtime, collect::Rundown::kNames, std::chrono::seconds{2});
   if (!session) {
     log(LogLevel::kDebug, "no names of process {}: {}", pid, session.error().what);
     return;

@@ -57,10 +57,14 @@ std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint
   for (const auto& one : while_cheap) {
     if ((one.keyword & covered) != 0) continue;
     covered |= one.keyword;
-    sessions.push_back({.session = {.buffer_mb = buffer_mb, .rundown_keyword = 0, .providers = {}},
+    auto provider = runtime(one.keyword, one.level);
+    provider.event_ids.assign(one.ids.begin(), one.ids.end());
+    sessions.push_back({.session = {.buffer_mb = buffer_mb,
+                                    .rundown_keyword = 0,
+                                    .stacks = one.stacks,
+                                    .providers = {std::move(provider)}},
                         .while_cheap = true,
                         .what = std::string{one.what}});
-    sessions.back().session.providers.push_back(runtime(one.keyword, one.level));
   }
   return sessions;
 }

@@ -27,7 +27,8 @@ std::vector<std::string> sessions(const ProviderWords& words) {
 }
 
 TEST(RuntimeSessions, AskForNoMoreThanIsPrinted) {
-  EXPECT_THAT(sessions({}), ElementsAre("0x38:5", "0x1000030005:4", "exceptions 0x8000:2"));
+  EXPECT_THAT(sessions({}), ElementsAre("0x38:5", "0x1000020005:4", "exceptions 0x8000:2",
+                                        "thread pool events 0x10000:4"));
   EXPECT_THAT(sessions({.profiles = "cpu-sampling"}), ElementsAre("0x38:5"));
 }
 
@@ -47,11 +48,24 @@ TEST(RuntimeSessions, TellWaitsApartWhileThatIsCheap) {
               ElementsAre("0x38:5", "0x4001:4"));
 }
 
+// A worker that runs out of work tells so, which can be more often than there are requests.
+TEST(RuntimeSessions, LeaveIdleWorkersOut) {
+  const auto plan = plan_recording({}, kGranted);
+  const auto all = runtime_sessions(*plan, 256, true);
+  const auto& pool = all.back();
+  ASSERT_EQ(pool.what, "thread pool events");
+  EXPECT_FALSE(pool.session.stacks);
+  const auto& ids = pool.session.providers.at(0).event_ids;
+  EXPECT_THAT(ids, ::testing::Contains(55));
+  EXPECT_THAT(ids, ::testing::Not(::testing::Contains(57)));
+}
+
 TEST(RuntimeSessions, SetApartWhatNobodyNamed) {
   EXPECT_THAT(sessions({.profiles = "cpu-sampling",
                         .providers = {"Microsoft-Windows-DotNETRuntime:0x1c019:4"},
                         .by_name = false}),
-              ElementsAre("0x38:5", "0x10001:4", "exceptions 0x8000:2", "lock waits 0x4000:4"));
+              ElementsAre("0x38:5", "0x1:4", "exceptions 0x8000:2", "lock waits 0x4000:4",
+                          "thread pool events 0x10000:4"));
 }
 
 }  // namespace

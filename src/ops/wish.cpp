@@ -12,9 +12,15 @@ constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
 // Each throw and each wait writes an event with its stack. At the level of errors a throw is one
 // event; above it each filter, catch and finally on its way is another two.
+//
+// Of the thread pool: all but the one (57) that a worker writes whenever it runs out of work, which
+// can be more often than a program gets requests.
+constexpr std::uint32_t kPoolEvents[] = {44, 45, 46, 47, 50, 51, 52, 53,
+                                         54, 55, 59, 70, 71, 85, 86};
 constexpr WhileCheap kDear[] = {
     {"exceptions", 0x8000, ipc::Level::kError},
     {"lock waits", 0x4000, ipc::Level::kInformational},
+    {"thread pool events", 0x10000, ipc::Level::kInformational, false, kPoolEvents},
 };
 
 // Splits at commas, but not inside "…" of a provider's arguments.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct WhileCheap {
   std::string_view what;  // "exceptions"
   std::uint64_t keyword;
   ipc::Level level;
+  bool stacks = true;
+  std::span<const std::uint32_t> ids{};  // only these, where the runtime can choose; empty: all
 };
 
 struct Wish {

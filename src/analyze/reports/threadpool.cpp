@@ -40,6 +40,7 @@ void ThreadPoolReport::write_members(JsonWriter& json) const {
   json.member("starvations", pool_.adjusted(PoolChanges::kStarvation))
       .member("blockings", pool_.adjusted(PoolChanges::kBlocking))
       .member("durationMs", ms(pool_.span().length()));
+  if (const auto recorded = pool_.recorded()) json.member("recordedMs", ms(*recorded));
   if (pool_.limits())
     json.key("limits")
         .begin_object()
@@ -88,6 +89,11 @@ Page ThreadPoolReport::page() const {
                     pool_.adjustments().size() == 1 ? "" : "s"));
   else
     page.summary.emplace_back("How many workers there were is not in this trace.");
+  if (const auto recorded = pool_.recorded())
+    page.summary.push_back(
+        fmt::format("Recorded in the first {} only: so many events would have cost the program too "
+                    "much. To have them all: clrscope collect -p PID --clrevents threading",
+                    ms_text(*recorded)));
   if (const auto blocked = pool_.adjusted(PoolChanges::kBlocking); blocked > 0)
     page.summary.push_back(
         fmt::format("{} workers were added because pool threads block on tasks: sync over async.",

@@ -118,8 +118,10 @@ std::string providers_line(const ops::Wish& wish) {
   for (const auto& one : wish.providers)
     parts.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords,
                                 static_cast<unsigned>(one.provider.level)));
-  for (const auto& one : wish.while_cheap)
-    parts.push_back(fmt::format("{} while they cost little", one.what));
+  std::vector<std::string_view> cheap;
+  for (const auto& one : wish.while_cheap) cheap.push_back(one.what);
+  if (!cheap.empty())
+    parts.push_back(fmt::format("{} while they cost little", fmt::join(cheap, " and ")));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -108,22 +108,33 @@ void sleep_unless_stopped(std::stop_token stop, std::chrono::nanoseconds time) {
   never.wait_for(lock, stop, time, [] { return false; });
 }
 
-Result<std::unique_ptr<NamesFile>> open_names(ipc::Endpoint& runtime,
-                                              const ipc::SessionConfig& config,
+Result<std::unique_ptr<NamesFile>> names_file(Result<ipc::Session> session,
                                               const std::string& folder) {
-  auto file = TRY(open_temp_file(folder));
-  auto session = TRY(ipc::start_tracing(runtime, config));
-  return std::make_unique<NamesFile>(std::move(session), std::move(file));
+  auto opened = TRY(std::move(session));
+  return std::make_unique<NamesFile>(std::move(opened), TRY(open_temp_file(folder)));
+}
+
+constexpr std::uint64_t kLineKeyword = 0x20000;
+
+// Any provider will do: it is asked for nothing.
+ipc::SessionConfig rundown_only(std::uint64_t keyword) {
+  return {.buffer_mb = 64,
+          .rundown_keyword = keyword,
+          .providers = {{.name = "Microsoft-DotNETCore-EventPipe",
+                         .keywords = 0,
+                         .level = ipc::Level::kCritical}}};
 }
 
 }  // namespace
 
-// Any provider will do: it is asked for nothing.
-ipc::SessionConfig rundown_only() {
-  return {.buffer_mb = 64,
-          .providers = {{.name = "Microsoft-DotNETCore-EventPipe",
-                         .keywords = 0,
-                         .level = ipc::Level::kCritical}}};
+Result<ipc::Session> start_rundown(ipc::Endpoint& runtime, Rundown what,
+                                   std::chrono::nanoseconds patience) {
+  if (what == Rundown::kNames) {
+    auto names =
+        ipc::start_tracing(runtime, rundown_only(ipc::kDefaultRundown & ~kLineKeyword), patience);
+    if (names || names.error().code != Errc::kUnsupported) return names;
+  }
+  return ipc::start_tracing(runtime, rundown_only(ipc::kDefaultRundown), patience);
 }
 
 EarlyNames::EarlyNames(ipc::Endpoint& runtime, std::string folder, std::chrono::nanoseconds delay)
@@ -137,10 +148,11 @@ void EarlyNames::run(std::stop_token stop, std::chrono::nanoseconds delay) {
   sleep_unless_stopped(stop, delay);
   if (stop.stop_requested()) return;
   // What is loaded between the two is in both.
-  auto later = open_names(runtime_, loads_only(false), folder_);
+  auto later = names_file(ipc::start_tracing(runtime_, loads_only(false)), folder_);
   if (!later && later.error().code == Errc::kUnsupported)
-    later = open_names(runtime_, loads_only(true), folder_);
-  auto before = open_names(runtime_, rundown_only(), folder_);
+    later = names_file(ipc::start_tracing(runtime_, loads_only(true)), folder_);
+  auto before =
+      names_file(start_rundown(runtime_, Rundown::kLines, ipc::kDefaultPatience), folder_);
   if (!later || !before) {
     log(LogLevel::kDebug, "no early names: {}", (later ? before.error() : later.error()).what);
     return;

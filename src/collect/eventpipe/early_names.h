@@ -25,8 +25,12 @@ namespace clrscope::collect {
 
 class NamesFile;
 
+// Which IL each piece of machine code came from costs the runtime more than the names do.
+enum class Rundown { kNames, kLines };
+
 // A session whose only content is the rundown that comes when it is stopped.
-ipc::SessionConfig rundown_only();
+Result<ipc::Session> start_rundown(ipc::Endpoint& runtime, Rundown what,
+                                   std::chrono::nanoseconds patience);
 
 class EarlyNames {
  public:

@@ -9,7 +9,6 @@
 
 #include "base/io.h"
 #include "base/temp_file.h"
-#include "collect/eventpipe/early_names.h"
 
 namespace clrscope::collect {
 namespace {
@@ -20,11 +19,12 @@ constexpr int kMostChunks = 32;  // in one go
 
 }  // namespace
 
-Result<std::unique_ptr<EarlyRundown>> EarlyRundown::start(ipc::Endpoint& runtime, pid_t pid) {
+Result<std::unique_ptr<EarlyRundown>> EarlyRundown::start(ipc::Endpoint& runtime, pid_t pid,
+                                                          Rundown what) {
   std::error_code none;
   const auto folder = std::filesystem::temp_directory_path(none);
   auto file = TRY(open_temp_file(none ? "/tmp" : folder.string()));
-  auto session = TRY(ipc::start_tracing(runtime, rundown_only(), kPatience));
+  auto session = TRY(start_rundown(runtime, what, kPatience));
   return std::unique_ptr<EarlyRundown>{
       new EarlyRundown{runtime, std::move(session), std::move(file), pid}};
 }

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "collect/eventpipe/early_names.h"
 #include "collect/eventpipe/session_end.h"
 #include "ipc/commands.h"
 #include "nettrace/reader.h"
@@ -19,7 +20,8 @@ namespace clrscope::collect {
 class EarlyRundown {
  public:
   // `pid` as we see it.
-  static Result<std::unique_ptr<EarlyRundown>> start(ipc::Endpoint& runtime, pid_t pid);
+  static Result<std::unique_ptr<EarlyRundown>> start(ipc::Endpoint& runtime, pid_t pid,
+                                                     Rundown what);
 
   void read();
   bool whole() const { return ended_; }

@@ -164,10 +164,11 @@ class MachineRecorder {
     started_ = TraceClock::now();
     if (events_ && wish_.waits != WaitsWish::kNone && wish_.most_switches > 0)
       begin_switch_budget(looked);
-    finder_.emplace(RuntimeFinder::Wish{.processes = wish_.processes,
-                                        .all = wish_.later_runtimes,
-                                        .sessions = wish_.runtime,
-                                        .early_names = !wish_.suspended});
+    RuntimeFinder::Wish runtimes{
+        .processes = wish_.processes, .all = wish_.later_runtimes, .sessions = wish_.runtime};
+    if (!wish_.suspended)
+      runtimes.early_names = wish_.image_lines ? Rundown::kLines : Rundown::kNames;
+    finder_.emplace(std::move(runtimes));
     if (!wish_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended
     return checked();
   }
@@ -321,8 +322,9 @@ class MachineRecorder {
       if (!runtime->too_dear(now)) continue;
       const auto pid = static_cast<pid_t>(runtime->process());
       const auto* counted = counted_on(runtime->what());
+      const bool goes_on = counted && !counted->counter.empty();
       runtime->stop();
-      if (counted) {
+      if (goes_on) {
         auto& counts = counts_[runtime->process()];
         if (counts.empty()) finder_->count(pid);
         counts.push_back({counted});
@@ -331,7 +333,7 @@ class MachineRecorder {
           "{} of process {} only of the first {}: {} a second would cost it too much; {}",
           runtime->what(), pid, format_duration(now - started_),
           format_count(runtime->per_second()),
-          counted ? "they are counted from then on" : "ask for them by name to have them all"));
+          goes_on ? "they are counted from then on" : "ask for them by name to have them all"));
     }
   }
 

@@ -20,7 +20,7 @@ struct RuntimeEvents {
 // Which of the runtime's own counters goes on counting when they end, and what the trace calls it.
 struct CountedOn {
   std::string_view what;      // as in RuntimeEvents
-  std::string_view counter;   // of System.Runtime
+  std::string_view counter;   // of System.Runtime; empty: none does
   std::string_view counting;  // in Universal.Events: from here on
   std::string_view counted;   // so many more
   std::string_view ended;     // no more of them are recorded; so many a second there were
@@ -30,6 +30,7 @@ inline constexpr CountedOn kCountedOn[] = {
      "exceptions_ended"},
     {"lock waits", "monitor-lock-contention-count", "lock_waits_counting", "lock_waits_counted",
      "lock_waits_ended"},
+    {"thread pool events", "", "", "", "thread_pool_ended"},
 };
 
 }  // namespace clrscope::collect

@@ -23,6 +23,16 @@ constexpr std::chrono::milliseconds kSoon{20};
 // and .NET 10 then ends the other tool's session instead of ours.
 constexpr std::chrono::milliseconds kSettled{500};
 
+// .NET 9 cannot choose ids, .NET 8 cannot leave stacks out either.
+ipc::SessionConfig without_ids(ipc::SessionConfig config) {
+  for (auto& provider : config.providers) provider.event_ids.clear();
+  return config;
+}
+ipc::SessionConfig with_stacks(ipc::SessionConfig config) {
+  config.stacks = true;
+  return config;
+}
+
 }  // namespace
 
 RuntimeFinder::RuntimeFinder(Wish wish)
@@ -159,7 +169,7 @@ void RuntimeFinder::open(const ipc::DotnetProcess& process) {
   }
   // Last: the runtime answers nobody else while it tells its names.
   if (wish_.early_names && !all.empty())
-    if (auto early = EarlyRundown::start(*all.front().runtime, process.pid))
+    if (auto early = EarlyRundown::start(*all.front().runtime, process.pid, *wish_.early_names))
       all.front().early = std::move(*early);
   state_.with(
       [&](State& state) { std::ranges::move(all, std::back_inserter(state.found.opened)); });
@@ -173,7 +183,13 @@ Result<OpenedRuntime> RuntimeFinder::open_session(const ipc::DotnetProcess& proc
                        .what = events.what,
                        .while_cheap = events.while_cheap,
                        .runtime = ipc::connect_endpoint(process.socket, process.pid)};
-  opened.session = TRY(ipc::start_tracing(*opened.runtime, events.session, kPatience));
+  auto session = ipc::start_tracing(*opened.runtime, events.session, kPatience);
+  if (!session && session.error().code == Errc::kUnsupported)
+    session = ipc::start_tracing(*opened.runtime, without_ids(events.session), kPatience);
+  if (!session && session.error().code == Errc::kUnsupported)
+    session =
+        ipc::start_tracing(*opened.runtime, with_stacks(without_ids(events.session)), kPatience);
+  opened.session = TRY(std::move(session));
   return opened;
 }
 

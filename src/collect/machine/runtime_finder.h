@@ -48,7 +48,7 @@ class RuntimeFinder {
     std::vector<pid_t> processes{};         // those, or
     bool all = false;                       // all that there are, and all that start later
     std::vector<RuntimeEvents> sessions{};  // of each; the first has the names
-    bool early_names = true;                // those that there are at first, in case they die
+    std::optional<Rundown> early_names{};   // those that there are at first, in case they die
   };
   explicit RuntimeFinder(Wish wish);
   ~RuntimeFinder();  // sessions that nobody took are stopped
