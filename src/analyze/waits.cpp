@@ -101,19 +101,32 @@ bool entered_runtime(const FrameTable& table, std::span<const FrameId> frames) {
   return false;
 }
 
+// The runtime names its own threads ".NET …", and those of the pool ".NET TP Worker" (Gate), which
+// have reasons of their own, as have those that run tasks.
+bool is_of_runtime(string_view thread) {
+  return thread.starts_with(".NET ") && !thread.starts_with(".NET TP ") &&
+         !thread.starts_with(".NET Long ");
+}
+
 }  // namespace
+
+bool is_idle(WaitReason reason) {
+  return reason == WaitReason::kPoolIdle || reason == WaitReason::kRuntimeIdle;
+}
 
 string_view to_string(WaitReason reason) {
   constexpr std::array<string_view, kWaitReasons> kNames{
-      "unknown",   "lock",     "event",       "poolIdle",      "sleep",       "io",
-      "pageFault", "runQueue", "lockOrEvent", "lockOrRuntime", "gcSuspension"};
+      "unknown",   "lock",     "event",       "poolIdle",      "sleep",        "io",
+      "pageFault", "runQueue", "lockOrEvent", "lockOrRuntime", "gcSuspension", "runtimeIdle"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
 string_view words_for(WaitReason reason) {
   constexpr std::array<string_view, kWaitReasons> kWords{
-      "unknown",    "lock",         "signal",         "pool idle",       "sleep",        "IO",
-      "page fault", "no processor", "lock or signal", "lock or runtime", "GC suspension"};
+      "unknown",         "lock",          "signal",
+      "pool idle",       "sleep",         "IO",
+      "page fault",      "no processor",  "lock or signal",
+      "lock or runtime", "GC suspension", "runtime idle"};
   return kWords[static_cast<std::size_t>(reason)];
 }
 
@@ -173,6 +186,19 @@ WaitReason wait_reason(const FrameTable& table, std::span<const FrameId> frames,
   return seen;
 }
 
+namespace {
+
+// Of one of the runtime's threads: it runs no method and waits for nothing that can be told.
+bool only_waits(const FrameTable& table, std::span<const FrameId> frames, WaitReason reason) {
+  if (reason == WaitReason::kRunQueue || reason == WaitReason::kPageFault ||
+      reason == WaitReason::kLock || reason == WaitReason::kGcSuspension)
+    return false;
+  return !frames.empty() &&
+         std::ranges::none_of(frames, [&](FrameId id) { return is_managed(table.frame(id).kind); });
+}
+
+}  // namespace
+
 FrameId wait_site(FrameTable& table, std::span<const FrameId> frames) {
   const auto first = [&](auto&& fits) {
     return std::find_if(frames.begin(), frames.end(),
@@ -218,8 +244,13 @@ void Waits::end_of_trace(const nettrace::Reader& reader) {
                            thread.cpu += {samples.count, samples.value};
                            return;
                          }
-                         const auto reason = wait_reason(frames_, frames, samples);
+                         auto reason = wait_reason(frames_, frames, samples);
+                         if (is_of_runtime(source_.threads()[samples.thread].name) &&
+                             only_waits(frames_, frames, reason))
+                           reason = WaitReason::kRuntimeIdle;
                          all_.add(samples);
+                         (is_idle(reason) ? idle_ : busy_).add(samples);
+                         if (!is_idle(reason)) thread.busy_ns += samples.value;
                          if (frames.empty() && reason == WaitReason::kUnknown)
                            unexplained_.add(samples);
                          by_reason_[static_cast<std::size_t>(reason)].add(samples);

@@ -24,8 +24,9 @@ enum class WaitReason : std::uint8_t {
   kLockOrEvent,    // only the kernel's side is known
   kLockOrRuntime,  // managed code called the runtime: a lock (.NET 8, 9), a collection, …
   kGcSuspension,   // the runtime had stopped all threads for a collection
+  kRuntimeIdle,    // a thread of the runtime's own without work
 };
-constexpr std::size_t kWaitReasons = 11;
+constexpr std::size_t kWaitReasons = 12;
 std::string_view to_string(WaitReason reason);  // "unknown", "lock", "event", "poolIdle", …
 std::string_view words_for(WaitReason reason);  // "lock", "pool idle", …
 
@@ -34,6 +35,9 @@ WaitReason wait_reason(const FrameTable& table, std::span<const FrameId> frames)
 // The same with what the kernel and the runtime said of it.
 WaitReason wait_reason(const FrameTable& table, std::span<const FrameId> frames,
                        const StackSamples& samples);
+
+// Threads without work: nobody waits for them.
+bool is_idle(WaitReason reason);
 
 // The first method of the application; where there is none the first of the framework, else the
 // first with a name.
@@ -61,6 +65,7 @@ class Waits {
   struct ThreadTimes {
     WaitSum waits;
     std::array<std::uint64_t, kWaitReasons> ns_by_reason{};
+    std::uint64_t busy_ns = 0;  // of all but those without work
     SampleSum cpu;
   };
 
@@ -74,6 +79,8 @@ class Waits {
   const UniversalSamples& source() const { return source_; }
   const std::vector<SampledThread>& threads() const { return source_.threads(); }
   const WaitSum& all() const { return all_; }
+  const WaitSum& idle() const { return idle_; }  // of those
+  const WaitSum& busy() const { return busy_; }  // the others
   // Of those: neither the kernel nor the runtime said where.
   const WaitSum& unexplained() const { return unexplained_; }
   const WaitSum& by_reason(WaitReason reason) const {
@@ -87,6 +94,8 @@ class Waits {
   FrameTable frames_;
   UniversalSamples source_{frames_, Wanted::kBoth};
   WaitSum all_;
+  WaitSum idle_;
+  WaitSum busy_;
   WaitSum unexplained_;
   std::array<WaitSum, kWaitReasons> by_reason_{};
   std::map<Site, WaitSum> by_site_;

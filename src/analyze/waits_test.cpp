@@ -204,6 +204,26 @@ TEST_F(ToldWaitsTest, DoesNotBlameASuspensionForAWaitThatOutlastsIt) {
   EXPECT_EQ(waits_.unexplained().ns, 699'997'000U);
 }
 
+TEST_F(WaitsTest, PutsThreadsWithoutWorkLast) {
+  TestTrace trace;
+  trace.name_thread({.thread = 7}, ".NET Finalizer");
+  trace.name_thread({.thread = 8}, ".NET TP Worker");
+  trace.name_thread({.thread = 9}, ".NET Finalizer");
+  trace.method(kRundownName, 144, {.time = 9'000'000}, 0x1000, 0x100, "App", "Finalize");
+  trace.universal("cswitch", {.time = 10, .thread = 7}, 90'000'000, {0x7000});
+  trace.universal("cswitch", {.time = 11, .thread = 8}, 5'000'000, {0x7000});
+  trace.universal("cswitch", {.time = 12, .thread = 9}, 3'000'000, {0x7000, 0x1010});
+  const auto report = find_report("waits")->make({});
+  trace.read_into(*report);
+  const auto page = report->page();
+  EXPECT_NE(page.summary[0].find("2 waits, 8 ms over all threads"), std::string::npos)
+      << page.summary[0];
+  EXPECT_NE(page.summary[1].find("no work for 90 ms"), std::string::npos) << page.summary[1];
+  ASSERT_EQ(page.tables[0].rows.size(), 3U);
+  EXPECT_EQ(page.tables[0].rows[2][4], "runtime idle");
+  EXPECT_EQ(page.tables[2].rows[2][0], "90.00 ms");
+}
+
 TEST_F(WaitsTest, ReportsThreadsBusiestFirst) {
   TestTrace trace;
   trace.name_thread({.thread = 7}, "busy");

@@ -39,8 +39,10 @@ class WaitsReport final : public Report {
 
 std::vector<WaitsReport::SiteSum> WaitsReport::sites() const {
   std::vector<SiteSum> all{waits_.by_site().begin(), waits_.by_site().end()};
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::pair{!is_idle(a.first.reason), a.second.ns} >
+           std::pair{!is_idle(b.first.reason), b.second.ns};
+  });
   return all;
 }
 
@@ -49,7 +51,8 @@ std::vector<WaitReason> WaitsReport::reasons() const {
   for (std::uint8_t i = 0; i < kWaitReasons; ++i)
     if (waits_.by_reason(WaitReason{i}).count > 0) all.push_back(WaitReason{i});
   std::stable_sort(all.begin(), all.end(), [&](WaitReason a, WaitReason b) {
-    return waits_.by_reason(a).ns > waits_.by_reason(b).ns;
+    return std::pair{!is_idle(a), waits_.by_reason(a).ns} >
+           std::pair{!is_idle(b), waits_.by_reason(b).ns};
   });
   return all;
 }
@@ -59,9 +62,19 @@ std::vector<std::size_t> WaitsReport::threads() const {
   for (std::size_t i = 0; i < waits_.by_thread().size(); ++i)
     if (waits_.by_thread()[i].waits.count > 0) all.push_back(i);
   std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
-    return waits_.by_thread()[a].waits.ns > waits_.by_thread()[b].waits.ns;
+    const auto &one = waits_.by_thread()[a], &other = waits_.by_thread()[b];
+    return std::pair{one.busy_ns, one.waits.ns} > std::pair{other.busy_ns, other.waits.ns};
   });
   return all;
+}
+
+// A method says itself whose it is; "libc.so.6!send".
+std::string where_text(const Frame& frame) {
+  const bool native = frame.kind == FrameKind::kNative || frame.kind == FrameKind::kRuntime ||
+                      frame.kind == FrameKind::kGc;
+  if (!native || frame.module.empty() || frame.method.find('!') != std::string::npos)
+    return frame.method;
+  return fmt::format("{}!{}", frame.module, frame.method);
 }
 
 std::string unfinished_text(const WaitSum& sum) {
@@ -80,6 +93,7 @@ void WaitsReport::write_members(JsonWriter& json) const {
   json.member("waits", waits_.all().count)
       .member("totalMs", ms(time_of(waits_.all().ns)))
       .member("longestMs", ms(time_of(waits_.all().longest_ns)))
+      .member("idleMs", ms(time_of(waits_.idle().ns)))
       .member("unfinished", waits_.all().unfinished)
       .member("unfinishedMs", ms(time_of(waits_.all().unfinished_ns)))
       .member("unexplainedMs", ms(time_of(waits_.unexplained().ns)));
@@ -131,17 +145,22 @@ Page WaitsReport::page() const {
             "Record some: clrscope collect -p PID --profile thread-time (or -a for the machine)"};
   Page page;
   const auto why = reasons();
-  const auto& longest = waits_.threads()[all.longest_thread];
+  const auto& shown = waits_.busy().count > 0 ? waits_.busy() : all;
+  const auto& longest = waits_.threads()[shown.longest_thread];
   page.summary.push_back(fmt::format(
       "{} waits, {} over all threads, most for: {} ({}). The longest took {}, in thread {}{}.",
-      count_text(all.count), format_duration(time_of(all.ns)), words_for(why.front()),
-      share_text(waits_.by_reason(why.front()).ns, all.ns),
-      format_duration(time_of(all.longest_ns)), static_cast<std::uint64_t>(longest.thread),
+      count_text(shown.count), format_duration(time_of(shown.ns)), words_for(why.front()),
+      share_text(waits_.by_reason(why.front()).ns, shown.ns),
+      format_duration(time_of(shown.longest_ns)), static_cast<std::uint64_t>(longest.thread),
       longest.name.empty() ? "" : fmt::format(" ({})", longest.name)));
-  if (all.unfinished > 0)
+  if (waits_.idle().count > 0 && waits_.busy().count > 0)
+    page.summary.push_back(
+        fmt::format("Besides, threads of pools and of the runtime had no work for {}: last below.",
+                    format_duration(time_of(waits_.idle().ns))));
+  if (shown.unfinished > 0)
     page.summary.push_back(
         fmt::format("{} of them had not ended when the recording ended: {} until then.",
-                    count_text(all.unfinished), format_duration(time_of(all.unfinished_ns))));
+                    count_text(shown.unfinished), format_duration(time_of(shown.unfinished_ns))));
   if (const auto& dark = waits_.unexplained(); dark.count > 0)
     page.summary.push_back(
         fmt::format("{} of them ({}) have no stack: neither the kernel nor the runtime said where.",
@@ -155,8 +174,7 @@ Page WaitsReport::page() const {
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
 
-  PageTable places{
-      .columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", "FOR", "WHERE", "MODULE"}};
+  PageTable places{.columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", "FOR", "WHERE"}};
   if (options_.lines) places.columns.insert(places.columns.begin() + 5, "LINE");
   const auto all_sites = sites();
   for (std::size_t i = 0; i < std::min(rows, all_sites.size()); ++i) {
@@ -164,7 +182,7 @@ Page WaitsReport::page() const {
     const auto& frame = waits_.frame(site.frame);
     places.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count), unfinished_text(sum),
                            ms_text(time_of(sum.longest_ns)), std::string{words_for(site.reason)},
-                           frame.method, frame.module});
+                           where_text(frame)});
     auto& row = places.rows.back();
     if (options_.lines) row.insert(row.begin() + 5, place_text(frame));
   }
