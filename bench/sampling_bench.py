@@ -207,35 +207,32 @@ def kernel_time(kit):
 
 
 def sample_price(kit):
-    """All that it costs, caches and the machine's timer included: work lost for a second of the target's CPU at a very high rate, shared among the samples."""
-    rate, seconds = 10_000, 2 if kit.quick else 5
-
-    def work(extra):
-        sample, ready = kit.sample("native")
-        samples = 0
-        began = cpu_seconds(ready["pid"])
-        if extra:
-            path = kit.tmp / "price.nettrace"
-            done = kit.weigh(kit.clrscope, "collect", "-p", ready["pid"], "--profile", "cpu-sampling", "--rate", str(rate),
-                             "--duration", f"{seconds}s", "-o", path, "--json")
-            if done.code != 0:
-                raise RuntimeError(f"collect ended with {done.code}: {done.err.strip()[-300:]}")
-            told = json.loads(done.out)
-            samples = told["samples"] + told["lost"]
-            path.unlink()
-        else:
-            time.sleep(seconds)
-        burnt = cpu_seconds(ready["pid"])
-        sorts = kit.end_sample(sample)["truth"]["sorts"]
-        return sorts / burnt, samples / max(burnt - began, 0.01)
-
-    plain, sampled = [], []
-    for _ in range(1 if kit.quick else 3):
-        plain.append(work(False))
-        sampled.append(work(True))
-    best, per_second = max(sampled)
-    lost = max(0, 1 - best / max(plain)[0])
-    return [Row(f"CPU that one sample costs the target, at {per_second:,.0f} a second", "us", 1e6 * lost / max(per_second, 1))]
+    """All that a sample costs the target's CPU, caches and the machine's timer included: work lost at a very high rate, shared among the samples.
+    Beside perf without stacks (the timer alone), with frame pointers and with copies of the stack; all in turn."""
+    rate, seconds, rounds = 9_495, 2, 1 if kit.quick else 6
+    ways = {"ours": [kit.clrscope, "collect", "--profile", "cpu-sampling", "--rate", str(rate), "-p", "{pid}", "-o", "{out}"]}
+    if shutil.which("perf"):
+        perf = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), "-p", "{pid}", "-o", "{out}"]
+        ways |= {"perf without stacks": perf, "perf, frame pointers": [*perf, "--call-graph", "fp"], "perf, stack copies": [*perf, "--call-graph", "dwarf,8192"]}
+    worker = kit.worker("--work")
+    lost = {}
+    _, before = worker.rates(seconds)
+    for _ in range(rounds):
+        for name, command in ways.items():
+            recording = Recording(kit, command, worker.process.pid)
+            _, there = worker.rates(seconds)
+            recording.stop()
+            time.sleep(0.3)
+            _, after = worker.rates(seconds)
+            lost.setdefault(name, []).append(1e6 * (1 - 2 * there / (before + after)) / rate)
+            before = after
+    worker.process.kill()
+    price = {name: statistics.median(values) for name, values in lost.items()}
+    for name, values in lost.items():
+        note(f"CPU that one sample costs the target, {name}: {min(values):.1f} to {max(values):.1f} us in {rounds} rounds")
+    peer = price.get("perf, frame pointers")
+    return [Row("CPU that one sample costs the target", "us", price["ours"], None, peer, "perf, frame pointers"),
+            *[Row(f"the same, {name}", "us", value) for name, value in price.items() if name != "ours"]]
 
 
 def shares(kit, path, methods):
