@@ -484,18 +484,47 @@ class MachineRecorder {
           "{} records found no room in the kernel's rings: {}", kernel_lost_,
           wish_.live ? "a lower --rate makes them fewer"
                      : "--ring-size makes them larger, a lower --rate the records fewer"));
+    if (const auto paused = events_ ? events_->stats().throttled : 0; paused > 0)
+      outcome_.notes.push_back(
+          fmt::format("the kernel paused sampling {} time{} until its next tick "
+                      "(kernel.perf_event_max_sample_rate"
+                      "): samples of those moments are missing; a lower --rate avoids it",
+                      format_count(paused), paused == 1 ? "" : "s"));
     for (const auto& runtime : runtimes_) {
       outcome_.lost += runtime->lost();
       outcome_.samples += runtime->samples();
       if (runtime->has_names() && !runtime->whole())
         outcome_.unfinished.push_back(static_cast<pid_t>(runtime->process()));
     }
+    tell_damage();
     outcome_.samples += kernel_.samples();
     outcome_.switches = kernel_.switches();
     outcome_.perf_events = kernel_.asked();
     outcome_.broken_by_reason = kernel_.broken_stacks();
     for (const auto& [reason, count] : outcome_.broken_by_reason) outcome_.broken_stacks += count;
     outcome_.notes.insert(outcome_.notes.end(), kernel_.notes().begin(), kernel_.notes().end());
+  }
+
+  // A runtime's stream that could not be read everywhere: the file says so too.
+  void tell_damage() {
+    nettrace::Summary all;
+    std::vector<nettrace::Damage> first;
+    for (const auto& runtime : runtimes_) {
+      const auto& read = runtime->read_summary();
+      if (read.damaged + read.undefined == 0) continue;
+      all.damaged += read.damaged;
+      all.undefined += read.undefined;
+      all.skipped_bytes += read.skipped_bytes;
+      const auto pid = static_cast<int>(runtime->process());
+      for (const auto& one : runtime->damage())
+        first.push_back({one.offset, fmt::format("process {}: {}", pid, one.what)});
+      outcome_.notes.push_back(fmt::format(
+          "the event stream of process {} is damaged: {} piece{} could not be read, {} event{} had "
+          "no known type",
+          pid, format_count(read.damaged), read.damaged == 1 ? "" : "s",
+          format_count(read.undefined), read.undefined == 1 ? "" : "s"));
+    }
+    if (all.damaged + all.undefined > 0) writer_.tell_damage(all, first);
   }
 
   void report(Phase phase) {

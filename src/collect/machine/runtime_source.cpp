@@ -64,6 +64,7 @@ Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
 
 void RuntimeSource::release() {
   released_ = summary();
+  if (reader_) damage_.assign(reader_->damage().begin(), reader_->damage().end());
   reader_.reset();
 }
 

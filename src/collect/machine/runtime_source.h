@@ -73,6 +73,9 @@ class RuntimeSource {
   std::uint64_t samples() const { return samples_; }  // by its own sampler
   std::uint64_t lost() const { return summary().lost; }
   bool whole() const { return summary().ended; }
+  // What of its stream could not be read, once it has ended.
+  const nettrace::Summary& read_summary() const { return released_; }
+  std::span<const nettrace::Damage> damage() const { return damage_; }
   GuardedSession guarded() const {
     return {static_cast<pid_t>(process_), runtime_->name(), session_.id};
   }
@@ -108,6 +111,7 @@ class RuntimeSource {
   nettrace::SourceId source_;
   std::optional<nettrace::Reader> reader_;  // until release()
   nettrace::Summary released_;
+  std::vector<nettrace::Damage> damage_;  // the first of it
   std::optional<Error> error_;
   std::uint64_t samples_ = 0;
   std::optional<StoppingEvent> stopping_;
