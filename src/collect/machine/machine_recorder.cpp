@@ -510,7 +510,7 @@ class MachineRecorder {
     nettrace::Summary all;
     std::vector<nettrace::Damage> first;
     for (const auto& runtime : runtimes_) {
-      const auto& read = runtime->read_summary();
+      const auto& read = runtime->summary();
       if (read.damaged + read.undefined == 0) continue;
       all.damaged += read.damaged;
       all.undefined += read.undefined;

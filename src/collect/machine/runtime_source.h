@@ -73,15 +73,14 @@ class RuntimeSource {
   std::uint64_t samples() const { return samples_; }  // by its own sampler
   std::uint64_t lost() const { return summary().lost; }
   bool whole() const { return summary().ended; }
-  // What of its stream could not be read, once it has ended.
-  const nettrace::Summary& read_summary() const { return released_; }
-  std::span<const nettrace::Damage> damage() const { return damage_; }
+  // What was read of its stream, and what of it could not be.
+  const nettrace::Summary& summary() const { return reader_ ? reader_->summary() : released_; }
+  std::span<const nettrace::Damage> damage() const { return reader_ ? reader_->damage() : damage_; }
   GuardedSession guarded() const {
     return {static_cast<pid_t>(process_), runtime_->name(), session_.id};
   }
 
  private:
-  const nettrace::Summary& summary() const { return reader_ ? reader_->summary() : released_; }
   void on_batch(const nettrace::Batch& batch);
   void count(const nettrace::Batch& batch);
   void weigh(const nettrace::Batch& batch);
@@ -111,7 +110,7 @@ class RuntimeSource {
   nettrace::SourceId source_;
   std::optional<nettrace::Reader> reader_;  // until release()
   nettrace::Summary released_;
-  std::vector<nettrace::Damage> damage_;  // the first of it
+  std::vector<nettrace::Damage> damage_;
   std::optional<Error> error_;
   std::uint64_t samples_ = 0;
   std::optional<StoppingEvent> stopping_;
