@@ -5,7 +5,9 @@ namespace {
 
 constexpr Option kProviders[] = {
     {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
-    {.name = "--providers", .value = "LIST", .help = "Name[:keywords[:level[:key=value;…]]],…"},
+    {.name = "--providers",
+     .value = "LIST",
+     .help = "Name[:keywords[:level[:key=value;…]]],…; only events 1 and 5: 'Name[1,5]'"},
     {.name = "--clrevents",
      .value = "LIST",
      .help = "groups of runtime events: gc+exception+contention"},

@@ -15,9 +15,7 @@ std::string sampling_of(const ops::Plan& plan) {
 
 std::vector<std::string> provider_names(const ops::Wish& wish) {
   std::vector<std::string> out;
-  for (const auto& one : wish.providers)
-    out.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords,
-                              static_cast<unsigned>(one.provider.level)));
+  for (const auto& one : wish.providers) out.push_back(ops::provider_text(one.provider));
   return out;
 }
 

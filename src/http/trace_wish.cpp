@@ -83,6 +83,18 @@ Result<ipc::Level> level_of(const std::string& field, const JsonValue& value) {
   return *level;
 }
 
+Result<std::vector<std::uint32_t>> event_ids_of(const std::string& field, const JsonValue& value) {
+  const auto* all = value.array();
+  if (!all || all->empty()) return wrong(field, "must be an array of event ids such as [1, 5]");
+  if (all->size() > ops::kMostEventIds)
+    return wrong(field, fmt::format("must not have more than {} event ids", ops::kMostEventIds));
+  std::set<std::uint32_t> ids;
+  for (std::size_t i = 0; i < all->size(); ++i)
+    ids.insert(static_cast<std::uint32_t>(
+        TRY(number_of(fmt::format("{}[{}]", field, i), (*all)[i], 0, ops::kLargestEventId))));
+  return std::vector<std::uint32_t>{ids.begin(), ids.end()};
+}
+
 Result<ipc::Provider> provider_of(const std::string& field, const JsonValue& value) {
   const auto* members = value.object();
   if (!members) return wrong(field, "not an object");
@@ -94,8 +106,8 @@ Result<ipc::Provider> provider_of(const std::string& field, const JsonValue& val
     if (!seen.insert(word).second) return wrong(name, "is there twice");
     if (word == "name")
       provider.name = TRY(text_of(name, member.value));
-    else if (member.value.is_null() &&
-             (word == "keywords" || word == "eventlevel" || word == "arguments"))
+    else if (member.value.is_null() && (word == "keywords" || word == "eventlevel" ||
+                                        word == "arguments" || word == "eventids"))
       continue;
     else if (word == "keywords")
       provider.keywords = TRY(keywords_of(name, member.value));
@@ -103,6 +115,8 @@ Result<ipc::Provider> provider_of(const std::string& field, const JsonValue& val
       provider.level = TRY(level_of(name, member.value));
     else if (word == "arguments")
       provider.arguments = TRY(arguments_of(name, member.value));
+    else if (word == "eventids")
+      provider.event_ids = TRY(event_ids_of(name, member.value));
     else
       return wrong(name, "is no field of a provider");
   }
@@ -218,7 +232,8 @@ const std::string_view kTraceBody =
     R"({"type":"object","properties":{"pid":{"type":"integer"},"uid":{"type":"string"},)"
     R"("name":{"type":"string"},"profile":{"type":"string"},"providers":{"type":"array","items":)"
     R"({"type":"object","properties":{"name":{"type":"string"},"keywords":{"type":"string"},)"
-    R"("eventLevel":{"type":"string"},"arguments":{"type":"object"}},"required":["name"]}},)"
+    R"("eventLevel":{"type":"string"},"arguments":{"type":"object"},)"
+    R"("eventIds":{"type":"array","items":{"type":"integer"}}},"required":["name"]}},)"
     R"("bufferSizeMB":{"type":"integer"},"durationSeconds":{"type":"integer"},)"
     R"("leaseSeconds":{"type":"integer"},"requestRundown":{"type":"boolean"},)"
     R"("rate":{"type":"integer"},"all":{"type":"boolean"},"tags":{"type":"string"}}})";

@@ -16,7 +16,7 @@ std::string error_of(std::string_view json) {
 TEST(TraceBody, TakesOursAndDotnetMonitors) {
   const auto ours = parse_trace_body(
       R"({"pid":7,"profile":"cpu-sampling","providers":[{"name":"A","keywords":"0x1",)"
-      R"("eventLevel":"Verbose","arguments":{"k":"v","l":"w;x"}}],"bufferSizeMB":64,)"
+      R"("eventLevel":"Verbose","arguments":{"k":"v","l":"w;x"},"eventIds":[5,1,5]}],"bufferSizeMB":64,)"
       R"("durationSeconds":5,"leaseSeconds":9,"requestRundown":false})");
   ASSERT_TRUE(ours);
   EXPECT_EQ(ours->selector.pid, 7);
@@ -24,6 +24,7 @@ TEST(TraceBody, TakesOursAndDotnetMonitors) {
   ASSERT_EQ(ours->providers.size(), 1U);
   EXPECT_EQ(ours->providers[0].keywords, 1U);
   EXPECT_EQ(ours->providers[0].level, ipc::Level::kVerbose);
+  EXPECT_EQ(ours->providers[0].event_ids, (std::vector<std::uint32_t>{1, 5}));
   EXPECT_EQ(ours->providers[0].arguments, "k=\"v\";l=\"w;x\"");
   EXPECT_EQ(ours->buffer_mb, 64U);
   EXPECT_EQ(ours->duration_seconds, 5);
@@ -56,6 +57,10 @@ TEST(TraceBody, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(error_of(R"({"providers":[{"name":"A","x":1}]})"), HasSubstr("providers[0].x"));
   EXPECT_THAT(error_of(R"({"providers":[{"name":"A","keywords":"-1"}]})"),
               HasSubstr("providers[0].keywords"));
+  EXPECT_THAT(error_of(R"({"providers":[{"name":"A","eventIds":[]}]})"),
+              HasSubstr("providers[0].eventIds"));
+  EXPECT_THAT(error_of(R"({"providers":[{"name":"A","eventIds":[1,65536]}]})"),
+              HasSubstr("providers[0].eventIds[1]"));
   EXPECT_THAT(error_of(R"({"providers":[{"name":"A","eventLevel":9}]})"),
               HasSubstr("providers[0].eventLevel"));
   EXPECT_THAT(error_of(R"({"providers":[{"name":"A","arguments":{"k":"\""}}]})"),

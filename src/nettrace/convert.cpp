@@ -33,6 +33,8 @@ Result<> Converter::write_included(Place place) {
 
 Result<> Converter::feed(Bytes chunk) { return checked(reader_.feed(chunk, on_batch_)); }
 
+Result<> Converter::flush() { return writer_ ? writer_->flush() : Result<>{}; }
+
 Result<> Converter::finish() {
   TRY(checked(reader_.finish(on_batch_)));
   if (!ensure_writer()) return fail(Errc::kCorrupt, "the trace has no header");

@@ -33,6 +33,7 @@ class Converter {
   void begin_window(TraceTime begin) { window_ = begin; }
 
   Result<> feed(Bytes chunk);
+  Result<> flush();  // writes what is held, so that a reader of the output so far sees it
   Result<> finish();
 
   const Reader& reader() const { return reader_; }

@@ -11,10 +11,12 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "collect/eventpipe/early_names.h"
+#include "collect/eventpipe/event_filter.h"
 #include "collect/eventpipe/flight_ring.h"
 #include "collect/eventpipe/hit_addresses.h"
 #include "collect/eventpipe/rewrite.h"
 #include "ipc/session_limit.h"
+#include "nettrace/convert.h"
 #include "nettrace/v4_blocks.h"
 #include "ops/output.h"
 #include "ops/program_meter.h"
@@ -88,31 +90,45 @@ Result<> take_rewritten(RecordSummary& summary, const Result<collect::RewriteSum
   return {};
 }
 
-// What a ring keeps is written anew.
-nettrace::TraceVersion output_version(const RecordWish& wish) {
-  return wish.last ? nettrace::TraceVersion::kV6 : nettrace::TraceVersion::kV4;
+// What a ring keeps, or a filter lets through, is written anew.
+nettrace::TraceVersion output_version(const RecordWish& wish, const collect::EventFilter& filter) {
+  return wish.last || !filter.empty() ? nettrace::TraceVersion::kV6 : nettrace::TraceVersion::kV4;
 }
 
 // The recording as it will be kept: the runtime's bytes, or made anew from them.
 class Keeper {
  public:
-  Keeper(const RecordWish& wish, const std::string& file, int output)
+  Keeper(const RecordWish& wish, const std::string& file, int output, collect::EventFilter filter)
       : file_(file),
         fd_(output),
-        output_(output, packing_of(wish), output_version(wish)),
+        output_(output, packing_of(wish), output_version(wish, filter)),
+        filter_(std::move(filter)),
         last_(wish.last) {
-    if (last_) ring_.emplace(folder_of(file), *last_);
+    if (last_)
+      ring_.emplace(folder_of(file), *last_);
+    else if (!filter_.empty())
+      converter_.emplace([this](Bytes bytes) { return output_.write(bytes); },
+                         [this](const Event& event) { return filter_.keeps(*event.type); });
   }
 
-  Result<> write(Bytes blocks) { return ring_ ? ring_->add(blocks) : output_.write(blocks); }
+  Result<> write(Bytes blocks) {
+    if (ring_) return ring_->add(blocks);
+    return converter_ ? converter_->feed(blocks) : output_.write(blocks);
+  }
   void on_stop() {
     stopped_ = TraceClock::now();
     if (ring_) ring_->freeze();
   }
   void on_status() {
+    if (converter_) (void)converter_->flush();
     if (!ring_) (void)output_.tick();  // the next write fails too, and is looked at
   }
   std::uint64_t file_bytes() const { return output_.bytes(); }
+  // Of those that came, so many are kept; nothing: all of them.
+  std::optional<std::uint64_t> kept_events() const {
+    if (!converter_) return std::nullopt;
+    return converter_->writer() ? converter_->writer()->summary().events : 0;
+  }
 
   Result<> finish(RecordSummary& summary, collect::EarlyNames* early) {
     const auto& outcome = summary.outcome;
@@ -125,13 +141,19 @@ class Keeper {
           collect::rewrite_to(output_,
                               {.feed = [&](const auto& take) { return ring_->replay(take); },
                                .early_names = names,
-                               .oldest = newest - *last_}),
+                               .oldest = newest - *last_,
+                               .filter = &filter_}),
           fmt::format("only the last {} are kept", format_duration(*last_)));
     }
-    if (outcome.ending != Ending::kWriteFailed)
+    const bool failed = outcome.ending == Ending::kWriteFailed;
+    if (converter_ && !failed) {
+      TRY(converter_->finish());
+      TRY(output_.finish());
+    } else if (!failed) {
       TRY(outcome.summary.ended || outcome.unreadable ? output_.finish() : output_.finish_early());
+    }
     summary.bytes = output_.bytes();
-    summary.events = outcome.summary.events;
+    summary.events = kept_events().value_or(outcome.summary.events);
     summary.lost = outcome.summary.lost;
     if (names.empty() || file_ == "-" || !is_regular_file(fd_)) return {};
     return take_rewritten(
@@ -145,6 +167,8 @@ class Keeper {
   std::string file_;
   int fd_;
   nettrace::TraceOutput output_;
+  collect::EventFilter filter_;
+  std::optional<nettrace::Converter> converter_;
   std::optional<std::chrono::nanoseconds> last_;
   std::optional<collect::FlightRing> ring_;
   std::optional<TraceTime> stopped_;
@@ -168,8 +192,8 @@ PerfGrant grant_for(const Process& process) {
 Result<RecordSummary> record_target(const RecordWish& wish, const Wish& providers, Target& target,
                                     RecordSummary summary, int output,
                                     const RecordWatcher& watcher) {
-  auto session =
-      TRY(ipc::start_tracing(*target.endpoint, session_config(wish, providers, target.process)));
+  auto [session, filter] = TRY(
+      collect::start_filtered(*target.endpoint, session_config(wish, providers, target.process)));
   if (wish.resume) TRY(resume(target));
   if (watcher.on_start) watcher.on_start(target.process, providers);
 
@@ -181,7 +205,7 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
                   target.suspended ? kStartUp : std::chrono::seconds{0});
   std::optional<collect::StoppingEvent> stopping;
   if (wish.stopping_event) stopping.emplace(*wish.stopping_event);
-  Keeper keeper{wish, summary.file, output};
+  Keeper keeper{wish, summary.file, output, filter};
   const bool names_meanwhile = early && !wish.last;  // of the last seconds they would go too
   collect::HitAddresses hit;
   nettrace::V4Blocks names;
@@ -207,6 +231,7 @@ Result<RecordSummary> record_target(const RecordWish& wish, const Wish& provider
             keeper.on_status();
             auto told = status;
             told.samples = summary.samples;
+            told.events = keeper.kept_events().value_or(told.events);
             if (watcher.on_status) watcher.on_status(told);
           },
       .on_batch =

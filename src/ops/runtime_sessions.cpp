@@ -1,6 +1,9 @@
 #include "ops/runtime_sessions.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "base/text.h"
 
@@ -17,6 +20,24 @@ constexpr std::uint64_t kSuspensions = 0x1;
 constexpr std::uint64_t kHandleWaits = 0x40000000000;
 constexpr WhileCheap kLockWaits{"lock waits", 0x4000, Level::kInformational};
 
+constexpr std::uint32_t kSuspensionIds[] = {3, 7, 8, 9};  // begin and end of stop and restart
+constexpr std::uint32_t kLockWaitIds[] = {81, 91};
+
+bool wants_any(const ipc::Provider& provider, std::uint64_t keyword,
+               std::span<const std::uint32_t> ids) {
+  return (provider.keywords & keyword) != 0 && std::ranges::any_of(ids, [&](const auto id) {
+           return std::ranges::find(provider.event_ids, id) != provider.event_ids.end();
+         });
+}
+
+void add_ids(ipc::Provider& provider, std::uint64_t keyword, std::span<const std::uint32_t> ids) {
+  provider.keywords |= keyword;
+  provider.level = std::max(provider.level, Level::kInformational);
+  for (const auto id : ids)
+    if (std::ranges::find(provider.event_ids, id) == provider.event_ids.end())
+      provider.event_ids.push_back(id);
+}
+
 ipc::Provider runtime(std::uint64_t keywords, Level level) {
   return {.name = std::string{kRuntimeProvider}, .keywords = keywords, .level = level};
 }
@@ -29,15 +50,24 @@ std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint
   std::map<Level, std::uint64_t, std::greater<>> keywords{{Level::kVerbose, plan.wish.names}};
   auto while_cheap = plan.wish.while_cheap;
   std::vector<ipc::Provider> others;
+  std::optional<ipc::Provider> by_id;  // the runtime's, where only some of its events are wanted
   for (const auto& [provider, asked_by] : plan.wish.providers) {
-    if (equal_ignoring_case(provider.name, kRuntimeProvider))
+    if (!equal_ignoring_case(provider.name, kRuntimeProvider))
+      others.push_back(provider);
+    else if (provider.event_ids.empty())
       keywords[provider.level] |= provider.keywords;
     else
-      others.push_back(provider);
+      by_id = provider;
   }
   if (plan.rung.waits != WaitRung::kNone) {
-    keywords[Level::kInformational] |= kSuspensions;
-    while_cheap.push_back(kLockWaits);
+    if (by_id)
+      add_ids(*by_id, kSuspensions, kSuspensionIds);
+    else
+      keywords[Level::kInformational] |= kSuspensions;
+    if (!by_id || !wants_any(*by_id, kLockWaits.keyword, kLockWaitIds))
+      while_cheap.push_back(kLockWaits);
+    else
+      add_ids(*by_id, kLockWaits.keyword, kLockWaitIds);
   }
   if (plan.rung.waits == WaitRung::kTimes) keywords[Level::kVerbose] |= kHandleWaits;
 
@@ -54,6 +84,12 @@ std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint
   auto& first = sessions.front().session;
   if (rundown) first.rundown_keyword = ipc::kDefaultRundown;
   first.providers.insert(first.providers.end(), others.begin(), others.end());
+  if (by_id) {
+    by_id->keywords &= ~covered;  // those come anyway
+    sessions.push_back(
+        {.session = {.buffer_mb = buffer_mb, .rundown_keyword = 0, .providers = {}}});
+    sessions.back().session.providers.push_back(std::move(*by_id));
+  }
   for (const auto& one : while_cheap) {
     if ((one.keyword & covered) != 0) continue;
     covered |= one.keyword;

@@ -32,6 +32,20 @@ TEST(RuntimeSessions, AskForNoMoreThanIsPrinted) {
   EXPECT_THAT(sessions({.profiles = "cpu-sampling"}), ElementsAre("0x38:5"));
 }
 
+TEST(RuntimeSessions, AskForSingleEventsOfTheRuntimeApartFromItsNames) {
+  const auto plan =
+      plan_recording({.profiles = "thread-time",
+                      .providers = {"Microsoft-Windows-DotNETRuntime[1,143]:0x11:4,Shop[7]:1:4"}},
+                     kGranted);
+  const auto all = runtime_sessions(*plan, 256, true);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_TRUE(all[0].session.providers[0].event_ids.empty());
+  EXPECT_THAT(all[0].session.providers[1].event_ids, ElementsAre(7U));
+  EXPECT_EQ(all[1].session.providers[0].keywords, 1U);  // methods come with the names
+  EXPECT_THAT(all[1].session.providers[0].event_ids, ElementsAre(1U, 143U, 3U, 7U, 8U, 9U));
+  EXPECT_EQ(all[2].what, "lock waits");
+}
+
 TEST(RuntimeSessions, AskForAllThatWasNamed) {
   EXPECT_THAT(sessions({.profiles = "dotnet-common,cpu-sampling"}),
               ElementsAre("0x38:5", "0x1000038005:4"));

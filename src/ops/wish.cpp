@@ -1,5 +1,7 @@
 #include "ops/wish.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -23,16 +25,23 @@ constexpr WhileCheap kDear[] = {
     {"thread pool events", 0x10000, ipc::Level::kInformational, false, kPoolEvents},
 };
 
-// Splits at commas, but not inside "…" of a provider's arguments.
+constexpr std::uint32_t kLineEventId = 190;  // MethodILToNativeMap
+
+// Splits at commas, but neither inside "…" of a provider's arguments nor inside […] of its name.
 Result<std::vector<std::string_view>> split_providers(std::string_view text) {
   std::vector<std::string_view> parts;
-  bool quoted = false;
+  bool quoted = false, in_ids = false, in_name = true;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') quoted = !quoted;
-    if (text[i] != ',' || quoted) continue;
+    if (quoted) continue;
+    if (text[i] == ':') in_name = false;
+    if (text[i] == '[' && in_name) in_ids = true;
+    if (text[i] == ']') in_ids = false;
+    if (text[i] != ',' || in_ids) continue;
     parts.push_back(text.substr(begin, i - begin));
     begin = i + 1;
+    in_name = true;
   }
   if (quoted) return fail(Errc::kUsage, "a quotation mark is not closed in '{}'", text);
   parts.push_back(text.substr(begin));
@@ -65,10 +74,43 @@ Result<std::uint64_t> parse_keywords(std::string_view text) {
   return bits;
 }
 
+// "1,5,10-19" of "Shop-Orders[1,5,10-19]".
+Result<std::vector<std::uint32_t>> parse_event_ids(std::string_view text) {
+  std::vector<std::uint32_t> ids;
+  for (const auto part : split(text, ',')) {
+    const auto dash = part.find('-');
+    const auto first = parse_number(trim(part.substr(0, dash)));
+    const auto last =
+        dash == std::string_view::npos ? first : parse_number(trim(part.substr(dash + 1)));
+    if (!first || !last || *first > *last || *last > kLargestEventId)
+      return fail(Errc::kUsage, "'{}' is not an event id or a range of them", part)
+          .hint("Name[1,5,10-19], each from 0 to {}", kLargestEventId);
+    if (ids.size() + (*last - *first) >= kMostEventIds)
+      return fail(Errc::kUsage, "'{}' has more than {} event ids", text, kMostEventIds)
+          .hint("use keywords and a level instead");
+    for (auto id = *first; id <= *last; ++id) ids.push_back(static_cast<std::uint32_t>(id));
+  }
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+// Takes "[1,5]" off the end of a name.
+Result<std::vector<std::uint32_t>> take_event_ids(std::string& name) {
+  const auto open = name.find('[');
+  if (open == std::string::npos) return std::vector<std::uint32_t>{};
+  if (!name.ends_with(']'))
+    return fail(Errc::kUsage, "'{}' has no closing ]", name).hint("Name[1,5,10-19]");
+  const auto ids = name.substr(open + 1, name.size() - open - 2);
+  name = trim(name.substr(0, open));
+  return parse_event_ids(ids);
+}
+
 Result<ipc::Provider> parse_provider(std::string_view text) {
   auto rest = text;
   ipc::Provider provider{
       .name = std::string{take_part(rest)}, .keywords = ~0ULL, .level = ipc::Level::kVerbose};
+  provider.event_ids = TRY(take_event_ids(provider.name));
   if (provider.name.empty())
     return fail(Errc::kUsage, "a provider in '{}' has no name", text)
         .hint("Name[:keywords[:level[:key=value;…]]]");
@@ -107,13 +149,24 @@ Result<ipc::Provider> parse_clr_events(std::string_view names,
   return provider;
 }
 
-// The union of keywords and the higher level, for the same provider named by two profiles.
+void add_event_ids(ipc::Provider& provider, const std::vector<std::uint32_t>& ids) {
+  auto& all = provider.event_ids;
+  all.insert(all.end(), ids.begin(), ids.end());
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+}
+
+// The union of keywords and event ids and the higher level, for the same provider named twice.
 void merge(std::vector<WishedProvider>& all, ipc::Provider provider, std::string asked_by) {
   for (auto& known : all) {
     if (!equal_ignoring_case(known.provider.name, provider.name)) continue;
     known.provider.keywords |= provider.keywords;
     known.provider.level = std::max(known.provider.level, provider.level);
     if (known.provider.arguments.empty()) known.provider.arguments = provider.arguments;
+    if (known.provider.event_ids.empty() || provider.event_ids.empty())
+      known.provider.event_ids.clear();  // one of them wants all
+    else
+      add_event_ids(known.provider, provider.event_ids);
     return;
   }
   all.push_back({std::move(provider), std::move(asked_by)});
@@ -145,9 +198,11 @@ Result<> add_profiles(std::string_view names_of_profiles, Wish& wish) {
 void add_lines(Wish& wish) {
   wish.names |= kLineKeyword;
   wish.rundown_keyword |= kNameKeywords | kLineKeyword;
-  for (auto& one : wish.providers)
-    if (equal_ignoring_case(one.provider.name, kRuntimeProvider))
-      one.provider.keywords |= kLineKeyword;
+  for (auto& one : wish.providers) {
+    if (!equal_ignoring_case(one.provider.name, kRuntimeProvider)) continue;
+    one.provider.keywords |= kLineKeyword;
+    if (!one.provider.event_ids.empty()) add_event_ids(one.provider, {kLineEventId});
+  }
 }
 
 }  // namespace
@@ -155,12 +210,26 @@ void add_lines(Wish& wish) {
 void set_dear_apart(Wish& wish) {
   for (auto& one : wish.providers) {
     if (!equal_ignoring_case(one.provider.name, kRuntimeProvider)) continue;
+    if (!one.provider.event_ids.empty()) continue;
     for (const auto& dear : kDear) {
       if ((one.provider.keywords & dear.keyword) == 0) continue;
       one.provider.keywords &= ~dear.keyword;
       wish.while_cheap.push_back(dear);
     }
   }
+}
+
+std::string provider_text(const ipc::Provider& provider) {
+  std::string ids;
+  const auto& all = provider.event_ids;  // in order
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto first = all[i];
+    while (i + 1 < all.size() && all[i + 1] == all[i] + 1) ++i;
+    ids += ids.empty() ? "[" : ",";
+    ids += first == all[i] ? fmt::format("{}", first) : fmt::format("{}-{}", first, all[i]);
+  }
+  return fmt::format("{}{}{}:0x{:X}:{}", provider.name, ids, ids.empty() ? "" : "]",
+                     provider.keywords, static_cast<unsigned>(provider.level));
 }
 
 Result<ipc::Level> parse_level(std::string_view text) {

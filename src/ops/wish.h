@@ -20,7 +20,7 @@ inline constexpr const char* kDefaultProfilesWithoutPerf =
 
 struct ProviderWords {
   std::optional<std::string> profiles{};  // "dotnet-common,gc-verbose"
-  std::vector<std::string> providers{};   // each "Name[:keywords[:level[:k=v;k2="v"]]],…"
+  std::vector<std::string> providers{};   // each "Name[ids][:keywords[:level[:k=v;k2="v"]]],…"
   std::optional<std::string> clr_events{};
   std::optional<std::string> clr_level{};
   std::vector<ipc::Provider> ready{};      // providers that are taken apart already
@@ -67,8 +67,15 @@ Result<Wish> parse_wish(const ProviderWords& words);
 // Takes what can be dear out of the runtime's events, into `while_cheap`.
 void set_dear_apart(Wish& wish);
 
-// One --providers value. Keywords and level may be left out: all keywords, verbose.
+constexpr std::size_t kMostEventIds = 1000;  // of a provider
+constexpr std::uint32_t kLargestEventId = 0xFFFF;
+
+// One --providers value. Keywords and level may be left out: all keywords, verbose. Event ids stand
+// in brackets behind the name: Shop-Orders[1,5,10-19].
 Result<std::vector<ipc::Provider>> parse_providers(std::string_view text);
+
+// As parse_providers() reads it, without its arguments: "Shop-Orders[1,5,10-19]:0x1:4".
+std::string provider_text(const ipc::Provider& provider);
 
 Result<ipc::Level> parse_level(std::string_view text);
 

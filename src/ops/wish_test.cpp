@@ -43,6 +43,30 @@ TEST(Wish, TakesKeywordsAsHexadecimalWithoutAPrefixToo) {
   EXPECT_EQ(parse_providers("A:10").value()[0].keywords, 0x10U);
 }
 
+TEST(Wish, ReadsEventIdsInBracketsBehindTheName) {
+  const auto providers = parse_providers("A[7,1,3-5]:0x1:4:k=\"[x,y\",B,C[2]");
+  ASSERT_TRUE(providers);
+  ASSERT_EQ(providers->size(), 3U);
+  EXPECT_EQ((*providers)[0].name, "A");
+  EXPECT_EQ((*providers)[0].event_ids, (std::vector<std::uint32_t>{1, 3, 4, 5, 7}));
+  EXPECT_EQ((*providers)[0].arguments, "k=\"[x,y\"");
+  EXPECT_TRUE((*providers)[1].event_ids.empty());
+  EXPECT_EQ((*providers)[2].event_ids, (std::vector<std::uint32_t>{2}));
+  EXPECT_EQ(provider_text((*providers)[0]), "A[1,3-5,7]:0x1:4");
+  for (const auto* wrong :
+       {"A[]", "A[1", "A[x]", "A[5-3]", "A[65536]", "A[0-1000]", "[1]", "A[1]b"})
+    EXPECT_FALSE(parse_providers(wrong)) << wrong;
+}
+
+TEST(Wish, JoinsTheEventIdsOfOneProviderNamedTwice) {
+  EXPECT_EQ(parse_wish({.providers = {"A[3],A[1]"}})->providers[0].provider.event_ids,
+            (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_TRUE(parse_wish({.providers = {"A[3],A"}})->providers[0].provider.event_ids.empty());
+  const auto lines =
+      parse_wish({.providers = {"Microsoft-Windows-DotNETRuntime[1]:0x1:4"}, .lines = true});
+  EXPECT_EQ(lines->providers[0].provider.event_ids, (std::vector<std::uint32_t>{1, 190}));
+}
+
 TEST(Wish, RefusesWhatItCannotRead) {
   EXPECT_FALSE(parse_providers(""));
   EXPECT_FALSE(parse_providers(":1:2"));

@@ -115,9 +115,7 @@ std::string providers_line(const ops::Wish& wish) {
   if (wish.kernel != ops::KernelWish::kNothing) parts.push_back("CPU samples");
   if (wish.kernel == ops::KernelWish::kThreadTime) parts.push_back("waits");
   for (const auto& names : wish.perf_events) parts.push_back(names);
-  for (const auto& one : wish.providers)
-    parts.push_back(fmt::format("{}:0x{:X}:{}", one.provider.name, one.provider.keywords,
-                                static_cast<unsigned>(one.provider.level)));
+  for (const auto& one : wish.providers) parts.push_back(ops::provider_text(one.provider));
   std::vector<std::string_view> cheap;
   for (const auto& one : wish.while_cheap) cheap.push_back(one.what);
   if (!cheap.empty())

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "collect/eventpipe/event_filter.h"
 #include "ipc/commands.h"
 
 namespace clrscope::collect {
@@ -110,15 +111,14 @@ class LiveSource final : public hub::Source {
   Result<std::unique_ptr<hub::SourceSession>> open(const hub::SourceWish& wish,
                                                    hub::SourceEvents events) override {
     auto config = config_of(wish);
-    auto session = ipc::start_tracing(*runtime_, config);
-    if (!session && session.error().code == Errc::kUnsupported) {
-      // Before .NET 9 stacks cannot be left out, before 10 ids cannot be chosen: we choose then.
-      config.stacks = true;
-      for (auto& provider : config.providers) provider.event_ids.clear();
-      session = ipc::start_tracing(*runtime_, config);
+    // The hub gives to each listener what it asked for, so the filter is not needed here.
+    auto started = start_filtered(*runtime_, config);
+    if (!started && started.error().code == Errc::kUnsupported) {
+      config.stacks = true;  // before .NET 9 they cannot be left out
+      started = start_filtered(*runtime_, config);
     }
-    if (!session) return fail(std::move(session.error()));
-    return std::make_unique<LiveSession>(runtime_, std::move(*session), std::move(events));
+    if (!started) return fail(std::move(started.error()));
+    return std::make_unique<LiveSession>(runtime_, std::move(started->session), std::move(events));
   }
 
   hub::CounterSources counter_sources() override {

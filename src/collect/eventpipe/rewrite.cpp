@@ -61,6 +61,7 @@ Result<RewriteSummary> rewrite_to(nettrace::TraceOutput& output, const Rewrite& 
   std::uint64_t samples = 0;
   const auto keep = [&](const Event& event) {
     if (rewrite.oldest && event.time < *rewrite.oldest && !names_something(event)) return false;
+    if (rewrite.filter && !rewrite.filter->keeps(*event.type)) return false;
     if (is_sample(event)) ++samples;
     return true;
   };

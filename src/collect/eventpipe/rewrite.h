@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "collect/eventpipe/early_names.h"
+#include "collect/eventpipe/event_filter.h"
 #include "model/event.h"
 #include "nettrace/trace_output.h"
 
@@ -33,6 +34,7 @@ struct Rewrite {
   EarlyNames::Traces early_names{};
   std::optional<TraceTime> oldest{};  // earlier events are left out
   bool cut_begin = false;             // the beginning of the old trace is missing on purpose
+  EventFilter* filter = nullptr;      // events that it does not keep are left out
 };
 
 // Finishes the output too.

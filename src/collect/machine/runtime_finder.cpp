@@ -23,16 +23,6 @@ constexpr std::chrono::milliseconds kSoon{20};
 // and .NET 10 then ends the other tool's session instead of ours.
 constexpr std::chrono::milliseconds kSettled{500};
 
-// .NET 9 cannot choose ids, .NET 8 cannot leave stacks out either.
-ipc::SessionConfig without_ids(ipc::SessionConfig config) {
-  for (auto& provider : config.providers) provider.event_ids.clear();
-  return config;
-}
-ipc::SessionConfig with_stacks(ipc::SessionConfig config) {
-  config.stacks = true;
-  return config;
-}
-
 }  // namespace
 
 RuntimeFinder::RuntimeFinder(Wish wish)
@@ -183,13 +173,9 @@ Result<OpenedRuntime> RuntimeFinder::open_session(const ipc::DotnetProcess& proc
                        .what = events.what,
                        .while_cheap = events.while_cheap,
                        .runtime = ipc::connect_endpoint(process.socket, process.pid)};
-  auto session = ipc::start_tracing(*opened.runtime, events.session, kPatience);
-  if (!session && session.error().code == Errc::kUnsupported)
-    session = ipc::start_tracing(*opened.runtime, without_ids(events.session), kPatience);
-  if (!session && session.error().code == Errc::kUnsupported)
-    session =
-        ipc::start_tracing(*opened.runtime, with_stacks(without_ids(events.session)), kPatience);
-  opened.session = TRY(std::move(session));
+  auto started = TRY(start_filtered(*opened.runtime, events.session, kPatience));
+  opened.session = std::move(started.session);
+  opened.filter = std::move(started.filter);
   return opened;
 }
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/guarded.h"
 #include "base/result.h"
+#include "collect/eventpipe/event_filter.h"
 #include "collect/machine/early_rundown.h"
 #include "collect/machine/runtime_events.h"
 #include "ipc/commands.h"
@@ -39,6 +40,7 @@ struct OpenedRuntime {
   TraceTime asked = TraceClock::now();
   std::unique_ptr<ipc::Endpoint> runtime{};
   ipc::Session session{};
+  EventFilter filter{};
   std::unique_ptr<EarlyRundown> early{};  // may be empty
 };
 

@@ -35,6 +35,7 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
       what_(std::move(opened.what)),
       runtime_(std::move(opened.runtime)),
       session_(std::move(opened.session)),
+      filter_(std::move(opened.filter)),
       writer_(writer),
       source_(writer.add_source(nettrace::Writer::Numbering::kFromFirstSeen)),
       reader_(std::in_place),
@@ -132,6 +133,10 @@ void RuntimeSource::write(nettrace::SourceId source, const nettrace::Reader& rea
   for (Event event : batch.events) {
     event.process = process_;
     newest_ = std::max(newest_, event.time);
+    if (source == source_ && !filter_.keeps(*event.type)) {
+      writer_.skip(source, event);
+      continue;
+    }
     if (is_runtime_sample(event)) ++samples_;
     if (auto written = writer_.write(source, event, reader.stack(event.stack)); !written && !error_)
       error_ = written.error();

@@ -106,6 +106,7 @@ class RuntimeSource {
   std::vector<Growth> growth_;
   std::unique_ptr<ipc::Endpoint> runtime_;
   ipc::Session session_;
+  EventFilter filter_;
   nettrace::Writer& writer_;
   nettrace::SourceId source_;
   std::optional<nettrace::Reader> reader_;  // until release()

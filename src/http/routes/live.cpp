@@ -28,7 +28,7 @@ Result<ops::FeedWish> feed_of(const Call& call, std::string_view name) {
   if (name == "events") {
     const auto providers = call.text("providers");
     if (!providers || providers->empty())
-      return fail(Errc::kUsage, "topics=events needs providers=Name[:keywords[:level]],…");
+      return fail(Errc::kUsage, "topics=events needs providers=Name[ids][:keywords[:level]],…");
     const auto where = call.text("where").value_or("");
     return ops::events_feed(TRY(ops::event_providers({.providers = {*providers}})),
                             TRY(ops::parse_where(where)), where);
@@ -73,7 +73,9 @@ constexpr Parameter kParameters[] = {
      .help = "counters,gc,jit,exceptions,contention,threadpool,logs,events; counters unless told",
      .scopes = kTopicScopes},
     {.name = "counters", .type = "string", .help = "more of them: Provider[first,second],Meter"},
-    {.name = "providers", .type = "string", .help = "of events: Name[:keywords[:level]],…"},
+    {.name = "providers",
+     .type = "string",
+     .help = "of events: Name[:keywords[:level]],…; only events 1 and 5: Name[1,5]"},
     {.name = "where", .type = "string", .help = "of events: name=GC/* Depth>=2"},
     {.name = "lastEventId", .type = "string", .help = "as the field Last-Event-ID: go on after it"},
     {.name = "durationSeconds", .type = "integer", .help = "-1, no end, unless told"},
