@@ -110,15 +110,9 @@ class LiveSource final : public hub::Source {
 
   Result<std::unique_ptr<hub::SourceSession>> open(const hub::SourceWish& wish,
                                                    hub::SourceEvents events) override {
-    auto config = config_of(wish);
     // The hub gives to each listener what it asked for, so the filter is not needed here.
-    auto started = start_filtered(*runtime_, config);
-    if (!started && started.error().code == Errc::kUnsupported) {
-      config.stacks = true;  // before .NET 9 they cannot be left out
-      started = start_filtered(*runtime_, config);
-    }
-    if (!started) return fail(std::move(started.error()));
-    return std::make_unique<LiveSession>(runtime_, std::move(started->session), std::move(events));
+    auto started = TRY(start_filtered(*runtime_, config_of(wish)));
+    return std::make_unique<LiveSession>(runtime_, std::move(started.session), std::move(events));
   }
 
   hub::CounterSources counter_sources() override {
