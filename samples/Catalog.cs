@@ -36,6 +36,7 @@ static class Catalog
         new("runaway", "a thread that spins for ever", "", Runaway.Run),
         new("zombie-threads", "ended threads that are kept, others that wait for ever, ever more of them", "[--rate N/s]", ZombieThreads.Run),
         new("stuck-tasks", "tasks that wait for a reply that never comes, among healthy ones", "[N]", StuckTasks.Run),
+        new("tasks", "tasks of known fates: quick, slow, queued, failing, awaiting, and three that never end", "[--count N]", Tasks.Run),
         new("leak-list", "objects kept by a static list", "[--rate N/s]", LeakList.Run),
         new("leak-event", "objects kept by an event they never left", "[--rate N/s]", LeakEvent.Run),
         new("leak-timer", "objects kept by timers nobody disposes", "[--rate N/s]", LeakTimer.Run),

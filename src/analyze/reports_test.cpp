@@ -103,6 +103,46 @@ void add_pool(TestTrace& trace) {
               Payload{}.add(std::uint64_t{0x77}).add(kInstance));
 }
 
+constexpr std::string_view kTasksName = "System.Threading.Tasks.TplEventSource";
+const std::vector<std::uint64_t> kStarter{0x1040};
+
+Payload of_task(std::int32_t task) { return std::move(Payload{}.add(1).add(0).add(task)); }
+
+void add_task(TestTrace& trace, std::int32_t task, std::vector<std::int64_t> times,
+              std::int32_t failed = 0) {
+  const auto schedule = of_task(task).add(0).add(0).add(1);
+  // The end is read before the beginning, as happens with the threads of a trace.
+  if (times.size() > 2)
+    trace.event(kTasksName, 15, 1, {at_ms(times[2]), 2}, Payload{}.add(task).add(failed ? 3 : 1));
+  if (times.size() > 1) trace.event(kTasksName, 8, 0, {at_ms(times[1]), 2}, of_task(task));
+  trace.event(kTasksName, 7, 1, {at_ms(times[0])}, schedule, kStarter);
+}
+
+void begin_wait(TestTrace& trace, TestTrace::At at, std::int32_t task, std::int32_t behavior) {
+  trace.event(kTasksName, 10, 3, at, of_task(task).add(behavior).add(0), kStarter);
+}
+
+void add_tasks(TestTrace& trace) {
+  add_task(trace, 1, {70, 73, 78});
+  add_task(trace, 2, {70, 71, 72}, 1);
+  add_task(trace, 3, {70, 75});  // runs when the trace ends, at 99 ms
+  add_task(trace, 4, {80});      // has not started
+  const auto begin = Payload{}.add(5).text("Async: <Pay>d__3").add(std::int64_t{0});
+  trace.event(kTasksName, 14, 1, {at_ms(81)}, begin, kStarter);
+  trace.event(kTasksName, 15, 1, {at_ms(90), 2}, Payload{}.add(5).add(1));
+  const auto unstarted = Payload{}.add(7).text("Task: <Pay>b__0").add(std::int64_t{0});
+  trace.event(kTasksName, 14, 1, {at_ms(70)}, unstarted, kStarter);
+  add_task(trace, 7, {70});
+  trace.event(kTasksName, 15, 1, {at_ms(72), 2}, Payload{}.add(7).add(2));
+  begin_wait(trace, {at_ms(82)}, 6, 2);  // two await one task
+  begin_wait(trace, {at_ms(83), 3}, 6, 2);
+  trace.event(kTasksName, 11, 0, {at_ms(86), 2}, of_task(6));
+  trace.event(kTasksName, 11, 0, {at_ms(87), 2}, of_task(6));
+  begin_wait(trace, {at_ms(85)}, 4, 2);  // never comes
+  begin_wait(trace, {at_ms(84), 4}, 3, 1);
+  trace.event(kTasksName, 11, 0, {at_ms(88), 4}, of_task(3));
+}
+
 void add_names(TestTrace& trace) {
   trace.method(kRundownName, 144, {at_ms(100)}, 0x1000, 0x100, "Shop.Cart", "Add");
   trace.method(kRundownName, 144, {at_ms(100)}, 0x3000, 0x100, "System.Helper", "Throw", 0);
@@ -134,6 +174,7 @@ void add_everything(TestTrace& trace) {
   add_allocations(trace);
   add_compiling(trace);
   add_pool(trace);
+  add_tasks(trace);
   add_names(trace);
 }
 
@@ -225,6 +266,38 @@ TEST(Reports, FollowThePool) {
   EXPECT_THAT(json, HasSubstr(R"j("queue":{"enqueued":1,"dequeued":1,"waitedMs":3,)j"));
   EXPECT_THAT(json,
               HasSubstr(R"j("adjustments":[{"timeMs":61,"threads":5,"reason":"Starvation")j"));
+}
+
+TEST(Reports, FollowTasksFromTheirStartToTheirEnd) {
+  const auto json = json_of("tasks");
+  // Waited 3 + 1 + 5 + 2 ms and 19 ms so far; ran 5 + 1 ms and 24 ms so far.
+  EXPECT_THAT(json,
+              HasSubstr(R"j({"count":5,"failed":1,"cancelled":1,"neverStarted":1,"unfinished":1,)j"
+                        R"j("waitedMs":30,"longestWaitMs":19,"ranMs":30,"longestRunMs":24,)j"));
+  EXPECT_THAT(
+      json, HasSubstr(R"j("operations":[{"name":"Async: \u003cPay>d__3","failed":0,"cancelled":0,)j"
+                      R"j("method":"Shop.Cart.Add()","module":"Shop","count":1,)j"
+                      R"j("unfinished":0,"totalMs":9,"longestMs":9}])j"));
+  EXPECT_THAT(json,
+              HasSubstr(R"j("count":3,"unfinished":1,"totalMs":22,"longestMs":14,"pending":[)j"
+                        R"j({"what":"task started in Shop.Cart.Add()","count":1}])j"));
+  EXPECT_THAT(json, HasSubstr(R"j("count":1,"unfinished":0,"totalMs":4,"longestMs":4}],)j"
+                              R"j("byProcess":[{"pid":100,"name":"Shop","count":6}])j"));
+}
+
+TEST(Reports, TakeTheEndOfTasksFromTheirOwnEventsWhereOperationsAreNotRecorded) {
+  const auto report = find_report("tasks")->make({});
+  TestTrace trace;
+  trace.event(kTasksName, 7, 1, {at_ms(1)}, of_task(1).add(0).add(0).add(1), kStarter);
+  trace.event(kTasksName, 8, 0, {at_ms(2), 2}, of_task(1));
+  trace.event(kTasksName, 9, 1, {at_ms(5), 2}, of_task(1).add(1));
+  trace.read_into(*report);
+  JsonWriter json;
+  json.begin_object();
+  report->write_members(json);
+  EXPECT_THAT(json.text(),
+              HasSubstr(R"j("count":1,"failed":1,"cancelled":0,"neverStarted":0,)j"
+                        R"j("unfinished":0,"waitedMs":1,"longestWaitMs":1,"ranMs":3)j"));
 }
 
 TEST(Reports, IntroduceTheProcesses) {

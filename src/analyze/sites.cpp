@@ -30,21 +30,57 @@ bool is_caller(const Frame& frame) {
          });
 }
 
+bool is_tracing(const Frame& frame) {
+  return frame.method.starts_with("System.Diagnostics.Tracing.") ||
+         frame.method.starts_with("System.Threading.Tasks.TplEventSource.");
+}
+
+// A library that uses tasks, not what makes and runs them.
+bool is_library(const Frame& frame) {
+  static constexpr std::string_view kMachinery[] = {
+      "System.Threading.Tasks.Task",  // and TaskFactory, TaskScheduler, ...
+      "System.Threading.Tasks.Await",
+      "System.Threading.Tasks.Continu",
+      "System.Threading.Tasks.ThreadPool",
+      "System.Threading.ExecutionContext.",
+      "System.Threading.Thread",  // and ThreadPool
+      "System.Threading.PortableThreadPool",
+      "System.Runtime.CompilerServices.",
+  };
+  return frame.kind == FrameKind::kFramework && !is_tracing(frame) &&
+         std::ranges::none_of(
+             kMachinery, [&](std::string_view name) { return frame.method.starts_with(name); });
+}
+
+bool is_below_tracing(const Frame& frame) {
+  return frame.kind == FrameKind::kFramework && !is_tracing(frame);
+}
+
+bool has_name(const Frame& frame) { return frame.kind != FrameKind::kUnknown; }
+
 }  // namespace
 
-FrameId Sites::site(StackId stack) { return first(stack, is_own); }
+FrameId Sites::site(StackId stack) { return first(stack, {is_own, is_unnamed_lambda}); }
 
-FrameId Sites::caller(StackId stack) { return first(stack, is_caller); }
+FrameId Sites::caller(StackId stack) {
+  return first(stack, {is_caller, is_own, is_unnamed_lambda});
+}
 
-FrameId Sites::first(StackId stack, bool (*fits)(const Frame& frame)) {
+FrameId Sites::task_site(StackId stack) {
+  return first(stack, {is_own, is_library, is_below_tracing});
+}
+
+FrameId Sites::first(StackId stack, std::initializer_list<Fits> wishes) {
   if (stack == StackId::kNone) return frames_.intern({.method = "?"});
   symbols_.frames(stacks_.process(stack), stacks_.addresses(stack), stacks_.first_seen(stack),
                   scratch_);
-  for (const auto wanted : {fits, is_own, &is_unnamed_lambda,
-                            +[](const Frame& frame) { return frame.kind != FrameKind::kUnknown; }})
-    for (const auto id : scratch_)
-      if (wanted(frames_.frame(id))) return id;
-  return scratch_.front();
+  const auto choose = [&](Fits fits) {
+    return std::ranges::find_if(scratch_, [&](FrameId id) { return fits(frames_.frame(id)); });
+  };
+  for (const auto fits : wishes)
+    if (const auto found = choose(fits); found != scratch_.end()) return *found;
+  const auto named = choose(has_name);
+  return named != scratch_.end() ? *named : scratch_.front();
 }
 
 std::string value_name(std::string_view enumeration, std::uint64_t value) {

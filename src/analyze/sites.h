@@ -4,6 +4,7 @@
 // its end, since the names come last.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +46,13 @@ class Sites {
   // The same, past the libraries that it uses to reach others: who wants something of a database
   // is not its driver.
   FrameId caller(StackId stack);
+  // The first frame of the application; where there is none, the first of a library outside the
+  // machinery of tasks, which is above every task.
+  FrameId task_site(StackId stack);
 
  private:
-  FrameId first(StackId stack, bool (*fits)(const Frame& frame));
+  using Fits = bool (*)(const Frame& frame);
+  FrameId first(StackId stack, std::initializer_list<Fits> wishes);
 
   FrameTable& frames_;
   Providers providers_;

@@ -48,6 +48,10 @@ constexpr ProfileProvider kHttp[] = {
     {"System.Net.NameResolution", ~0ULL, 4},
 };
 
+// Tasks and AsyncCausalityOperation, which also tells the end of tasks: without TaskStops there is
+// an event less for each task and each await. Verbose, since ends of waits are.
+constexpr ProfileProvider kTasks[] = {{"System.Threading.Tasks.TplEventSource", 0xA, 5}};
+
 constexpr TraceProfile kProfiles[] = {
     {"dotnet-common",
      "GC, loader, JIT, exceptions, threading: the runtime's everyday events, little cost", kCommon,
@@ -59,6 +63,8 @@ constexpr TraceProfile kProfiles[] = {
     {"gc-collect", "collections only, next to no cost", kGcCollect, 0x1},
     {"database", "ADO.NET and Entity Framework commands", kDatabase, ipc::kDefaultRundown},
     {"http", "HTTP requests that the program sends, and names it looks up", kHttp,
+     ipc::kDefaultRundown},
+    {"tasks", "tasks, async methods, awaits and waits for tasks, with stacks", kTasks,
      ipc::kDefaultRundown},
     {"cpu-sampling",
      "what the CPUs execute, 999 times a second: managed, native and kernel frames",
