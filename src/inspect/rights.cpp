@@ -1,10 +1,16 @@
 #include "inspect/rights.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
+#include <cerrno>
+
+#include "base/fd.h"
 #include "base/io.h"
 #include "base/proc.h"
+#include "base/seccomp.h"
 #include "base/text.h"
 
 namespace clrscope::inspect {
@@ -19,6 +25,9 @@ std::string status_value(const std::string& status, std::string_view key) {
       return std::string{trim(line.substr(key.size() + 1))};
   return {};
 }
+
+// Reaches the kernel and finds no process: ESRCH.
+int errno_of_empty_ptrace() { return ::ptrace(PTRACE_SEIZE, 0, nullptr, nullptr) == 0 ? 0 : errno; }
 
 }  // namespace
 
@@ -75,6 +84,17 @@ Failure cannot_trace(std::string_view what, pid_t pid, int error_number) {
   return fail(errc_of(error_number), "cannot {} process {}: {}", what, pid,
               errno_text(error_number))
       .hint("{}", trace_hint(facts));
+}
+
+Result<> may_pause(pid_t pid) {
+  if (trace_facts(pid).tracer != 0) return cannot_trace("pause", pid, EPERM);
+  // The kernel asks for the same right to open this file as to attach.
+  const UniqueFd memory{::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!memory) return cannot_trace("pause", pid, errno);
+  if (under_seccomp() && errno_in_child(errno_of_empty_ptrace) != ESRCH)
+    return fail(Errc::kDenied, "cannot pause process {}: a seccomp filter refuses ptrace", pid)
+        .hint("the container's seccomp profile has to allow ptrace (docker: --cap-add SYS_PTRACE)");
+  return {};
 }
 
 }  // namespace clrscope::inspect

@@ -26,4 +26,7 @@ std::string trace_hint(const TraceFacts& facts);
 // The failure of a call on a process with this error number: "cannot WHAT process PID: …".
 Failure cannot_trace(std::string_view what, pid_t pid, int error_number);
 
+// Whether we may stop its threads for a moment (ptrace). Found without stopping any.
+Result<> may_pause(pid_t pid);
+
 }  // namespace clrscope::inspect

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +10,7 @@
 
 #include "base/io.h"
 #include "base/proc.h"
-#include "base/text.h"
+#include "base/seccomp.h"
 #include "collect/perf/perf_attr.h"
 #include "collect/perf/tracefs.h"
 
@@ -27,27 +26,13 @@ int errno_of_empty_call() {
   return errno;
 }
 
-bool under_seccomp() {
-  const auto status = read_file("/proc/self/status");
-  if (!status) return false;
-  for (const auto line : split(*status, '\n'))
-    if (line.starts_with("Seccomp:")) return trim(line.substr(8)) != "0";
-  return false;
-}
-
 enum class Reach { kKernel, kFiltered, kKilled, kNoSuchCall };
 
 Reach reach() {
   if (!under_seccomp())
     return errno_of_empty_call() == ENOSYS ? Reach::kNoSuchCall : Reach::kKernel;
-  const auto child = ::fork();
-  if (child == 0) ::_exit(errno_of_empty_call());  // an errno fits into an exit code
-  if (child < 0) return Reach::kKernel;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status)) return Reach::kKilled;
-  const auto number = WEXITSTATUS(status);
+  const auto number = errno_in_child(errno_of_empty_call);
+  if (number < 0) return Reach::kKilled;
   return number == EFAULT || number == EACCES ? Reach::kKernel : Reach::kFiltered;
 }
 

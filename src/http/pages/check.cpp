@@ -3,6 +3,7 @@
 #include "http/check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/html.h"
 #include "http/markup.h"
@@ -10,6 +11,23 @@
 
 namespace clrscope::http {
 namespace {
+
+std::string table(std::string_view what, std::string_view rows) {
+  return fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}s\">\n<table>\n"
+      "<thead><tr><th scope=\"col\">{0}</th><th scope=\"col\">Works</th>"
+      "<th scope=\"col\">Why</th></tr></thead>\n<tbody>\n{1}</tbody>\n</table>\n</div>\n",
+      what, rows);
+}
+
+std::string row(std::string_view what, ops::Works works, std::string_view detail,
+                std::string_view hint) {
+  auto out = fmt::format("<tr><td>{}</td><td class=\"{}\">{}</td><td>{}", html_escaped(what),
+                         works == ops::Works::kYes ? "good" : "warn", ops::to_string(works),
+                         html_escaped(detail));
+  if (!hint.empty()) out += "<br><span class=\"dim\">" + html_escaped(hint) + "</span>";
+  return out + "</td></tr>\n";
+}
 
 Result<PageContent> render(Call& call) {
   PageContent content{.title = "Check"};
@@ -21,18 +39,16 @@ Result<PageContent> render(Call& call) {
                         report.process->pid, html_escaped(report.process->runtime));
   else
     main += "<p>For any process. Choose one to see what works for it.</p>\n";
-  main +=
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Sources\">\n<table>\n"
-      "<thead><tr><th scope=\"col\">Source</th><th scope=\"col\">Works</th>"
-      "<th scope=\"col\">Why</th></tr></thead>\n<tbody>\n";
-  for (const auto& row : report.rows) {
-    main += fmt::format("<tr><td>{}</td><td class=\"{}\">{}</td><td>{}", html_escaped(row.source),
-                        row.works == ops::Works::kYes ? "good" : "warn", ops::to_string(row.works),
-                        html_escaped(row.detail));
-    if (!row.hint.empty()) main += "<br><span class=\"dim\">" + html_escaped(row.hint) + "</span>";
-    main += "</td></tr>\n";
+  std::string rows;
+  for (const auto& one : report.rows) rows += row(one.source, one.works, one.detail, one.hint);
+  main += table("Source", rows);
+  std::string verbs;
+  for (const auto& use : report.verbs) {
+    auto detail = fmt::format("{}", fmt::join(use.uses, ", "));
+    if (!use.detail.empty()) detail += (detail.empty() ? "" : "; ") + use.detail;
+    verbs += row(use.verb, use.works, detail, use.hint);
   }
-  main += "</tbody>\n</table>\n</div>\n";
+  if (!verbs.empty()) main += "<h2>What each verb uses</h2>\n" + table("Verb", verbs);
   if (report.rung) main += "<p>" + html_escaped(ops::words_for(*report.rung)) + "</p>\n";
   return content;
 }

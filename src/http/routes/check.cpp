@@ -21,22 +21,9 @@ Result<ops::CheckReport> check_for(const Call& call) {
 
 namespace {
 
-std::string text_of(const ops::CheckReport& report) {
-  std::string out;
-  if (report.process)
-    out += fmt::format("{} ({}), .NET {}\n", report.process->name, report.process->pid,
-                       report.process->runtime);
-  for (const auto& row : report.rows) {
-    out += fmt::format("  {:22}{:8}{}\n", row.source, ops::to_string(row.works), row.detail);
-    if (!row.hint.empty()) out += fmt::format("  {:30}hint: {}\n", "", row.hint);
-  }
-  if (report.rung) out += fmt::format("Rung: {}\n", ops::words_for(*report.rung));
-  return out;
-}
-
 Result<HttpResponse> check(Call& call) {
   const auto report = TRY(check_for(call));
-  if (call.wants(kText)) return text_answer(text_of(report));
+  if (call.wants(kText)) return text_answer(ops::to_text(report));
   return json_answer(ops::to_json(report));
 }
 
@@ -50,7 +37,7 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/check",
      .scope = Scope::kRead,
-     .summary = "Which sources work here, why not, and the remedy",
+     .summary = "Which sources work here, what each verb uses, why not, and the remedy",
      .types = "application/json text/plain",
      .parameters = kParameters,
      .answer = check,
