@@ -20,6 +20,9 @@ bool knows_threads(const inspect::Snapshot& look) {
 // Why it cannot run on this evidence; empty: it can.
 std::string hindrance(const Needs& needs, const Evidence& evidence) {
   if (needs.live && !evidence.live) return "needs a live process";
+  // Events are examined without what files would add.
+  if (!evidence.no_proc.empty() && (needs.state || (needs.files && !needs.events)))
+    return evidence.no_proc;
   if (evidence.standstill && (needs.events || needs.cpu || needs.least.count() > 0))
     return "needs a process that runs: it is stopped";
   if ((needs.looks || needs.events || needs.cpu || needs.events_or_looks) &&

@@ -86,6 +86,24 @@ TEST(Diagnose, SaysWhatCouldNotRunAndWhy) {
   EXPECT_THAT(not_run_lines(diagnosis)[0], HasSubstr("(needs CAP_SYS_PTRACE)"));
 }
 
+TEST(Diagnose, ExaminesByEventsWhereNothingButThePortIsSeen) {
+  auto events = storm();
+  events.length = 10s;
+  const Evidence evidence{.watched = 10s,
+                          .events = events,
+                          .no_looks = "another pid namespace",
+                          .no_proc = "another pid namespace"};
+  const auto diagnosis = diagnose(evidence, all());
+  EXPECT_THAT(ids(diagnosis), ElementsAre("CS1501"));
+  for (const auto& one : diagnosis.examined) {
+    const bool by_events = one.finding->needs.events || one.finding->needs.events_or_looks ||
+                           one.finding->id == "CS1304";
+    if (one.finding->needs.cpu) continue;  // its own reason
+    EXPECT_EQ(one.outcome == Outcome::kNotRun, !by_events) << one.finding->id;
+    EXPECT_EQ(one.reason, by_events ? "" : "another pid namespace") << one.finding->id;
+  }
+}
+
 TEST(Diagnose, AsksForMoreTimeWhereAFindingNeedsIt) {
   const auto diagnosis = diagnose(with_events(storm(), 300ms), *select({"CS1501"}, {}));
   EXPECT_EQ(diagnosis.examined[0].outcome, Outcome::kNotRun);

@@ -137,6 +137,7 @@ struct Evidence {
       silent{};  // its runtime was asked for events and said nothing for so long
   // Why a source is not there, with the remedy; empty: it was not asked for.
   std::string no_looks{}, no_events{}, no_cpu{};
+  std::string no_proc{};  // why neither its state nor its files can be seen; empty: they can
   std::vector<std::string> notes{};
   std::optional<ProgramCost> cost{};
 

@@ -77,6 +77,7 @@ struct Needs {
   bool cpu = false;
   bool events_or_looks = false;
   bool files = false;            // the application's: its configuration, how it was compiled
+  bool state = false;            // what the kernel says of it: whether it is stopped
   bool live = false;             // a core cannot tell
   std::chrono::seconds least{};  // watched for at least so long
 };

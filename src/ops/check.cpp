@@ -231,7 +231,9 @@ Result<CheckReport> check_process(const TargetWish& wish) {
     add_rows(report, pid, info);
   }
   if (info) target.process.runtime = info->runtime_version;
-  const auto port = info ? PortKind::kAnswers : PortKind::kSilent;
+  const auto port = !info                    ? PortKind::kSilent
+                    : target.process.foreign ? PortKind::kAlone
+                                             : PortKind::kAnswers;
   conclude(report, pid, port, info.has_value());
   if (target.process.foreign && wish.diagnostic_port && info)
     report.best = fmt::format("clrscope collect --diagnostic-port {}", *wish.diagnostic_port);

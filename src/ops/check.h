@@ -53,6 +53,7 @@ enum class PortKind {
   kAnswers,  // or would, if we might connect
   kSilent,   // there is one, and no answer
   kOff,      // there is none
+  kAlone,    // it answers, and nothing else of the process is seen
 };
 // From rows with the ids that check() makes; a missing one counts as one that does not work.
 std::vector<VerbUse> verbs_for(const std::vector<CheckRow>& rows, PortKind port);

@@ -71,6 +71,7 @@ class Chooser {
 
   VerbUse top() const {
     VerbUse use{.verb = "top"};
+    if (port_ == PortKind::kAlone) return none("top", row(kCpu));
     if (!has(kEvents) && (port_ == PortKind::kAnswers || !has(kCpu)))
       return none("top", row(kPort));
     if (has(kCpu)) take(use, kCpu);

@@ -27,6 +27,9 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds kUsualDuration{10};
 constexpr milliseconds kStep{200};
 constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr const char* kForeign =
+    "the process is in another pid namespace: only its diagnostic port can be reached; share the "
+    "pid namespace (shareProcessNamespace in a pod)";
 constexpr int kPauseShare = 100;  // a look may cost the process at most one part in so many
 
 // What the findings asked for need together.
@@ -66,11 +69,35 @@ Failure no_patient(pid_t pid, const Error& why) {
   return fail(why);
 }
 
+// Who is examined, and how its events are had.
+struct Patient {
+  doctor::ProcessFacts facts{};
+  TargetWish target{};
+  bool foreign = false;  // known by its port only: its pid is of another namespace
+};
+
+// By the port that it listens to, or that it connected to.
+Result<Patient> known_by_port(const TargetWish& target, FactSource source) {
+  if (target.diagnostic_port && TRY(parse_port(*target.diagnostic_port)).listens)
+    return fail(Errc::kUsage, "doctor examines a process that runs already")
+        .hint("clrscope serve --diagnostic-port PATH,listen lets processes connect");
+  const auto found = TRY(find_target(target, std::chrono::seconds{5}, -1));
+  Patient patient{.target = target, .foreign = found.process.foreign};
+  if (patient.foreign) {
+    patient.facts.pid = found.process.pid;
+    if (auto environment = ipc::environment(*found.endpoint))
+      add_environment(patient.facts, *std::move(environment));
+  } else {
+    patient.facts = process_facts(found.process.pid, source);
+  }
+  patient.facts.name = found.process.name;
+  patient.facts.runtime = found.process.runtime;
+  return patient;
+}
+
 // By its number also when its runtime cannot be talked to: its memory may be read all the same.
-Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource source) {
-  if (target.uid)
-    return fail(Errc::kUnsupported, "a process that is known by its port only cannot be examined")
-        .hint("share its pid namespace: shareProcessNamespace in a pod");
+Result<Patient> find_patient(const TargetWish& target, FactSource source) {
+  if (target.uid || target.diagnostic_port) return known_by_port(target, source);
   if (!target.pid && !target.name)
     return fail(Errc::kUsage, "which process?")
         .hint("-p PID, -n NAME or the path of a core; clrscope ps lists processes");
@@ -79,8 +106,10 @@ Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource sourc
   if (!found &&
       !(target.pid && process_exists(*target.pid) && found.error().code != Errc::kUnsupported))
     return target.pid ? no_patient(*target.pid, found.error()) : fail(found.error());
-  auto facts = process_facts(found ? found->pid : *target.pid, source);
-  if (!found) return facts;
+  const auto pid = found ? found->pid : *target.pid;
+  Patient patient{.facts = process_facts(pid, source), .target = {.pid = pid}};
+  if (!found) return patient;
+  auto& facts = patient.facts;
   facts.name = found->name;
   facts.runtime = found->runtime;
   if (facts.runtime.empty() && found->reachable()) {
@@ -89,7 +118,7 @@ Result<doctor::ProcessFacts> facts_of(const TargetWish& target, FactSource sourc
             ipc::process_info(*ipc::connect_endpoint(found->socket, found->pid), kPatience))
       facts.runtime = info->runtime_version;
   }
-  return facts;
+  return patient;
 }
 
 bool has_ended(pid_t pid) {
@@ -113,17 +142,26 @@ std::optional<doctor::Standstill> standstill_of(pid_t pid) {
   return doctor::Standstill{.tracer = facts.tracer, .tracer_name = std::move(facts.tracer_name)};
 }
 
+void add_foreign(Evidence& evidence) {
+  evidence.no_looks = evidence.no_proc = kForeign;
+  evidence.notes.emplace_back("its memory and CPU limits are unknown: only its port can be seen");
+}
+
 class Visit {
  public:
-  Visit(const ExamineWish& wish, const ExamineWatcher& watcher, nanoseconds duration)
-      : wish_(wish), watcher_(watcher), duration_(duration) {}
+  Visit(const ExamineWish& wish, const Patient& patient, const ExamineWatcher& watcher,
+        nanoseconds duration)
+      : wish_(wish), patient_(patient), watcher_(watcher), duration_(duration) {}
 
   // Watches for the time given, or until the process ends or the user has seen enough.
   void watch(Evidence& evidence, const Sources& sources) {
     start_ = TraceClock::now();
-    const auto still = standstill_of(evidence.process.pid);
-    if (sources.recording) recording_.emplace(evidence.process.pid, duration_);
-    if (sources.looks) open_looker(evidence);
+    const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
+    if (sources.recording) recording_.emplace(patient_.target, duration_);
+    if (patient_.foreign)
+      add_foreign(evidence);
+    else if (sources.looks)
+      open_looker(evidence);
     auto next_look = start_;
     for (;;) {
       if (looker_ && duration_.count() > 0 && TraceClock::now() >= next_look)
@@ -131,7 +169,7 @@ class Visit {
       const auto elapsed = TraceClock::now() - start_;
       tell(evidence, elapsed, false);
       if (stopped_ || elapsed >= duration_) break;
-      if (has_ended(evidence.process.pid)) {
+      if (is_over(evidence)) {
         evidence.notes.push_back(fmt::format("it ended after {}", format_duration(elapsed)));
         looker_.reset();
         break;
@@ -149,6 +187,11 @@ class Visit {
   }
 
  private:
+  // Of one in another pid namespace only its events tell.
+  bool is_over(const Evidence& evidence) const {
+    return patient_.foreign ? recording_ && recording_->done() : has_ended(evidence.process.pid);
+  }
+
   void open_looker(Evidence& evidence) {
     auto looker = Looker::at_process(evidence.process.pid);
     if (looker)
@@ -203,6 +246,7 @@ class Visit {
   }
 
   const ExamineWish& wish_;
+  const Patient& patient_;
   const ExamineWatcher& watcher_;
   nanoseconds duration_;
   TraceTime start_{};
@@ -247,9 +291,15 @@ Result<doctor::Examination> examine(const ExamineWish& wish, const ExamineWatche
     const auto duration = wish.duration.value_or(usual_duration(selected));
     const bool files =
         std::ranges::any_of(selected, [](const auto& one) { return one.finding->needs.files; });
-    evidence.process =
-        TRY(facts_of(wish.target, files ? FactSource::kProcAndFiles : FactSource::kProc));
-    Visit{wish, watcher, duration}.watch(evidence, sources_for(selected, duration));
+    const auto patient =
+        TRY(find_patient(wish.target, files ? FactSource::kProcAndFiles : FactSource::kProc));
+    const auto sources = sources_for(selected, duration);
+    evidence.process = patient.facts;
+    if (patient.foreign && !sources.recording)
+      return fail(Errc::kUnsupported, "{} ({}) is known by its port only: only events tell of it",
+                  patient.facts.name, patient.facts.pid)
+          .hint("watch it for a second or longer, or share the pid namespace");
+    Visit{wish, patient, watcher, duration}.watch(evidence, sources);
     // Blind on every side is no "nothing found".
     const bool saw = !evidence.looks.empty() || evidence.events || evidence.cpu;
     if (!saw && !evidence.no_looks.empty() && !evidence.no_events.empty())

@@ -19,7 +19,7 @@
 namespace clrscope::ops {
 
 struct ExamineWish {
-  TargetWish target{};                  // pid or name
+  TargetWish target{};                  // a command excepted
   std::string core{};                   // or a core's path
   std::vector<std::string> only{};      // ids; empty: all
   std::vector<std::string> settings{};  // "CS1501.perSecond=10"

@@ -111,6 +111,11 @@ bool is_told(std::string_view name) {
 
 }  // namespace
 
+void add_environment(doctor::ProcessFacts& facts, std::map<std::string, std::string> environment) {
+  for (auto& [name, value] : environment)
+    if (is_told(name)) facts.environment.emplace(name, std::move(value));
+}
+
 doctor::ProcessFacts process_facts(pid_t pid, FactSource source) {
   doctor::ProcessFacts facts{.pid = pid};
   if (const auto status = proc_status(pid)) {
@@ -125,9 +130,7 @@ doctor::ProcessFacts process_facts(pid_t pid, FactSource source) {
   if (limits.processors)
     facts.processors = std::min(facts.processors.value_or(*limits.processors), *limits.processors);
   facts.server_gc_threads = server_gc_threads(pid);
-  if (auto environment = proc_environment(pid))
-    for (auto& [name, value] : *environment)
-      if (is_told(name)) facts.environment.emplace(name, std::move(value));
+  if (auto environment = proc_environment(pid)) add_environment(facts, *std::move(environment));
   if (source == FactSource::kProc) return facts;
   facts.runtime_config = runtime_config(pid);
   add_debug_assemblies(pid, facts);

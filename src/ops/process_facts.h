@@ -3,6 +3,9 @@
 
 #include <sys/types.h>
 
+#include <map>
+#include <string>
+
 #include "doctor/evidence.h"
 
 namespace clrscope::ops {
@@ -14,5 +17,8 @@ enum class FactSource {
 
 // What can be had of it; what cannot stays empty.
 doctor::ProcessFacts process_facts(pid_t pid, FactSource source);
+
+// Takes over what the runtime was told by these variables.
+void add_environment(doctor::ProcessFacts& facts, std::map<std::string, std::string> environment);
 
 }  // namespace clrscope::ops

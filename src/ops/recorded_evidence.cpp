@@ -42,8 +42,8 @@ Result<RecordSummary> record_samples(const RecordWish& wish, const ipc::DotnetPr
 
 }  // namespace
 
-RecordedEvidence::RecordedEvidence(pid_t pid, std::chrono::nanoseconds duration)
-    : pid_(pid),
+RecordedEvidence::RecordedEvidence(TargetWish target, std::chrono::nanoseconds duration)
+    : target_(std::move(target)),
       duration_(duration),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
@@ -75,7 +75,7 @@ void RecordedEvidence::run() {
 Result<> RecordedEvidence::record(int file) {
   const int stop_fds[] = {stop_.get()};
   const RecordWish wish{
-      .target = {.pid = pid_},
+      .target = target_,
       .providers = {.profiles = "cpu-sampling",
                     .providers = {std::string{kEvents}},
                     .by_name = false},

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "doctor/evidence.h"
+#include "ops/target.h"
 
 namespace clrscope::ops {
 
@@ -28,7 +29,7 @@ struct Recorded {
 
 class RecordedEvidence {
  public:
-  RecordedEvidence(pid_t pid, std::chrono::nanoseconds duration);
+  RecordedEvidence(TargetWish target, std::chrono::nanoseconds duration);
   ~RecordedEvidence();
   RecordedEvidence(const RecordedEvidence&) = delete;
   RecordedEvidence& operator=(const RecordedEvidence&) = delete;
@@ -42,7 +43,7 @@ class RecordedEvidence {
   void run();
   Result<> record(int file);
 
-  pid_t pid_;
+  TargetWish target_;
   std::chrono::nanoseconds duration_;
   UniqueFd stop_;
   Recorded recorded_;  // the thread's until it is joined

@@ -10,16 +10,20 @@ namespace clrscope::ops {
 namespace {
 
 struct Found {
-  pid_t pid = 0;
+  pid_t pid = 0;  // 0: of another pid namespace
   std::string name;
   std::string runtime;
 };
 
 // Also one whose port cannot be reached: its memory may be.
 Result<Found> find(const TargetWish& wish) {
-  if (wish.diagnostic_port || !wish.command.empty())
+  if (!wish.command.empty())
     return fail(Errc::kUsage, "stacks are taken of a process that runs already")
-        .hint("-p PID, -n NAME or a core file");
+        .hint("-p PID, -n NAME, --diagnostic-port SOCKET or a core file");
+  if (wish.diagnostic_port) {
+    const auto process = TRY(find_target(wish, std::chrono::seconds{5}, -1)).process;
+    return Found{process.foreign ? 0 : process.pid, process.name, process.runtime};
+  }
   if (wish.pid.has_value() == wish.name.has_value())
     return fail(Errc::kUsage, "{}", wish.pid ? "more than one target" : "which process?")
         .hint("exactly one of -p PID, -n NAME and a core file; clrscope ps lists processes");
@@ -62,7 +66,7 @@ Result<inspect::Snapshot> from_port_instead(pid_t pid, const Error& why) {
 
 Result<inspect::Snapshot> take_stacks(const StacksWish& wish) {
   if (!wish.core.empty()) {
-    if (wish.target.pid || wish.target.name)
+    if (wish.target.pid || wish.target.name || wish.target.diagnostic_port)
       return fail(Errc::kUsage, "more than one target").hint("a core file, or -p, or -n");
     const auto core = TRY(inspect::open_core(wish.core));
     auto seen = TRY(look_at(*core, wish.look));
@@ -76,6 +80,13 @@ Result<inspect::Snapshot> take_stacks(const StacksWish& wish) {
     return seen;
   }
   const auto found = TRY(find(wish.target));
+  if (found.pid == 0) {
+    auto seen = TRY(stacks_from_port(wish.target));
+    seen.notes.push_back(
+        "from the diagnostic port, without locks and native frames: the process is in another pid "
+        "namespace");
+    return seen;
+  }
   const auto process = inspect::open_process(found.pid);
   if (!process && process.error().code == Errc::kDenied)
     return from_port_instead(found.pid, process.error());

@@ -190,6 +190,12 @@ Result<TopSummary> top(const TopWish& wish, const TopWatcher& watcher) {
   else
     target = TRY(
         find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
+  if (target.process.foreign)
+    return fail(Errc::kUnsupported, "top cannot watch {}: it is in another pid namespace",
+                target.process.name)
+        .hint(
+            "share the pid namespace (shareProcessNamespace in a pod), or record it: clrscope "
+            "collect --diagnostic-port SOCKET");
   const auto plan =
       TRY(plan_recording({.profiles = "cpu-sampling"}, perf_grant(target.process.pid)));
   if (portless && !plan.kernel) return fail(portless->unreachable);

@@ -34,8 +34,10 @@ bool Watch::wants(const std::string& name) const {
 }
 
 Result<> Watch::attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint) {
-  const auto status = proc_status(process.pid);
-  const Attached attached{next_source_++, status ? status->start_ticks : 0, process.name};
+  const auto status =
+      process.foreign ? fail(Errc::kNotFound, "not here") : proc_status(process.pid);
+  const Attached attached{next_source_++, status ? status->start_ticks : 0, process.name,
+                          process.foreign};
   TRY(hub_.attach(make_source(attached.source, process, std::move(endpoint))));
   attached_[process.pid] = attached;
   return {};
@@ -80,14 +82,22 @@ void Watch::rewish(std::vector<pid_t> pids, std::vector<std::string> names, bool
   (void)look();
 }
 
+// Of a foreign one its port tells: one that is silent lives.
+bool Watch::lives(pid_t pid, const Attached& one) const {
+  if (one.foreign) {
+    const auto answer = ipc::process_info(*target_->endpoint, std::chrono::milliseconds{200});
+    return answer || answer.error().code == Errc::kTimeout;
+  }
+  const auto status = proc_status(pid);
+  return status && status->state != 'Z' &&
+         (one.start_ticks == 0 || status->start_ticks == one.start_ticks);
+}
+
 bool Watch::look() {
   for (auto one = attached_.begin(); one != attached_.end();) {
-    const auto status = proc_status(one->first);
-    const bool lives =
-        status && status->state != 'Z' &&
-        (one->second.start_ticks == 0 || status->start_ticks == one->second.start_ticks);
-    if (!lives) hub_.detach(one->second.source);
-    one = lives ? std::next(one) : attached_.erase(one);
+    const bool stays = lives(one->first, one->second);
+    if (!stays) hub_.detach(one->second.source);
+    one = stays ? std::next(one) : attached_.erase(one);
   }
   if (!wish_.comes_and_goes()) return !attached_.empty();
   const auto found = ipc::find_processes();

@@ -45,6 +45,7 @@ class Watch {
     std::uint64_t source = 0;
     std::uint64_t start_ticks = 0;  // with the pid it names a process for ever
     std::string name{};
+    bool foreign = false;  // its pid is of another namespace
   };
   // One that may not be asked is not asked again while it lives; one that fails otherwise is, ever
   // more rarely.
@@ -57,6 +58,7 @@ class Watch {
   Result<> attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint);
   Result<> attach_pid(pid_t pid);
   bool wants(const std::string& name) const;
+  bool lives(pid_t pid, const Attached& one) const;
 
   hub::Hub& hub_;
   WatchWish wish_;

@@ -17,6 +17,9 @@ constexpr int kFailOnMatched = 10;
 constexpr Option kDoctor[] = {
     {.name = "--process-id", .value = "PID", .help = "the process", .letter = 'p'},
     {.name = "--name", .value = "NAME", .help = "the one process of that name", .letter = 'n'},
+    {.name = "--diagnostic-port",
+     .value = "SOCKET",
+     .help = "the one that listens there, also if nothing else of it can be seen"},
     {.name = "--all", .help = "every .NET process, ranked by its worst finding", .letter = 'a'},
     {.name = "--at-once", .value = "N", .help = "with -a: processes at a time (default: 4)"},
     {.name = "--max-time",
@@ -64,9 +67,9 @@ Result<int> explain(const std::string& id, Console& console) {
 Result<ops::ExamineWish> examine_wish(const Args& args) {
   ops::ExamineWish wish{.target = TRY(target_wish(args))};
   if (!args.positionals().empty()) wish.core = args.positionals()[0];
-  if (!wish.core.empty() && (wish.target.pid || wish.target.name))
+  if (!wish.core.empty() && (wish.target.pid || wish.target.name || wish.target.diagnostic_port))
     return fail(Errc::kUsage, "a process and a core at once")
-        .hint("exactly one of -p, -n and the path of a core");
+        .hint("exactly one of -p, -n, --diagnostic-port and the path of a core");
   for (const auto& word : args.all("--only"))
     for (const auto id : split(word, ',')) wish.only.emplace_back(trim(id));
   wish.settings = args.all("--set");
@@ -79,7 +82,8 @@ Result<int> make_round(const Args& args, Console& console) {
   const auto form = TRY(form_of(args));
   const auto limit = TRY(fail_on(args));
   ops::RoundWish wish{.each = TRY(examine_wish(args))};
-  if (!wish.each.core.empty() || wish.each.target.pid || wish.each.target.name)
+  if (!wish.each.core.empty() || wish.each.target.pid || wish.each.target.name ||
+      wish.each.target.diagnostic_port)
     return fail(Errc::kUsage, "-a and one process").hint("-a examines all of them");
   if (form == Form::kHtml)
     return fail(Errc::kUsage, "-a has no format html").hint("text or json; html of one: -p PID");
@@ -157,7 +161,7 @@ const Options kOptions[] = {Options{kDoctor}, kCommonOptions};
 extern const Verb doctor_verb{
     .name = "doctor",
     .summary = "Says what is wrong with a process, how sure that is, and what to do",
-    .usage = "(-p PID | -n NAME | -a | CORE) [options]",
+    .usage = "(-p PID | -n NAME | --diagnostic-port SOCKET | -a | CORE) [options]",
     .options = kOptions,
     .examples =
         "  clrscope doctor -a --fail-on error\n"

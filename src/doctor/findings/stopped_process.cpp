@@ -31,7 +31,7 @@ extern const Finding stopped_process_finding{
     .id = "CS1303",
     .title = "stopped process",
     .description = "The whole process stands still: a signal stopped it, or a debugger holds it.",
-    .needs = {.live = true},
+    .needs = {.state = true, .live = true},
     .price = "nothing",
     .rights = "none",
     .examine = examine,

@@ -27,7 +27,7 @@ extern const Finding suspended_start_finding{
     .title = "suspended start",
     .description =
         "The runtime is configured to wait at startup for a diagnostic tool, and still waits.",
-    .needs = {.live = true, .least = std::chrono::seconds{1}},
+    .needs = {.state = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "nothing",
     .rights = "to read the process's environment (its user, or CAP_SYS_PTRACE)",
     .examine = examine,

@@ -29,11 +29,11 @@ std::string verdict_html(const Call& call, const Process& process) {
   wish.only = quick_findings();
   wish.duration = std::chrono::nanoseconds{0};
   const auto seen = ops::examine(wish, {});
-  if (!seen) return trouble(seen.error());
   const auto doctor = page_link(call, "/doctor", process.pid);
   const auto button = [&](std::string_view words) {
     return has_route(call, "/doctor") ? anchor(doctor, words, "button") : std::string{};
   };
+  if (!seen) return trouble(seen.error()) + "<p>" + button("Ask the doctor") + "</p>\n";
   const auto& reports = seen->diagnosis.reports;
   if (reports.empty() || reports.front().severity == doctor::Severity::kInfo) {
     std::size_t not_run = 0;
