@@ -1,6 +1,9 @@
 #include "http/controller.h"
 
+#include <unistd.h>
+
 #include "base/log.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "http/access.h"
 #include "http/answer.h"
@@ -106,6 +109,7 @@ struct Controller::Impl {
   void answered(const net::HttpRequest& outline, const net::HttpOutcome& outcome);
   void handle(net::HttpRequest request, net::HttpReply reply);
   Result<> listen(const std::vector<std::string>& urls, bool metrics_only);
+  void warn_of_anonymous(const std::string& url);
   // The path without the base path; nothing when it is not below it.
   std::optional<std::string> own_path(const net::HttpRequest& head, std::string& base) const;
 
@@ -278,10 +282,24 @@ void Controller::Impl::handle(net::HttpRequest request, net::HttpReply reply) {
   shared->send(std::move(busy));
 }
 
+// Open to the network by the administrator's choice: said aloud, and kept.
+void Controller::Impl::warn_of_anonymous(const std::string& url) {
+  warnings.push_back(fmt::format(
+      "warning: no key is needed at {}: everybody who reaches it may {}", url,
+      setting.read_only ? "look at the programs"
+                        : "record and dump the programs, and read their memory and environment"));
+  audit.note({.time = wall_now(),
+              .caller = user_name(::geteuid()),
+              .address = url,
+              .method = "SERVE",
+              .target = "--no-auth-remote"});
+}
+
 Result<> Controller::Impl::listen(const std::vector<std::string>& urls, bool metrics_only) {
   if (urls.empty()) return {};
   net::HttpServerSetting server;
   std::vector<bool> by_tls;
+  std::vector<bool> local;
   for (const auto& url : urls) {
     const auto endpoint = TRY(parse_url(url));
     TRY(check_exposure(endpoint, setting));
@@ -290,6 +308,7 @@ Result<> Controller::Impl::listen(const std::vector<std::string>& urls, bool met
           {.certificate = setting.certificate, .key = setting.certificate_key}));
     server.endpoints.push_back({.address = endpoint.address, .tls = endpoint.tls ? tls : nullptr});
     by_tls.push_back(endpoint.tls);
+    local.push_back(endpoint.loopback);
   }
   server.threads = 2;
   server.admit = [this, metrics_only](const net::HttpRequest& head) {
@@ -304,6 +323,7 @@ Result<> Controller::Impl::listen(const std::vector<std::string>& urls, bool met
                                             }));
   for (std::size_t i = 0; i < started->addresses().size(); ++i) {
     const auto& address = started->addresses()[i];
+    if (setting.no_auth && !local[i]) warn_of_anonymous(url_of(address, by_tls[i]));
     exposed.push_back({.url = url_of(address, by_tls[i]),
                        .metrics_only = metrics_only,
                        .needs_key = address.path.empty() && !setting.no_auth});

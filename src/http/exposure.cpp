@@ -41,9 +41,12 @@ Result<> check_exposure(const Endpoint& endpoint, const ServeSetting& setting) {
     return fail(Errc::kUsage, "{} can be reached from other machines: not without TLS",
                 url_of(endpoint.address, false))
         .hint("https:// with --certificate, or 127.0.0.1 and a proxy");
-  if (setting.no_auth)
+  if (setting.no_auth && !setting.no_auth_remote)
     return fail(Errc::kUsage, "--no-auth beyond loopback would open the programs to everybody")
-        .hint("keys: clrscope key create; or 127.0.0.1");
+        .hint(
+            "use keys (clrscope key create) or 127.0.0.1; --no-auth-remote if everybody who "
+            "reaches {} may do everything",
+            url_of(endpoint.address, true));
   return {};
 }
 

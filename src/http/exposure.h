@@ -20,7 +20,7 @@ struct Endpoint {
 // "http://127.0.0.1:52323", "https://0.0.0.0:52323", "unix:/run/clrscope.sock".
 Result<Endpoint> parse_url(std::string_view url);
 
-// Beyond loopback only with TLS and never without keys.
+// Beyond loopback only with TLS; without keys only if the administrator says no_auth_remote.
 Result<> check_exposure(const Endpoint& endpoint, const ServeSetting& setting);
 
 std::string url_of(const net::Address& address, bool tls);

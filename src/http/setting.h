@@ -17,6 +17,7 @@ struct ServeSetting {
   std::string certificate{};               // PEM, for https
   std::string certificate_key{};
   bool no_auth = false;                   // said aloud
+  bool no_auth_remote = false;            // with no_auth: beyond loopback too, over TLS
   bool read_only = false;                 // nothing beyond the scopes metrics and read
   std::vector<std::string> allow{};       // processes: pids, or names with * and ?; empty: all
   std::string base_path{};                // "/clrscope" behind a proxy; empty: none

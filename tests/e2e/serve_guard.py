@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A controller under bad manners and attack: serve_guard.py WHAT"""
 import html
+import json
 import os
 import pathlib
 import re
@@ -176,7 +177,23 @@ def exposure():
     subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=one -keyout key.pem -out cert.pem",
                    shell=True, check=True, capture_output=True)
     code, said = refusal("--urls", "https://0.0.0.0:0", "--certificate", "cert.pem", "--certificate-key", "key.pem", "--no-auth")
-    check(code == 3 and "no-auth" in said, f"nor without keys: {code} {said}")
+    check(code == 3 and "no-auth-remote" in said, f"nor without keys: {code} {said}")
+    code, said = refusal("--urls", "http://0.0.0.0:0", "--no-auth-remote")
+    check(code == 3 and "not without TLS" in said, f"nor without TLS, whatever the administrator says: {code} {said}")
+    tls = ("--certificate", "cert.pem", "--certificate-key", "key.pem")
+    with Serve(*tls, "--no-auth-remote", urls="https://0.0.0.0:0") as serve:
+        check("warning: no key is needed at https://0.0.0.0" in serve.said(), f"anonymous access is said aloud: {serve.said()}")
+        ask = lambda path, **fields: serve.ask(path, headers={"Host": "127.0.0.1", **fields})
+        check(ask("/processes").status == 200, "with TLS and said so, nobody is asked for a key")
+        lines = until(lambda: [one for one in map(json.loads, ask("/audit?limit=20", Accept="application/x-ndjson").text.splitlines())
+                               if one["caller"] == "anonymous"])
+        check(lines, "each use is one of nobody known")
+        kept = [json.loads(line) for line in (serve.folder / "audit.ndjson").read_text().splitlines()]
+        check(kept[0]["method"] == "SERVE" and kept[0]["address"].startswith("https://0.0.0.0"), f"and the choice is kept first: {kept[0]}")
+        check(ask("/processes", Host="evil.example").status == 421, "names of others still lead nowhere")
+        check(ask("/processes", **{"Sec-Fetch-Site": "cross-site"}).status == 403, "nor do pages of others")
+    with Serve(*tls, "--no-auth-remote", "--read-only", urls="https://0.0.0.0:0") as serve:
+        check(serve.ask("/env?pid=1", headers={"Host": "127.0.0.1"}).status == 403, "and --read-only narrows it")
     with Serve("--certificate", "cert.pem", "--certificate-key", "key.pem", urls="https://127.0.0.1:0") as serve:
         check(serve.ask("/health/live").status == 200, "TLS works")
         cookie = serve.ask(serve.once).headers["Set-Cookie"]

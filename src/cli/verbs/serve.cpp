@@ -32,6 +32,8 @@ constexpr Option kServe[] = {
     {.name = "--certificate-key", .value = "FILE", .help = "its key, unless in the same file"},
     {.name = "--no-auth",
      .help = "no key is asked for: whoever reaches the address may do everything"},
+    {.name = "--no-auth-remote",
+     .help = "--no-auth for https addresses beyond loopback too: open to the network"},
     {.name = "--read-only", .help = "look at processes, record nothing"},
     {.name = "--allow",
      .value = "LIST",
@@ -78,7 +80,8 @@ Result<http::ServeSetting> setting_of(const Args& args) {
   setting.metric_urls = words_of(args, "--metric-urls", args.has("--urls") ? "" : kMetricUrl);
   setting.certificate = args.text("--certificate").value_or("");
   setting.certificate_key = args.text("--certificate-key").value_or("");
-  setting.no_auth = args.has("--no-auth");
+  setting.no_auth_remote = args.has("--no-auth-remote");
+  setting.no_auth = args.has("--no-auth") || setting.no_auth_remote;
   setting.read_only = args.has("--read-only");
   setting.allow = words_of(args, "--allow", "");
   if (const auto keep = args.text("--keep-live")) setting.keep_live = TRY(parse_duration(*keep));
@@ -122,7 +125,7 @@ void announce(http::Controller& controller, const Args& args, Console& console) 
                  one.metrics_only ? "  metrics only"
                  : one.needs_key  ? "  with a key"
                                   : "");
-  if (args.has("--no-auth"))
+  if (args.has("--no-auth") || args.has("--no-auth-remote"))
     console.talk("No key is asked for: whoever reaches these addresses may do everything.");
   if (!once.empty()) console.talk("Open in a browser, once, within 15 minutes:\n  {}", once);
 }
