@@ -17,6 +17,7 @@
 #include "ipc/commands.h"
 #include "ipc/discover.h"
 #include "ops/describe.h"
+#include "ops/dump.h"
 #include "ops/processes.h"
 
 namespace clrscope::ops {
@@ -107,9 +108,9 @@ CheckRow check_dump(pid_t pid, const Result<ipc::ProcessInfo>& info) {
     return row;
   }
   row.works = Works::kYes;
-  if (const auto status = proc_status(pid))
-    row.detail = fmt::format("full: about {}, the process stands still meanwhile",
-                             format_bytes(status->rss_bytes));
+  if (const auto bytes = dump_bytes(pid, DumpType::kFull); bytes > 0)
+    row.detail =
+        fmt::format("full: about {}, the process stands still meanwhile", format_bytes(bytes));
   return row;
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/io.h"
+#include "base/maps.h"
 #include "base/proc.h"
 #include "base/text.h"
 #include "ipc/cancellable_endpoint.h"
@@ -35,7 +36,7 @@ constexpr std::uint64_t kFastest = 400'000'000;  // bytes a second
 constexpr std::uint64_t kSlowest = 80'000'000;
 constexpr std::chrono::milliseconds kLeastStart{200};
 constexpr std::chrono::milliseconds kMostStart{1000};
-constexpr std::uint64_t kSmallDump = 30'000'000;  // stacks, modules and little else
+constexpr std::uint64_t kSmallDump = 10'000'000;  // stacks, modules and little else
 
 struct DumpKindName {
   std::string_view name;
@@ -53,34 +54,27 @@ const DumpKindName& kind_of(DumpType type) {
   return *std::ranges::find_if(kKinds, [&](const auto& kind) { return kind.type == type; });
 }
 
-// Bytes of one line of /proc/PID/smaps_rollup, such as "Rss:" or "Anonymous:".
-std::uint64_t rollup(std::string_view text, std::string_view key) {
-  for (const auto line : split(text, '\n')) {
-    if (!line.starts_with(key)) continue;
-    auto number = trim(line.substr(key.size()));
-    number = number.substr(0, number.find(' '));
-    return parse_number(number).value_or(0) * 1024;
+// All that can be read goes into a full dump, touched or not; into one of the heap what can be
+// written; the rest is headers of modules.
+struct Mapped {
+  std::uint64_t readable = 0;
+  std::uint64_t writable = 0;
+};
+Mapped mapped_by(pid_t pid) {
+  Mapped all;
+  const auto text = read_file(fmt::format("/proc/{}/maps", pid));
+  if (!text) return all;
+  for (const auto line : split(*text, '\n')) {
+    const auto one = parse_maps_line(line);
+    if (!one || !one->readable || one->path.starts_with("[v")) continue;  // the kernel's own
+    all.readable += one->end - one->start;
+    if (one->writable) all.writable += one->end - one->start;
   }
-  return 0;
+  return all;
 }
 
 DumpPrice price_of(pid_t pid, DumpType type, const std::string& folder) {
-  DumpPrice price;
-  const auto memory = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
-  const auto rss = memory ? rollup(*memory, "Rss:") : 0;
-  const auto anonymous = memory ? rollup(*memory, "Anonymous:") : 0;
-  switch (type) {
-    case DumpType::kMini:
-    case DumpType::kTriage:
-      price.bytes = std::min(rss, kSmallDump);
-      break;
-    case DumpType::kHeap:
-      price.bytes = anonymous;
-      break;
-    case DumpType::kFull:
-      price.bytes = rss;
-      break;
-  }
+  DumpPrice price{.bytes = dump_bytes(pid, type)};
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) == 0)
     price.free_bytes = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
@@ -250,6 +244,20 @@ Result<DumpType> parse_dump_type(std::string_view text) {
   return fail(Errc::kUsage, "'{}' is not a type of dump", text).hint("mini, triage, heap or full");
 }
 
+std::uint64_t dump_bytes(pid_t pid, DumpType type) {
+  const auto mapped = mapped_by(pid);
+  switch (type) {
+    case DumpType::kMini:
+    case DumpType::kTriage:
+      return std::min(mapped.readable, kSmallDump);
+    case DumpType::kHeap:
+      return mapped.writable;
+    case DumpType::kFull:
+      return mapped.readable;
+  }
+  return 0;
+}
+
 std::string_view name_of(DumpType type) { return kind_of(type).name; }
 
 Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
@@ -270,6 +278,7 @@ Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
         .hint("-o FILE chooses another place");
 
   const auto price = price_of(target.process.foreign ? 0 : target.process.pid, wish.type, folder);
+  summary.expected_bytes = price.bytes;
   if (watcher.on_price) watcher.on_price(target.process, price, summary.file);
   if (price.free_bytes > 0 && price.bytes > price.free_bytes)
     return fail(Errc::kSystem, "a {} dump needs about {}, {} has {} free", name_of(wish.type),

@@ -31,6 +31,8 @@ struct DumpPause {
   std::chrono::milliseconds most{};
 };
 DumpPause dump_pause(std::uint64_t bytes);
+// About so large; 0 where its memory cannot be seen.
+std::uint64_t dump_bytes(pid_t pid, DumpType type);
 
 // What it will cost: the process stands still while the dump is written.
 struct DumpPrice {
@@ -48,7 +50,8 @@ struct DumpSummary {
   std::string file;
   Process process;
   std::uint64_t bytes = 0;
-  std::chrono::nanoseconds took{};  // the process stood still for most of it
+  std::uint64_t expected_bytes = 0;  // said before; 0: its memory could not be seen
+  std::chrono::nanoseconds took{};   // the process stood still for most of it
 };
 
 // A dump that would not fit the disk is refused before the process is touched.

@@ -23,6 +23,7 @@ constexpr Option kDump[] = {
 std::string as_json(const ops::DumpSummary& s) {
   JsonWriter json;
   json.begin_object().member("file", s.file).member("pid", s.process.pid).member("bytes", s.bytes);
+  if (s.expected_bytes > 0) json.member("expectedBytes", s.expected_bytes);
   json.member("pauseMs", std::chrono::duration<double, std::milli>(s.took).count()).end_object();
   return json.text() + "\n";
 }
