@@ -52,7 +52,7 @@ void EventJson::TimeText::append(std::string& out, WallTime time) {
 }
 
 void EventJson::append(std::string& out, const Event& event, const PayloadPlan& plan, WallTime wall,
-                       std::optional<nanoseconds> since_start) {
+                       std::optional<nanoseconds> since_start, std::string_view stack) {
   out += "{\"time\":\"";
   times_.append(out, wall);
   out += '"';
@@ -72,6 +72,7 @@ void EventJson::append(std::string& out, const Event& event, const PayloadPlan& 
     append_hex(out, event.payload);
     out += '"';
   }
+  if (!stack.empty()) out.append(",\"stack\":").append(stack);
   out += "}\n";
 }
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -20,9 +21,10 @@ namespace clrscope::nettrace {
 
 class EventJson {
  public:
-  // With its line end. `since_start` is left out when there is none.
+  // With its line end. `since_start` and `stack` (a JSON array) are left out when there is none.
   void append(std::string& out, const Event& event, const PayloadPlan& plan, WallTime wall,
-              std::optional<std::chrono::nanoseconds> since_start = {});
+              std::optional<std::chrono::nanoseconds> since_start = {},
+              std::string_view stack = {});
 
  private:
   // Times of events that follow closely: the date is made once for each second.

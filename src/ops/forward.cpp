@@ -17,6 +17,7 @@
 #include "ops/counters.h"
 #include "ops/events.h"
 #include "ops/forward_door.h"
+#include "ops/stack_names.h"
 
 namespace clrscope::ops {
 namespace {
@@ -66,6 +67,12 @@ bool chooses(const WatchWish& targets, const hub::SourceInfo& source) {
   if (targets.target.diagnostic_port || !targets.target.command.empty()) return true;
   return std::ranges::any_of(targets.names,
                              [&](const auto& name) { return glob_match(name, source.process); });
+}
+
+// Of those that take whole events, LTTng has no place for names.
+bool has_stacks(const ForwardRoute& route) {
+  return route.wish.stacks && !route.wish.providers.empty() && route.to.kind->whole_events &&
+         route.to.kind->name != "lttng";
 }
 
 // All that any route wants.
@@ -138,9 +145,10 @@ class Forwarder {
 
   Result<Running> add(const ForwardPlan& plan, const ForwardRoute& route,
                       const std::shared_ptr<Turn>& after) {
-    auto sink = TRY(route.to.kind->make(
-        route.to,
-        {.spool = plan.spool, .spool_limit = plan.spool_limit, .interval = route.wish.interval}));
+    const sinks::SinkSetting setting{
+        .spool = plan.spool, .spool_limit = plan.spool_limit, .interval = route.wish.interval};
+    auto sink = TRY(has_stacks(route) ? make_sink_with_names(route.to, setting)
+                                      : route.to.kind->make(route.to, setting));
     if (after) sink = std::make_unique<SucceedingSink>(std::move(sink), after);
     const auto id =
         TRY(hub_.add(route.wish, std::move(sink), [targets = route.targets](const auto& source) {

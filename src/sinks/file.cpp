@@ -142,6 +142,7 @@ class FileSink final : public hub::Sink {
     TRY(usable());
     if (change == hub::SourceChange::kGone) {
       sources_.erase(source.id);
+      std::erase_if(names_, [&](const auto& one) { return one.block->source().id == source.id; });
       return kept(trace_->forget(source.id));
     }
     sources_.emplace(source.id, source);
@@ -150,6 +151,7 @@ class FileSink final : public hub::Sink {
 
   Result<> on_batch(const hub::Batch& batch) override {
     TRY(usable());
+    if (batch.block->reader() == kNamesReader) names_.push_back(batch);
     return kept(trace_->write(batch));
   }
 
@@ -190,6 +192,7 @@ class FileSink final : public hub::Sink {
     TRY(trace_->begin());
     for (const auto& [id, source] : sources_)
       TRY(trace_->write(event_of(source, TraceClock::now(), wall_offset_)));
+    for (const auto& batch : names_) TRY(trace_->write(batch));
     return {};
   }
 
@@ -218,6 +221,7 @@ class FileSink final : public hub::Sink {
   nanoseconds wall_offset_{};
   std::optional<Trace> trace_;
   std::map<std::uint64_t, hub::SourceInfo> sources_;  // those that are there
+  std::vector<hub::Batch> names_;                     // of the methods in stacks, for the next file
   std::uint64_t told_dropped_ = 0;
   std::optional<Error> error_;
 };

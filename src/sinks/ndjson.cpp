@@ -98,7 +98,8 @@ class SocketLines final : public Lines {
 
 class NdjsonSink final : public hub::Sink {
  public:
-  explicit NdjsonSink(std::unique_ptr<Lines> lines) : lines_(std::move(lines)) {}
+  NdjsonSink(std::unique_ptr<Lines> lines, const SinkSetting& setting)
+      : lines_(std::move(lines)), stack_json_(setting.stack_json) {}
 
   Result<> open() override { return lines_->open(); }
 
@@ -114,7 +115,8 @@ class NdjsonSink final : public hub::Sink {
     text_.clear();
     for (const auto row : batch.rows) {
       const auto& event = block.events()[row];
-      known.json.append(text_, event, known.plans.of(event), block.wall_of(event));
+      known.json.append(text_, event, known.plans.of(event), block.wall_of(event), {},
+                        stack_json_ ? stack_json_(block, row) : std::string{});
     }
     return lines_->put(text_, static_cast<std::uint32_t>(batch.rows.size()));
   }
@@ -146,6 +148,7 @@ class NdjsonSink final : public hub::Sink {
   };
 
   const std::unique_ptr<Lines> lines_;
+  const decltype(SinkSetting::stack_json) stack_json_;
   std::map<std::uint64_t, Known> known_;  // by reader
   std::string text_;
 };
@@ -159,7 +162,8 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
     if (max_size != 0 && address.target == "-")
       return fail(Errc::kUsage, "--to {}: standard output has no max-size", address.text);
     if (address.target != "-") TRY(can_write(address.target));
-    return std::make_unique<NdjsonSink>(std::make_unique<FileLines>(address.target, max_size));
+    return std::make_unique<NdjsonSink>(std::make_unique<FileLines>(address.target, max_size),
+                                        setting);
   }
   if (max_size != 0)
     return fail(Errc::kUsage, "--to {}: a socket has no max-size", address.text)
@@ -168,7 +172,8 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   OutboxSetting outbox{.name = address.identity, .spool = setting.spool, .limit = buffer};
   if (!setting.spool.empty()) outbox.limit = setting.spool_limit;
   return std::make_unique<NdjsonSink>(
-      std::make_unique<SocketLines>(TRY(Outbox::open(std::move(outbox), std::move(carrier)))));
+      std::make_unique<SocketLines>(TRY(Outbox::open(std::move(outbox), std::move(carrier)))),
+      setting);
 }
 
 constexpr SinkOption kOptions[] = {

@@ -13,6 +13,8 @@ namespace clrscope::sinks {
 
 // The reader that blocks of own events have; the hub's begin at 1.
 inline constexpr std::uint64_t kOwnReader = 0;
+// Likewise of events that name the methods of stacks (ops/stack_names.h), of all processes.
+inline constexpr std::uint64_t kNamesReader = ~std::uint64_t{0};
 
 // `wall_offset`: wall time less TraceTime.
 hub::Batch events_of(std::span<const hub::CounterValue> values,

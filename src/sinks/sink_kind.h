@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,6 +55,9 @@ struct SinkSetting {
   std::string spool{};                     // folder for what cannot be delivered; empty: none
   std::uint64_t spool_limit = 1ULL << 30;  // bytes, for each sink
   std::chrono::nanoseconds interval{std::chrono::seconds{1}};  // of this sink's counters
+  // The names of an event's stack, a JSON array, leaf first; empty: it has none. On the sink's
+  // thread.
+  std::function<std::string(const hub::Block&, std::uint32_t row)> stack_json{};
 };
 
 struct SinkKind {

@@ -82,6 +82,8 @@ class NamesFile {
 
 namespace {
 
+using std::chrono::nanoseconds;
+
 constexpr std::chrono::seconds kPatience{30};    // for the whole rundown of a large application
 constexpr std::chrono::milliseconds kLook{100};  // how soon a stop is noticed
 
@@ -137,9 +139,11 @@ Result<ipc::Session> start_rundown(ipc::Endpoint& runtime, Rundown what,
   return ipc::start_tracing(runtime, rundown_only(ipc::kDefaultRundown), patience);
 }
 
-EarlyNames::EarlyNames(ipc::Endpoint& runtime, std::string folder, std::chrono::nanoseconds delay)
+EarlyNames::EarlyNames(ipc::Endpoint& runtime, std::string folder, std::chrono::nanoseconds delay,
+                       std::chrono::nanoseconds look_every)
     : runtime_(runtime),
       folder_(std::move(folder)),
+      look_every_(look_every),
       worker_([this, delay](std::stop_token stop) { run(stop, delay); }) {}
 
 EarlyNames::~EarlyNames() { worker_ = {}; }
@@ -197,7 +201,9 @@ void EarlyNames::look_for_names(TraceTime now) {
   methods_.add_modules(names);
   looked_at_ = size;
   const auto passed = now - started_;
-  next_look_ = now + (passed < kFirstMoments ? kOften : std::clamp(passed / 2, kLeast, kSeldom));
+  const auto wait =
+      passed < kFirstMoments ? nanoseconds{kOften} : std::clamp(passed / 2, kLeast, kSeldom);
+  next_look_ = now + std::min(wait, look_every_);
   found_.with([&](auto& found) { std::ranges::move(names, std::back_inserter(found)); });
 }
 

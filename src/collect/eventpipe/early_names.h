@@ -34,8 +34,10 @@ Result<ipc::Session> start_rundown(ipc::Endpoint& runtime, Rundown what,
 
 class EarlyNames {
  public:
-  // Begins after `delay`, on a thread of its own. Names go to unlinked files in `folder`.
-  EarlyNames(ipc::Endpoint& runtime, std::string folder, std::chrono::nanoseconds delay);
+  // Begins after `delay`, on a thread of its own. Names go to unlinked files in `folder`. Those
+  // that are wanted are looked for so often at least.
+  EarlyNames(ipc::Endpoint& runtime, std::string folder, std::chrono::nanoseconds delay,
+             std::chrono::nanoseconds look_every = std::chrono::seconds{30});
   ~EarlyNames();
   EarlyNames(const EarlyNames&) = delete;
   EarlyNames& operator=(const EarlyNames&) = delete;
@@ -59,6 +61,7 @@ class EarlyNames {
 
   ipc::Endpoint& runtime_;
   std::string folder_;
+  std::chrono::nanoseconds look_every_;
   std::unique_ptr<NamesFile> before_;
   std::unique_ptr<NamesFile> later_;
   Guarded<std::vector<std::uint64_t>> wanted_;
