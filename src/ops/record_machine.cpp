@@ -1,6 +1,7 @@
 #include "ops/record_machine.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -42,15 +43,14 @@ collect::WaitsWish waits_wish(WaitRung rung) {
                                     : collect::WaitsWish::kNone;
 }
 
-// In place of the whole machine: the .NET processes that let us in.
-Result<std::vector<pid_t>> reachable_runtimes(const Plan& plan) {
+// In place of the whole machine: the .NET processes that let us in. Others may start later: where
+// there is none yet, we ourselves are what can be recorded.
+Result<std::vector<pid_t>> reachable_runtimes() {
   std::vector<pid_t> reachable;
   for (const auto& process : TRY(ipc::find_processes()))
     if (process.reachable() && process.status.state != 'T') reachable.push_back(process.pid);
-  if (!reachable.empty()) return reachable;
-  const auto why = plan.rung.missing.empty() ? plan.note : plan.rung.missing.front().what;
-  return fail(Errc::kDenied, "no .NET process of ours to record, and {}", why)
-      .hint("{}", plan.rung.missing.empty() ? plan.hint : plan.rung.missing.front().hint);
+  if (reachable.empty()) reachable.push_back(::getpid());
+  return reachable;
 }
 
 constexpr std::chrono::nanoseconds kLongestCut = std::chrono::seconds{10};
@@ -161,7 +161,7 @@ Result<RecordSummary> record_with_kernel(const RecordWish& wish, const Plan& pla
           },
   };
   if (wish.whole_machine && plan.rung.cpu != CpuRung::kMachine)
-    machine.processes = TRY(reachable_runtimes(plan));
+    machine.processes = TRY(reachable_runtimes());
   if (!wish.whole_machine) {
     machine.processes = {target.process.pid};
     machine.target_ended = [&] { return not_resumed.has_value() || has_ended(target.process.pid); };

@@ -58,6 +58,7 @@ class KernelEvents {
   // Nothing is dated before it.
   void start(TraceTime time) { started_ = time; }
   void process_exists(const perf::ProcessFacts& facts);
+  bool knows(ProcessId process) const { return processes_.find(process) != nullptr; }
   void take(const perf::Record& record);
   // What is still told of waits is left out: there are too many.
   void end_waits(TraceTime now, std::uint64_t per_second);

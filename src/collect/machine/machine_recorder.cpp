@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/io.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "collect/machine/budget.h"
 #include "collect/machine/guardian.h"
@@ -149,10 +150,7 @@ class MachineRecorder {
     if (events_) kernel_.describe(events_->events());
     // On a busy machine a look at all processes takes longer than rings hold samples.
     if (events_) TRY(events_->enable_bookkeeping());
-    const perf::SnapshotSink sink{
-        .on_process = [&](const perf::ProcessFacts& facts) { kernel_.process_exists(facts); },
-        .on_record = [&](const perf::Record& record) { kernel_.take(record); }};
-    const auto totals = TRY(perf::take_snapshot(wish_.processes, started_, sink));
+    const auto totals = TRY(take_snapshot(wish_.processes, started_));
     if (totals.denied > 0)
       outcome_.notes.push_back(
           fmt::format("mappings of {} process{} may not be read: native frames there have no names",
@@ -171,6 +169,29 @@ class MachineRecorder {
     finder_.emplace(std::move(runtimes));
     if (!wish_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended
     return checked();
+  }
+
+  Result<perf::SnapshotTotals> take_snapshot(const std::vector<pid_t>& processes, TraceTime as_of) {
+    return perf::take_snapshot(
+        processes, as_of,
+        {.on_process = [&](const perf::ProcessFacts& facts) { kernel_.process_exists(facts); },
+         .on_record = [&](const perf::Record& record) { kernel_.take(record); }});
+  }
+
+  // Without the right to record CPUs, a .NET process that has started since is recorded when its
+  // runtime is found. Children of those that are have inherited it.
+  void record_later(ProcessId process) {
+    if (!events_ || events_->scope() != perf::Scope::kThreads || !wish_.later_runtimes ||
+        kernel_.knows(process))
+      return;
+    const auto pid = static_cast<pid_t>(process);
+    const auto now = TraceClock::now();
+    auto added = events_->add_process(pid);
+    if (added)
+      if (const auto taken = take_snapshot({pid}, now); !taken) added = fail(taken.error());
+    if (!added && process_exists(pid))
+      outcome_.notes.push_back(fmt::format("no CPU samples of process {}, which started later: {}",
+                                           pid, added.error().what));
   }
 
   // Until all that were there at the start have been asked, or do not answer.
@@ -407,6 +428,7 @@ class MachineRecorder {
       watch(runtimes_.back()->fd());
       guardian_.watch(runtimes_.back()->guarded());
       if (runtimes_.back()->has_names()) ++outcome_.runtimes;
+      record_later(runtimes_.back()->process());
       if (runtimes_.back()->has_counts()) begin_counting(runtimes_.back()->process(), asked);
     }
   }

@@ -57,12 +57,39 @@ void raise_fd_limit() {
 
 class EventOpener {
  public:
-  EventOpener(const SessionWish& wish, Scope scope) : wish_(wish) {
-    set_.scope_ = scope;
-    set_.features_.kernel_part = wish.kernel;
+  static Result<EventSet> open(const SessionWish& wish, Scope scope) {
+    EventSet set;
+    set.scope_ = scope;
+    set.features_.kernel_part = wish.kernel;
+    EventOpener opener{wish, set};
+    TRY(opener.open());
+    return set;
   }
 
-  Result<EventSet> open() {
+  EventOpener(const SessionWish& wish, EventSet& set) : wish_(wish), set_(set) {}
+
+  // Lists again until no thread is new: those born meanwhile of a thread that had no events yet
+  // would be missed.
+  Result<> open_for_threads() {
+    std::unordered_set<pid_t> seen;
+    std::size_t alive = 0;
+    for (int listing = kFirstListing; listing < kMostListings; ++listing) {
+      std::size_t found = 0;
+      for (const auto process : wish_.processes) {
+        for (const auto thread : threads_of(process)) {
+          if (!seen.insert(thread).second) continue;
+          ++found;
+          if (TRY(open_for(thread, listing))) ++alive;
+        }
+      }
+      if (found == 0) break;
+    }
+    if (alive == 0) return fail(refusal(ESRCH, Asked::kProcess, wish_.processes.front()));
+    return {};
+  }
+
+ private:
+  Result<> open() {
     raise_fd_limit();
     TRY(resolve_events());
     TRY(open_rings());
@@ -72,10 +99,9 @@ class EventOpener {
       TRY(open_for_threads());
     TRY(set_.change_period());  // before threads are born that would inherit the usual one
     if (set_.scope_ == Scope::kFiltered) set_.filter_.emplace(wish_.processes);
-    return std::move(set_);
+    return {};
   }
 
- private:
   static constexpr int kFirstListing = 0;
 
   bool per_cpu() const { return set_.scope_ != Scope::kThreads; }
@@ -189,28 +215,8 @@ class EventOpener {
     return {};
   }
 
-  // Lists again until no thread is new: those born meanwhile of a thread that had no events yet
-  // would be missed.
-  Result<> open_for_threads() {
-    std::unordered_set<pid_t> seen;
-    std::size_t alive = 0;
-    for (int listing = kFirstListing; listing < kMostListings; ++listing) {
-      std::size_t found = 0;
-      for (const auto process : wish_.processes) {
-        for (const auto thread : threads_of(process)) {
-          if (!seen.insert(thread).second) continue;
-          ++found;
-          if (TRY(open_for(thread, listing))) ++alive;
-        }
-      }
-      if (found == 0) break;
-    }
-    if (alive == 0) return fail(refusal(ESRCH, Asked::kProcess, wish_.processes.front()));
-    return {};
-  }
-
-  SessionWish wish_;
-  EventSet set_;
+  const SessionWish& wish_;
+  EventSet& set_;
 };
 
 Result<EventSet> EventSet::open(const SessionWish& wish) {
@@ -218,10 +224,19 @@ Result<EventSet> EventSet::open(const SessionWish& wish) {
     return fail(Errc::kUsage, "no process named to record");
   for (const auto process : wish.processes)
     if (!process_exists(process)) return fail(refusal(ESRCH, Asked::kProcess, process));
-  if (wish.scope != Scope::kBestFor) return EventOpener{wish, wish.scope}.open();
-  auto filtered = EventOpener{wish, Scope::kFiltered}.open();
+  if (wish.scope != Scope::kBestFor) return EventOpener::open(wish, wish.scope);
+  auto filtered = EventOpener::open(wish, Scope::kFiltered);
   if (filtered || filtered.error().code != Errc::kDenied) return filtered;
-  return EventOpener{wish, Scope::kThreads}.open();
+  return EventOpener::open(wish, Scope::kThreads);
+}
+
+Result<> EventSet::add_process(pid_t process) {
+  const SessionWish wish{.scope = Scope::kThreads, .processes = {process}};
+  const auto before = opened_.size();
+  EventOpener opener{wish, *this};
+  TRY(opener.open_for_threads());
+  TRY(change_period());  // theirs must be the one that all have
+  return running_ ? enable_from(before) : Result<>{};
 }
 
 }  // namespace clrscope::collect::perf

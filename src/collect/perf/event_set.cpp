@@ -33,7 +33,12 @@ Result<> EventSet::enable_bookkeeping() {
 
 Result<> EventSet::enable() {
   TRY(enable_bookkeeping());  // mappings first, then samples
-  for (const auto& opened : opened_) TRY(enable_one(opened.fd));
+  return enable_from(0);
+}
+
+Result<> EventSet::enable_from(std::size_t first) {
+  for (auto at = first; at < opened_.size(); ++at)
+    if (!disabled_.contains(opened_[at].event_at)) TRY(enable_one(opened_[at].fd));
   return {};
 }
 
@@ -44,6 +49,7 @@ void EventSet::disable() {
 }
 
 void EventSet::disable_event(std::size_t at) {
+  disabled_.insert(at);
   for (const auto& opened : opened_)
     if (opened.event_at == at) (void)::ioctl(opened.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
 }

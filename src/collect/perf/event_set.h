@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -56,6 +57,8 @@ class EventSet {
   Result<> enable();                   // all of it
   void disable();                      // what is in the rings stays there to be drained
   void disable_event(std::size_t at);  // one of events(), for good
+  // Records this one too, from now on. Only where the scope is kThreads.
+  Result<> add_process(pid_t process);
 
   // Gives CPU samples another period where the last one is old enough; to be called often.
   Result<> vary_period();
@@ -94,6 +97,7 @@ class EventSet {
 
   struct Pending;  // the next record of a ring
   Result<> change_period();
+  Result<> enable_from(std::size_t first);  // of opened_
   Result<Record> parse(Bytes bytes) const;
   bool read_next(Pending& pending);
   void accept(const Pending& pending, const OnRecord& on_record);
@@ -109,6 +113,7 @@ class EventSet {
   TraceTime next_change_{};         // of the period
   std::vector<Cpu> cpus_;
   std::vector<Opened> opened_;
+  std::set<std::size_t> disabled_;  // of events_, for good
   Doubles doubles_;
   std::optional<ProcessFilter> filter_;
   std::vector<std::vector<std::uint8_t>> undecided_;  // records kept until all rings are read
