@@ -27,6 +27,7 @@ THIRD_PARTY = {
     "boost/json": ["base/json"],
     "boost/": ["net/"],
     "openssl/": ["net/"],
+    "nghttp2/": ["net/grpc_client"],
     "google/protobuf/": ["fleet/"],
     "grpc": ["fleet/"],
     "sqlite3.h": ["store/sqlite/"],

@@ -2,14 +2,14 @@
 
 # What a build needs, and ./start.
 build_packages=(build-essential cmake ninja-build ccache pkg-config git python3
-  libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libboost1.81-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libboost1.81-dev libssl-dev libnghttp2-dev libgtest-dev libgmock-dev libbenchmark-dev
   liblttng-ust-dev jq procps util-linux curl ca-certificates)
 # The pages are bundled by node. Where node came from elsewhere, Debian's would conflict with it.
 command -v node >/dev/null && command -v npm >/dev/null || build_packages+=(nodejs npm)
 
 # What ./test needs besides.
 test_packages=(clang-format clang-tidy clang-16 libclang-rt-16-dev
-  graphite-carbon collectd-core prometheus protobuf-compiler python3-protobuf
+  graphite-carbon collectd-core prometheus protobuf-compiler python3-protobuf python3-grpcio
   linux-perf bpftrace libfaketime wrk gdb strace binutils babeltrace2 lttng-tools zstd time iproute2 openssl chromium fonts-dejavu-core)
 
 # Without these nothing is built; without the others single checks and tests cannot run.

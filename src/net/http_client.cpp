@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
-#include "base/bytes.h"
 #include "net/http_parser.h"
 
 namespace clrscope::net {
@@ -42,86 +39,9 @@ Result<HttpUrl> parse_url(std::string_view text) {
   return url;
 }
 
-// A connection, plain or TLS.
-class HttpClient::Line {
- public:
-  Line(UniqueFd fd, const std::atomic<bool>& interrupted)
-      : fd_(std::move(fd)), interrupted_(interrupted) {}
-
-  Result<> agree(const std::shared_ptr<TlsContext>& context, const std::string& host,
-                 const Deadline& deadline) {
-    session_.emplace(context, host);
-    for (;;) {
-      const auto done = session_->handshake();
-      TRY(flush(deadline));  // also what says why it failed
-      if (TRY(Result<bool>{done})) return {};
-      if (TRY(more(deadline)) == 0) return fail(Errc::kSystem, "the peer closed");
-    }
-  }
-
-  Result<> send(std::string_view bytes, const Deadline& deadline) {
-    if (!session_) return send_all(fd_.get(), as_bytes(bytes), deadline);
-    TRY(session_->write(bytes));
-    return flush(deadline);
-  }
-
-  // Appends; false at the end.
-  Result<bool> receive(std::string& into, const Deadline& deadline) {
-    if (!session_) {
-      std::uint8_t buffer[16 << 10];
-      const auto got = TRY(some(buffer, deadline));
-      into.append(reinterpret_cast<const char*>(buffer), got);
-      return got > 0;
-    }
-    const auto before = into.size();
-    for (;;) {
-      TRY(session_->read(into));
-      if (into.size() > before) return true;
-      if (session_->closed()) return false;
-      if (TRY(more(deadline)) == 0) return false;
-    }
-  }
-
- private:
-  Result<std::size_t> some(std::span<std::uint8_t> into, const Deadline& deadline) {
-    for (;;) {
-      const Deadline glance{std::min<std::chrono::nanoseconds>(kGlance, deadline.left())};
-      auto got = receive_some(fd_.get(), into, glance);
-      const bool late = !got && got.error().code == Errc::kTimeout;
-      if (!late || deadline.passed()) return got;
-      if (interrupted_) return fail(Errc::kTimeout, "interrupted");
-    }
-  }
-  Result<> flush(const Deadline& deadline) {
-    const auto out = session_->take_output();
-    return send_all(fd_.get(), as_bytes(out), deadline);
-  }
-  Result<std::size_t> more(const Deadline& deadline) {
-    std::uint8_t buffer[16 << 10];
-    const auto got = TRY(some(buffer, deadline));
-    session_->feed({reinterpret_cast<const char*>(buffer), got});
-    return got;
-  }
-
-  static constexpr auto kGlance = std::chrono::milliseconds{200};
-
-  UniqueFd fd_;
-  const std::atomic<bool>& interrupted_;
-  std::optional<TlsSession> session_{};
-};
-
 HttpClient::HttpClient(HttpUrl url, std::shared_ptr<TlsContext> tls)
     : url_(std::move(url)), tls_(std::move(tls)) {}
 HttpClient::~HttpClient() = default;
-
-Result<std::unique_ptr<HttpClient::Line>> HttpClient::open(const Deadline& deadline) {
-  auto line = std::make_unique<Line>(TRY(connect(url_.address, Transport::kStream, deadline)),
-                                     interrupted_);
-  if (!url_.tls) return line;
-  if (!tls_) tls_ = TRY(TlsContext::client({}, TlsContext::Trust::kVerify));
-  TRY(line->agree(tls_, url_.address.host, deadline));
-  return line;
-}
 
 Result<HttpResponse> HttpClient::ask(std::string_view method, const std::vector<HttpField>& fields,
                                      std::string_view body, const Deadline& deadline) {
@@ -154,7 +74,7 @@ Result<HttpResponse> HttpClient::ask(std::string_view method, const std::vector<
 Result<HttpResponse> HttpClient::ask_once(const std::string& request, bool to_head,
                                           const Deadline& deadline, bool& answered) {
   auto line = std::move(line_);
-  if (!line) line = TRY(open(deadline));
+  if (!line) line = TRY(ClientLine::open(url_.tls, url_.address, tls_, interrupted_, deadline));
   // A server that refuses early may answer and close before it took everything.
   const auto sent = line->send(request, deadline);
   std::string buffer;

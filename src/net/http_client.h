@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "net/client_line.h"
 #include "net/http_message.h"
 #include "net/socket.h"
 #include "net/tls.h"
@@ -45,16 +46,13 @@ class HttpClient {
   void interrupt() { interrupted_ = true; }
 
  private:
-  class Line;
-
-  Result<std::unique_ptr<Line>> open(const Deadline& deadline);
   Result<HttpResponse> ask_once(const std::string& request, bool to_head, const Deadline& deadline,
                                 bool& answered);
 
   HttpUrl url_;
   std::shared_ptr<TlsContext> tls_;
   std::atomic<bool> interrupted_{false};
-  std::unique_ptr<Line> line_;
+  std::unique_ptr<ClientLine> line_;
 };
 
 }  // namespace clrscope::net

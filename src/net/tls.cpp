@@ -152,7 +152,8 @@ struct TlsSession::Impl {
   }
 };
 
-TlsSession::TlsSession(const std::shared_ptr<TlsContext>& context, const std::string& host)
+TlsSession::TlsSession(const std::shared_ptr<TlsContext>& context, const std::string& host,
+                       const std::string& protocol)
     : impl_(std::make_unique<Impl>()) {
   const auto shared = context->impl_->current();
   impl_->ssl.reset(SSL_new(shared.get()));
@@ -168,6 +169,11 @@ TlsSession::TlsSession(const std::shared_ptr<TlsContext>& context, const std::st
     return;
   }
   SSL_set_connect_state(impl_->ssl.get());
+  if (!protocol.empty()) {
+    const auto offer = static_cast<char>(protocol.size()) + protocol;
+    SSL_set_alpn_protos(impl_->ssl.get(), reinterpret_cast<const unsigned char*>(offer.data()),
+                        static_cast<unsigned>(offer.size()));
+  }
   if (host.empty()) return;
   if (is_address(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(impl_->ssl.get()), host.c_str());
@@ -232,6 +238,13 @@ Result<> TlsSession::read(std::string& into) {
       return {};
     return impl_->failed("receive");
   }
+}
+
+std::string TlsSession::protocol() const {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(impl_->ssl.get(), &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
 }
 
 bool TlsSession::closed() const { return impl_->closed; }

@@ -40,8 +40,10 @@ class TlsContext {
 
 class TlsSession {
  public:
-  // The client checks the certificate against `host`: a name, or an address.
-  explicit TlsSession(const std::shared_ptr<TlsContext>& context, const std::string& host = {});
+  // The client checks the certificate against `host`: a name, or an address. It offers `protocol`
+  // (ALPN), if any: "h2".
+  explicit TlsSession(const std::shared_ptr<TlsContext>& context, const std::string& host = {},
+                      const std::string& protocol = {});
   ~TlsSession();
   TlsSession(TlsSession&&) noexcept;
 
@@ -55,8 +57,9 @@ class TlsSession {
   Result<> write(std::string_view plain);
   // Appends what is there; nothing appended: more is needed, or see closed().
   Result<> read(std::string& into);
-  bool closed() const;  // the peer said good-bye
-  void close();         // says good-bye
+  std::string protocol() const;  // agreed on in the handshake
+  bool closed() const;           // the peer said good-bye
+  void close();                  // says good-bye
 
  private:
   struct Impl;

@@ -1,4 +1,4 @@
-// Counters of all processes to an OpenTelemetry collector: OTLP metrics over HTTP.
+// Counters of all processes to an OpenTelemetry collector: OTLP metrics over HTTP or gRPC.
 //
 // Totals are cumulative, so that a message that is lost loses no count. What the collector cannot
 // take now waits in the outbox; what it refuses for good is counted and not sent again.
@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <tuple>
+#include <variant>
 
 #include "base/guarded.h"
 #include "base/io.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "net/grpc_client.h"
 #include "net/http_client.h"
 #include "sinks/event_metrics.h"
 #include "sinks/otlp_message.h"
@@ -33,35 +36,56 @@ struct Fate {
   std::string why{};
 };
 
-class OtlpCarrier final : public Carrier {
+// What the ways to a collector share: a message is taken, comes later, or is refused for good.
+class OtlpCarrier : public Carrier {
  public:
-  OtlpCarrier(net::HttpUrl url, std::shared_ptr<net::TlsContext> tls,
-              std::vector<net::HttpField> fields, std::chrono::nanoseconds timeout,
+  OtlpCarrier(std::vector<net::HttpField> fields, std::chrono::nanoseconds timeout,
               std::shared_ptr<Guarded<Fate>> fate)
-      : client_(std::move(url), std::move(tls)),
-        fields_(std::move(fields)),
-        timeout_(timeout),
-        fate_(std::move(fate)) {}
+      : fields_(std::move(fields)), timeout_(timeout), fate_(std::move(fate)) {}
+
+ protected:
+  bool must_wait() const { return TraceClock::now() < not_before_; }
+  void wait(std::chrono::nanoseconds time) {
+    not_before_ = TraceClock::now() + std::min<std::chrono::nanoseconds>(time, kLongestWait);
+  }
+  void taken(std::string_view body) {
+    fate_->with([](Fate& fate) { ++fate.taken; });
+    const auto part = read_otlp_answer(body);
+    if (part.rejected > 0) reject(part.rejected, part.why);
+  }
+  void reject(std::uint64_t count, std::string why) {
+    fate_->with([&](Fate& fate) {
+      fate.rejected += count;
+      fate.why = std::move(why);
+    });
+  }
+
+  const std::vector<net::HttpField> fields_;
+  const std::chrono::nanoseconds timeout_;
+
+ private:
+  TraceTime not_before_{};
+  std::shared_ptr<Guarded<Fate>> fate_;
+};
+
+class HttpCarrier final : public OtlpCarrier {
+ public:
+  template <class... Shared>
+  HttpCarrier(net::HttpUrl url, std::shared_ptr<net::TlsContext> tls, Shared&&... shared)
+      : OtlpCarrier(std::forward<Shared>(shared)...), client_(std::move(url), std::move(tls)) {}
 
   Result<> carry(std::string_view message) override {
-    if (TraceClock::now() < not_before_)
-      return fail(Errc::kTimeout, "{} asked us to wait", client_.url().text());
+    if (must_wait()) return fail(Errc::kTimeout, "{} asked us to wait", client_.url().text());
     const auto answer = TRY(client_.ask("POST", fields_, message, Deadline{timeout_}));
-    if (answer.status == 200) {
-      fate_->with([](Fate& fate) { ++fate.taken; });
-      const auto part = read_otlp_answer(answer.body);
-      if (part.rejected > 0) reject(part.rejected, part.why);
-      return {};
-    }
-    if (may_come_again(answer.status)) {
-      wait_as_told(net::find_field(answer.fields, "Retry-After"));
-      return fail(Errc::kSystem, "{} answers {} {}", client_.url().text(), answer.status,
-                  net::status_text(answer.status));
-    }
-    // Sent again it would be refused again.
-    reject(1, fmt::format("{} answers {} {}", client_.url().text(), answer.status,
-                          net::status_text(answer.status)));
-    return {};
+    if (answer.status == 200) return taken(answer.body), Result<>{};
+    auto why = fmt::format("{} answers {} {}", client_.url().text(), answer.status,
+                           net::status_text(answer.status));
+    if (!may_come_again(answer.status)) return reject(1, std::move(why)), Result<>{};
+    const auto after = net::find_field(answer.fields, "Retry-After");
+    if (const auto seconds = after ? parse_number(trim(*after)) : std::nullopt)
+      wait(std::chrono::seconds{
+          static_cast<std::int64_t>(std::min<std::uint64_t>(*seconds, 1'000'000))});
+    return fail(Errc::kSystem, "{}", why);
   }
 
   void interrupt() override { client_.interrupt(); }
@@ -71,31 +95,57 @@ class OtlpCarrier final : public Carrier {
     return status == 429 || status == 502 || status == 503 || status == 504;
   }
 
-  void wait_as_told(std::optional<std::string_view> after) {
-    const auto seconds = after ? parse_number(trim(*after)) : std::nullopt;
-    if (!seconds) return;
-    const std::chrono::seconds wait{
-        static_cast<std::int64_t>(std::min<std::uint64_t>(*seconds, 1'000'000))};
-    not_before_ = TraceClock::now() + std::min<std::chrono::nanoseconds>(wait, kLongestWait);
-  }
-
-  void reject(std::uint64_t count, std::string why) {
-    fate_->with([&](Fate& fate) {
-      fate.rejected += count;
-      fate.why = std::move(why);
-    });
-  }
-
   net::HttpClient client_;
-  const std::vector<net::HttpField> fields_;
-  const std::chrono::nanoseconds timeout_;
-  TraceTime not_before_{};
-  std::shared_ptr<Guarded<Fate>> fate_;
+};
+
+class GrpcCarrier final : public OtlpCarrier {
+ public:
+  template <class... Shared>
+  GrpcCarrier(net::GrpcTarget target, std::shared_ptr<net::TlsContext> tls, Shared&&... shared)
+      : OtlpCarrier(std::forward<Shared>(shared)...), client_(std::move(target), std::move(tls)) {}
+
+  Result<> carry(std::string_view message) override {
+    if (must_wait()) return fail(Errc::kTimeout, "{} asked us to wait", client_.target().text());
+    const auto answer = TRY(client_.call(kMethod, fields_, message, Deadline{timeout_}));
+    if (answer.status == net::GrpcStatus::kOk) return taken(answer.body), Result<>{};
+    auto why = fmt::format("{} answers {}", client_.target().text(), status_text(answer.status));
+    if (!answer.message.empty())
+      why += fmt::format(": {}", printable(answer.message.substr(0, kLongestReason)));
+    const auto after = otlp_retry_delay(answer.details);
+    if (!may_come_again(answer.status, after.has_value()))
+      return reject(1, std::move(why)), Result<>{};
+    if (after) wait(*after);
+    return fail(Errc::kSystem, "{}", why);
+  }
+
+  void interrupt() override { client_.interrupt(); }
+
+ private:
+  // As OTLP says.
+  static bool may_come_again(net::GrpcStatus status, bool told_when) {
+    switch (status) {
+      case net::GrpcStatus::kCancelled:
+      case net::GrpcStatus::kDeadlineExceeded:
+      case net::GrpcStatus::kAborted:
+      case net::GrpcStatus::kOutOfRange:
+      case net::GrpcStatus::kUnavailable:
+      case net::GrpcStatus::kDataLoss:
+        return true;
+      default:
+        return status == net::GrpcStatus::kResourceExhausted && told_when;
+    }
+  }
+
+  static constexpr const char* kMethod =
+      "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export";
+  static constexpr std::size_t kLongestReason = 300;
+
+  net::GrpcClient client_;
 };
 
 struct Setting {
   std::string name{};  // of the sink
-  net::HttpUrl url{};
+  std::variant<net::HttpUrl, net::GrpcTarget> peer{};
   std::shared_ptr<net::TlsContext> tls{};
   std::vector<net::HttpField> fields{};
   std::chrono::nanoseconds timeout{std::chrono::seconds{10}};
@@ -117,11 +167,9 @@ class OtlpSink final : public hub::Sink {
   }
 
   Result<> open() override {
-    auto carrier = std::make_unique<OtlpCarrier>(setting_.url, setting_.tls, setting_.fields,
-                                                 setting_.timeout, fate_);
     OutboxSetting outbox{.name = setting_.name, .spool = setting_.shared.spool};
     if (!outbox.spool.empty()) outbox.limit = setting_.shared.spool_limit;
-    auto opened = TRY(Outbox::open(std::move(outbox), std::move(carrier)));
+    auto opened = TRY(Outbox::open(std::move(outbox), make_carrier()));
     outbox_.with([&](auto& one) { one = std::move(opened); });
     return {};
   }
@@ -182,6 +230,14 @@ class OtlpSink final : public hub::Sink {
   }
 
  private:
+  std::unique_ptr<Carrier> make_carrier() const {
+    const auto& [fields, timeout] = std::tie(setting_.fields, setting_.timeout);
+    if (const auto* url = std::get_if<net::HttpUrl>(&setting_.peer))
+      return std::make_unique<HttpCarrier>(*url, setting_.tls, fields, timeout, fate_);
+    return std::make_unique<GrpcCarrier>(std::get<net::GrpcTarget>(setting_.peer), setting_.tls,
+                                         fields, timeout, fate_);
+  }
+
   void send() {
     exported_ = TraceClock::now();
     add_own();
@@ -271,9 +327,18 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   Setting setting;
   setting.name = address.identity;
   setting.shared = shared;
-  setting.url = TRY(net::parse_url(address.target));
-  if (setting.url.path == "/") setting.url.path = kPath;
-  setting.fields.push_back({"Content-Type", "application/x-protobuf"});
+  bool tls = false;
+  if (address.target.starts_with("grpc://") || address.target.starts_with("grpcs://")) {
+    const auto target = TRY(net::parse_grpc_target(address.target));
+    tls = target.tls;
+    setting.peer = target;
+  } else {
+    auto url = TRY(net::parse_url(address.target));
+    if (url.path == "/") url.path = kPath;
+    tls = url.tls;
+    setting.peer = url;
+    setting.fields.push_back({"Content-Type", "application/x-protobuf"});
+  }
   for (const auto& header : address.all("header"))
     setting.fields.push_back(TRY(header_of(header, address)));
   for (const auto& file : address.all("header-file"))
@@ -283,9 +348,9 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   setting.field = address.option("field").value_or("");
   const bool insecure = TRY(address.truth("insecure", false));
   const auto ca = address.option("ca").value_or("");
-  if (!setting.url.tls && (insecure || !ca.empty()))
-    return fail(Errc::kUsage, "--to {}: ca and insecure are about https", address.text);
-  if (setting.url.tls) {
+  if (!tls && (insecure || !ca.empty()))
+    return fail(Errc::kUsage, "--to {}: ca and insecure are about https and grpcs", address.text);
+  if (tls) {
     const auto trust =
         insecure ? net::TlsContext::Trust::kAnybody : net::TlsContext::Trust::kVerify;
     setting.tls = TRY(net::TlsContext::client(ca, trust));
@@ -308,7 +373,9 @@ constexpr SinkOption kOptions[] = {
 extern const SinkKind otlp_sink{
     .name = "otlp",
     .target = "URL",
-    .summary = "metrics to an OpenTelemetry collector, over HTTP: otlp:http://127.0.0.1:4318",
+    .summary =
+        "metrics to an OpenTelemetry collector: otlp:http://127.0.0.1:4318, or over gRPC: "
+        "otlp:grpc://127.0.0.1:4317",
     .options = kOptions,
     .make = make,
 };

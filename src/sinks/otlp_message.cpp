@@ -1,5 +1,6 @@
 #include "sinks/otlp_message.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -196,6 +197,34 @@ struct ProtoReader {
   }
 };
 
+// Up to the first character that is none of base64.
+std::string from_base64(std::string_view text) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const auto digit = kDigits.find(c);
+    if (digit == std::string_view::npos) break;
+    bits = bits << 6U | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> static_cast<unsigned>(count) & 0xffU);
+  }
+  return out;
+}
+
+// The messages in a field.
+std::vector<std::string_view> members(std::string_view message, std::uint32_t field) {
+  std::vector<std::string_view> all;
+  ProtoReader reader{.rest = message};
+  while (reader.next())
+    if (reader.field == field && reader.type == 2) all.push_back(reader.text);
+  return all;
+}
+
 }  // namespace
 
 std::vector<OtlpRequest> otlp_requests(const MetricStore& store, std::uint64_t since,
@@ -222,6 +251,29 @@ OtlpAnswer read_otlp_answer(std::string_view bytes) {
   }
   if (answer.rejected > 1'000'000'000) return {};
   return answer;
+}
+
+// google.rpc.Status { repeated Any details = 3 }, Any { type_url = 1, value = 2 },
+// RetryInfo { Duration retry_delay = 1 }, Duration { seconds = 1, nanos = 2 }
+std::optional<std::chrono::nanoseconds> otlp_retry_delay(std::string_view base64) {
+  const auto status = from_base64(base64);
+  for (const auto detail : members(status, 3)) {
+    const auto types = members(detail, 1), values = members(detail, 2);
+    if (types.empty() || values.empty() || !types[0].ends_with("google.rpc.RetryInfo")) continue;
+    std::uint64_t seconds = 0, nanos = 0;
+    for (const auto duration : members(values[0], 1)) {
+      ProtoReader reader{.rest = duration};
+      while (reader.next()) {
+        if (reader.field == 1 && reader.type == 0) seconds = reader.number;
+        if (reader.field == 2 && reader.type == 0) nanos = reader.number;
+      }
+    }
+    return std::chrono::seconds{
+               static_cast<std::int64_t>(std::min<std::uint64_t>(seconds, 1'000'000))} +
+           std::chrono::nanoseconds{
+               static_cast<std::int64_t>(std::min<std::uint64_t>(nanos, 999'999'999))};
+  }
+  return std::nullopt;
 }
 
 }  // namespace clrscope::sinks

@@ -5,6 +5,8 @@
 // we began to look.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +33,8 @@ struct OtlpAnswer {
 };
 // An answer that makes no sense rejects nothing.
 OtlpAnswer read_otlp_answer(std::string_view bytes);
+
+// What RetryInfo asks for, in the header grpc-status-details-bin of a gRPC answer.
+std::optional<std::chrono::nanoseconds> otlp_retry_delay(std::string_view base64);
 
 }  // namespace clrscope::sinks

@@ -190,9 +190,27 @@ TEST(OtlpSink, EndsThoughTheCollectorHangs) {
   EXPECT_THAT(sink->state(), testing::Not(HasSubstr("dropped 0")));
 }
 
+TEST(OtlpSink, EndsThoughTheCollectorHangsOverGrpc) {
+  const auto silent = net::listen_at({.host = "127.0.0.1", .port = "0"}).value();
+  const auto sink = opened("otlp:grpc://" + silent.address.text() + ",timeout=1h");
+  (void)tell(*sink);
+  (void)sink->close({});
+  EXPECT_THAT(sink->state(), testing::Not(HasSubstr("dropped 0")));
+}
+
+TEST(OtlpRetryDelay, IsReadFromTheStatusDetails) {
+  // google.rpc.Status{8, "slow down", [RetryInfo{2.5 s}]}, as google.protobuf encodes it.
+  EXPECT_EQ(otlp_retry_delay("CAgSCXNsb3cgZG93bho2Cih0eXBlLmdvb2dsZWFwaXMuY29tL2dvb2dsZS5y"
+                             "cGMuUmV0cnlJbmZvEgoKCAgCEIDKte4B"),
+            2500ms);
+  for (const auto* nonsense : {"", "====", "CAgSCXNsb3cgZG93bho0", "////////////"})
+    EXPECT_FALSE(otlp_retry_delay(nonsense)) << nonsense;
+}
+
 TEST(OtlpSink, RefusesWrongWords) {
-  for (const auto* wrong : {"otlp:host:4318", "otlp:http://h,header=x", "otlp:http://h,ca=/x",
-                            "otlp:https://h,ca=/x"}) {
+  for (const auto* wrong :
+       {"otlp:host:4318", "otlp:http://h,header=x", "otlp:http://h,ca=/x", "otlp:https://h,ca=/x",
+        "otlp:grpc://h/v1/metrics", "otlp:grpc://h,insecure=yes", "otlp:grpcs://h,ca=/x"}) {
     const auto address = parse_sink(wrong);
     EXPECT_FALSE(address && address->kind->make(*address, {})) << wrong;
   }

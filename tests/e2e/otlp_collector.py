@@ -1,8 +1,10 @@
-"""An OpenTelemetry collector for tests: takes OTLP metrics over HTTP, decodes them with the published definitions, and
-writes each data point as a line of JSON. The first requests are answered with what the arguments say: 503, 400 …
+"""An OpenTelemetry collector for tests: takes OTLP metrics over HTTP or gRPC, decodes them with the published definitions, and
+writes each data point as a line of JSON. The first requests are answered with what the arguments say: 503, 400 …; over gRPC:
+UNAVAILABLE, INVALID_ARGUMENT …, and OUTPUT.keys has the header x-key of each call. The gRPC server is grpcio's, that is gRPC's own core.
 
-    otlp_collector.py PROTOS PORT_FILE OUTPUT [STATUS…]
+    otlp_collector.py PROTOS PORT_FILE OUTPUT [grpc [CERTIFICATE KEY]] [STATUS…]
 """
+import concurrent.futures
 import http.server
 import json
 import os
@@ -14,8 +16,15 @@ sys.dont_write_bytecode = True
 
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2  # noqa: E402
 
-statuses = [int(status) for status in statuses]
+by_grpc = statuses[:1] == ["grpc"]
+if by_grpc:
+    import grpc  # noqa: E402
+    statuses.pop(0)
+files = [statuses.pop(0), statuses.pop(0)] if statuses and "/" in statuses[0] else []
+if not by_grpc:
+    statuses = [int(status) for status in statuses]
 out = open(output, "a", buffering=1)
+keys = open(output + ".keys", "a", buffering=1)
 
 
 def plain(attributes):
@@ -60,8 +69,33 @@ class Collector(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
-with open(port_file + ".new", "w") as file:
-    file.write(str(server.server_address[1]))
-os.rename(port_file + ".new", port_file)
-server.serve_forever()
+def export(body, context):
+    if statuses:
+        context.abort(grpc.StatusCode[statuses.pop(0)], "not now: 100%\nor later")
+    tell(body)
+    keys.write(f"{dict(context.invocation_metadata()).get('x-key')}\n")
+    return b""
+
+
+def tell_port(port):
+    with open(port_file + ".new", "w") as file:
+        file.write(str(port))
+    os.rename(port_file + ".new", port_file)
+
+
+if by_grpc:
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(2))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(
+        "opentelemetry.proto.collector.metrics.v1.MetricsService", {"Export": grpc.unary_unary_rpc_method_handler(export)}),))
+    if files:
+        certificate, key = (open(file, "rb").read() for file in files)
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, certificate)]))
+    else:
+        port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    tell_port(port)
+    server.wait_for_termination()
+else:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    tell_port(server.server_address[1])
+    server.serve_forever()
