@@ -282,12 +282,26 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& asker)
   const bool runs = !target.suspended && !target.child && !target.process.foreign;
   ProgramMeter meter{wish.measure_cost && runs ? target.process.pid : 0};
   auto watcher = asker;
+  std::optional<collect::perf::Counting> counting;
+  std::optional<collect::perf::Counts> counts;
+  if (wish.count) {
+    if (target.process.foreign)
+      return fail(Errc::kUnsupported,
+                  "{} is in another pid namespace: nothing of it is counted here",
+                  target.process.name)
+          .hint("share the pid namespace: shareProcessNamespace in a pod");
+    counting = TRY(collect::perf::Counting::start(target.process.pid));
+  }
   watcher.on_start = [&](const Process& process, const Wish& providers) {
     meter.start();
+    if (counting) counting->restart();
     if (asker.on_start) asker.on_start(process, providers);
   };
   watcher.on_status = [&](const collect::StreamStatus& status) {
-    if (status.phase == collect::Phase::kRecording) meter.stop();
+    if (status.phase == collect::Phase::kRecording)
+      meter.stop();
+    else if (counting && !counts)
+      counts = counting->read();
     if (asker.on_status) asker.on_status(status);
   };
   const auto plan = TRY(plan_recording(wish.providers, grant_for(target.process)));
@@ -314,6 +328,7 @@ Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& asker)
   }
   recorded->child = std::move(target.child);
   recorded->program_cost = meter.cost();
+  if (counting) recorded->counts = counts ? std::move(counts) : counting->read();
   add_own_cost(*recorded);
   return recorded;
 }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "collect/eventpipe/stopping_event.h"
 #include "collect/eventpipe/stream_recorder.h"
+#include "collect/perf/counts.h"
 #include "model/program_cost.h"
 #include "nettrace/trace_output.h"
 #include "ops/plan.h"
@@ -36,6 +37,7 @@ struct RecordWish {
   std::size_t ring_bytes = 0;  // of the kernel's, per CPU; 0: as it needs
   bool rundown = true;
   bool resume = true;
+  bool count = false;        // cycles, instructions, page faults …
   bool measure_cost = true;  // what the program uses, before and meanwhile: takes a moment before
   std::span<const int> stop_fds{};
 };
@@ -62,9 +64,10 @@ struct RecordSummary {
   std::vector<std::string> notes{};  // what is missing, a line each
   std::string rewritten{};           // why the file is not the runtime's own bytes; empty: it is
   std::optional<ProgramCost> program_cost{};
-  std::uint64_t cpu_ms = 0;        // ours, all of this command
-  std::uint64_t rss_bytes = 0;     // our peak
-  std::unique_ptr<Child> child{};  // still running, or ended; the caller decides
+  std::optional<collect::perf::Counts> counts{};  // while it was recorded
+  std::uint64_t cpu_ms = 0;                       // ours, all of this command
+  std::uint64_t rss_bytes = 0;                    // our peak
+  std::unique_ptr<Child> child{};                 // still running, or ended; the caller decides
 };
 
 inline nettrace::Packing packing_of(const RecordWish& wish) {

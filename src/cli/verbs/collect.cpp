@@ -52,6 +52,8 @@ constexpr Option kCollect[] = {
      .value = "LIST",
      .help = "events of the kernel: syscalls, syscalls:openat, sched:sched_process_exec, "
              "page-faults"},
+    {.name = "--hardware-counters",
+     .help = "count cycles, instructions, cache and branch misses, and what the kernel counts"},
     {.name = "--rate", .value = "HZ", .help = "CPU samples per second, 999 unless told"},
     {.name = "--lines", .help = "also what report --lines needs to name source lines"},
     {.name = "--symbol-dir",
@@ -96,6 +98,7 @@ Result<ops::RecordWish> record_wish(const Args& args) {
     return fail(Errc::kUsage, "--last keeps nothing of no time").hint("--last 30s, say");
   wish.compress = args.has("--compress") || wish.output.ends_with(".zst");
   wish.whole_machine = args.has("--all");
+  wish.count = args.has("--hardware-counters");
   wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
   wish.symbol_folder = TRY(symbol_folder(args));
   wish.stopping_event = TRY(stopping_event(args));
@@ -192,6 +195,17 @@ std::string as_json(const ops::RecordSummary& s) {
   json.key("notes").begin_array();
   for (const auto& note : s.notes) json.value(note);
   json.end_array();
+  if (s.counts) {
+    json.key("counts").begin_array();
+    for (const auto& one : s.counts->counted)
+      json.begin_object()
+          .member("name", one.name)
+          .member("value", one.value)
+          .member("countedShare", one.share)
+          .end_object();
+    json.end_array();
+    if (!s.counts->no_hardware.empty()) json.member("noHardwareCounters", s.counts->no_hardware);
+  }
   json.key("cost").begin_object().member("cpuMs", s.cpu_ms).member("rssBytes", s.rss_bytes);
   if (s.program_cost)
     json.member("programCpusBefore", s.program_cost->cpus_before)
@@ -265,6 +279,13 @@ void sum_up(const ops::RecordWish& wish, const ops::RecordSummary& s, Console& c
   if (s.program_cost)
     console.talk("  {} used {:.2f} CPUs before, {:.2f} while it was recorded", s.process.name,
                  s.program_cost->cpus_before, s.program_cost->cpus_during);
+  if (s.counts) {
+    console.talk("  counted{}: {}", s.counts->user_only ? " (hardware: user code only)" : "",
+                 collect::perf::words_for(*s.counts));
+    if (!s.counts->no_hardware.empty())
+      console.talk("  no hardware counters here: {}\n  hint: {}", s.counts->no_hardware,
+                   s.counts->hint);
+  }
   if (s.file != "-" && s.events > 0)
     console.talk("Next: clrscope {} {}", s.samples > 0 ? "flame" : "report", s.file);
 }

@@ -1,12 +1,10 @@
 // Opens what an EventSet consists of, and copes with what the kernel does not grant.
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <unordered_set>
 
 #include "base/io.h"
@@ -33,24 +31,6 @@ Result<std::vector<int>> online_cpus() {
     for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
   }
   return cpus;
-}
-
-std::vector<pid_t> threads_of(pid_t process) {
-  std::vector<pid_t> threads;
-  std::error_code gone;
-  for (std::filesystem::directory_iterator it{fmt::format("/proc/{}/task", process), gone}, end;
-       !gone && it != end; it.increment(gone))
-    if (const auto tid = parse_number(it->path().filename().native()))
-      threads.push_back(static_cast<pid_t>(*tid));
-  return threads;
-}
-
-// Before the first event is opened: a refusal halfway would look like a missing counter or thread.
-void raise_fd_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // too few is told by the event that finds none left
 }
 
 }  // namespace

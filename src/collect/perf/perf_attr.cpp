@@ -1,12 +1,15 @@
 #include "collect/perf/perf_attr.h"
 
+#include <fmt/format.h>
 #include <linux/perf_event.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <ctime>
+#include <filesystem>
 
 #include "base/io.h"
 #include "base/text.h"
@@ -147,6 +150,24 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
 UniqueFd open_event(const perf_event_attr& attr, pid_t pid, int cpu) {
   return UniqueFd{
       static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC))};
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code gone;
+  for (std::filesystem::directory_iterator it{fmt::format("/proc/{}/task", process), gone}, end;
+       !gone && it != end; it.increment(gone))
+    if (const auto tid = parse_number(it->path().filename().native()))
+      threads.push_back(static_cast<pid_t>(*tid));
+  return threads;
+}
+
+// Before the first event is opened: a refusal halfway would look like a missing counter or thread.
+void raise_fd_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // too few is told by the event that finds none left
 }
 
 std::size_t ring_bytes_for(const SessionWish& wish) {

@@ -93,6 +93,11 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
 // perf_event_open(2) with close-on-exec; pid -1 is everybody. When it fails errno says why.
 UniqueFd open_event(const perf_event_attr& attr, pid_t pid, int cpu);
 
+// Those that the process has now.
+std::vector<pid_t> threads_of(pid_t process);
+// As many files as we may have, before the first event is opened.
+void raise_fd_limit();
+
 // A ring that holds a quarter to half a second of the wish on a busy CPU; less where there are so
 // many CPUs that all rings together would be large.
 std::size_t ring_bytes_for(const SessionWish& wish);
