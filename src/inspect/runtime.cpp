@@ -1,4 +1,5 @@
 // Chooses the reader for a target, or puts two together.
+#include "inspect/dac/locate.h"
 #include "inspect/elf_image.h"
 #include "inspect/runtime_reader.h"
 
@@ -105,6 +106,18 @@ Result<std::unique_ptr<RuntimeReader>> open_runtime(Target& target) {
   if (by_library) return by_library;
   return fail(by_library.error().code, "{}; {}", by_contract.error().what, by_library.error().what)
       .hint("{}", by_library.error().hint);
+}
+
+std::optional<Error> unreadable_on_musl(Target& target) {
+  const auto mappings = target.mappings();
+  if (!mappings || !dac::uses_musl(*mappings)) return std::nullopt;
+  // Asked by itself: its own words tell of musl and nothing else.
+  const auto contracts = open_contract_reader(target);
+  const auto code = contracts ? (*contracts)->method_at(0) : fail(contracts.error());
+  if (contracts && (code || code.error().code != Errc::kUnsupported)) return std::nullopt;
+  auto library = open_dac_reader(target);
+  if (library) return std::nullopt;
+  return std::move(library).error();
 }
 
 }  // namespace clrscope::inspect

@@ -122,6 +122,9 @@ class RuntimeReader {
 // The best reader for this target; the error says why there is none (no runtime, NativeAOT,
 // descriptor damaged and no DAC …). The target outlives the reader.
 Result<std::unique_ptr<RuntimeReader>> open_runtime(Target& target);
+// Why the managed frames of a process on musl cannot be read from outside; nothing: they can, or
+// the process does not run on musl.
+std::optional<Error> unreadable_on_musl(Target& target);
 // Each by itself, for tests that set one against the other.
 Result<std::unique_ptr<RuntimeReader>> open_contract_reader(Target& target);
 Result<std::unique_ptr<RuntimeReader>> open_dac_reader(Target& target);

@@ -70,6 +70,7 @@ CheckRow check_memory(pid_t pid) {
                     fmt::format("native frames only: {}", why.what), why.hint};
   };
   const auto reader = inspect::open_runtime(**process);
+  if (const auto musl = inspect::unreadable_on_musl(**process)) return natives(*musl);
   if (!reader) return natives(reader.error());
   const auto code = (*reader)->method_at(0);
   if (!code && code.error().code != Errc::kNotFound) return natives(code.error());

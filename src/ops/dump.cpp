@@ -16,6 +16,8 @@
 #include "base/maps.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "inspect/runtime_reader.h"
+#include "inspect/target.h"
 #include "ipc/cancellable_endpoint.h"
 #include "ipc/commands.h"
 #include "ops/output.h"
@@ -229,6 +231,15 @@ Result<> bring_home(const Staging& staging, const std::string& output) {
   return copy_dump(*file, output);
 }
 
+// The dump of a runtime on musl is whole, but not for us.
+std::string note_for(const Process& process) {
+  const auto seen =
+      process.foreign ? fail(Errc::kUnsupported, "not here") : inspect::open_process(process.pid);
+  if (!seen || !inspect::unreadable_on_musl(**seen)) return {};
+  return "it runs on musl (Alpine): clrscope reads native frames of this dump only; dotnet-dump "
+         "analyze reads all of it, on Alpine";
+}
+
 }  // namespace
 
 DumpPause dump_pause(std::uint64_t bytes) {
@@ -296,6 +307,7 @@ Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
   TRY(bring_home(staging, summary.file));
   summary.took = TraceClock::now() - started;
   summary.bytes = size_of(summary.file);
+  summary.note = note_for(target.process);
   if (summary.bytes == 0)
     return fail(Errc::kSystem, "the runtime says it wrote {}, but nothing is there", summary.file);
   return summary;

@@ -52,6 +52,7 @@ struct DumpSummary {
   std::uint64_t bytes = 0;
   std::uint64_t expected_bytes = 0;  // said before; 0: its memory could not be seen
   std::chrono::nanoseconds took{};   // the process stood still for most of it
+  std::string note{};                // who can read it; empty: we can
 };
 
 // A dump that would not fit the disk is refused before the process is touched.

@@ -194,10 +194,14 @@ class Visit {
 
   void open_looker(Evidence& evidence) {
     auto looker = Looker::at_process(evidence.process.pid);
-    if (looker)
-      looker_.emplace(std::move(*looker));
-    else
+    if (!looker) {
       evidence.no_looks = reason_of(looker.error());
+      return;
+    }
+    looker_.emplace(std::move(*looker));
+    if (const auto process = inspect::open_process(evidence.process.pid))
+      if (const auto musl = inspect::unreadable_on_musl(**process))
+        evidence.notes.push_back("threads and locks without methods: " + musl->what);
   }
 
   // When the next one is due: the dearer this one was for the process, the later.

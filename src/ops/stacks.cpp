@@ -91,6 +91,9 @@ Result<inspect::Snapshot> take_stacks(const StacksWish& wish) {
   if (!process && process.error().code == Errc::kDenied)
     return from_port_instead(found.pid, process.error());
   if (!process) return fail(process.error());
+  const auto unreadable = inspect::unreadable_on_musl(**process);
+  if (unreadable)
+    if (auto by_port = from_port_instead(found.pid, *unreadable)) return by_port;
   auto seen = TRY(look_at(**process, wish.look));
   seen.name = found.name;
   if (seen.runtime.empty()) seen.runtime = found.runtime;

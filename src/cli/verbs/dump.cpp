@@ -24,7 +24,9 @@ std::string as_json(const ops::DumpSummary& s) {
   JsonWriter json;
   json.begin_object().member("file", s.file).member("pid", s.process.pid).member("bytes", s.bytes);
   if (s.expected_bytes > 0) json.member("expectedBytes", s.expected_bytes);
-  json.member("pauseMs", std::chrono::duration<double, std::milli>(s.took).count()).end_object();
+  json.member("pauseMs", std::chrono::duration<double, std::milli>(s.took).count());
+  if (!s.note.empty()) json.member("note", s.note);
+  json.end_object();
   return json.text() + "\n";
 }
 
@@ -64,6 +66,7 @@ Result<int> run(const Args& args, Console& console) {
   const auto summary = TRY(ops::dump(wish, watcher));
   console.talk("Wrote {}  {}  in {}", summary.file, format_bytes(summary.bytes),
                format_duration(summary.took));
+  if (!summary.note.empty()) console.talk("  {}", summary.note);
   if (args.has("--json")) console.data(as_json(summary));
   return kDone;
 }

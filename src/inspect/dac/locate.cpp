@@ -80,6 +80,13 @@ std::string version_of_identity(std::string_view identity) {
   return fmt::format("{}.{}.{}", *major, *minor, *patch / 100);
 }
 
+bool uses_musl(std::span<const Mapping> mappings) {
+  return std::ranges::any_of(mappings, [](const Mapping& mapping) {
+    const auto name = std::string_view{mapping.path}.substr(mapping.path.rfind('/') + 1);
+    return name.starts_with("ld-musl-") || name.starts_with("libc.musl-");
+  });
+}
+
 Result<RuntimeImage> find_runtime(Target& target) {
   const auto mappings = TRY(target.mappings());
   RuntimeImage runtime;

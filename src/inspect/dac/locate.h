@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/fd.h"
@@ -21,6 +22,9 @@ struct RuntimeImage {
   std::string version{};   // "8.0.31"
 };
 Result<RuntimeImage> find_runtime(Target& target);
+
+// Whether the process's C library is musl (Alpine): its data access library needs the same.
+bool uses_musl(std::span<const Mapping> mappings);
 
 struct LibraryFile {
   std::string path{};

@@ -22,6 +22,19 @@ TEST(DacLocate, FindsNoneInWhatIsCutOrOdd) {
   EXPECT_EQ(identity_in(as_bytes("@(#)Version @Commit:" + std::string(300, 'x'))), "");
 }
 
+TEST(DacLocate, KnowsMuslByItsLoader) {
+  const auto mapped = [](std::string path) {
+    const Mapping mappings[] = {{.path = "/app/shop"}, {.path = std::move(path)}};
+    return uses_musl(mappings);
+  };
+  EXPECT_TRUE(mapped("/lib/ld-musl-x86_64.so.1"));
+  EXPECT_TRUE(mapped("/lib/libc.musl-x86_64.so.1"));
+  EXPECT_TRUE(mapped("/lib/ld-musl-aarch64.so.1 (deleted)"));
+  EXPECT_FALSE(mapped("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"));
+  EXPECT_FALSE(mapped("/opt/ld-musl-tools/libfoo.so"));
+  EXPECT_FALSE(mapped(""));
+}
+
 TEST(DacLocate, KnowsTheVersionThatPeopleSay) {
   EXPECT_EQ(version_of_identity("8.0.3126.42015 @Commit: 1219a"), "8.0.31");
   EXPECT_EQ(version_of_identity("10.0.1226.42308 @Commit: 95017"), "10.0.12");

@@ -205,6 +205,14 @@ class DacReader final : public RuntimeReader {
 Result<std::unique_ptr<RuntimeReader>> open_reader(Target& target,
                                                    std::chrono::nanoseconds patience) {
   auto runtime = TRY(find_runtime(target));
+  if (uses_musl(TRY(target.mappings())))
+    return fail(Errc::kUnsupported,
+                "process {} runs on musl (Alpine): the library that reads .NET {} there cannot be "
+                "loaded by clrscope, which runs on glibc",
+                target.pid(), runtime.version)
+        .hint(
+            "events, and stacks without locks, come through its diagnostic port; .NET 10 can be "
+            "read on musl too");
   auto library = TRY(find_library(target, runtime));
   auto reader =
       std::make_unique<DacReader>(target, std::move(runtime), std::move(library), patience);
