@@ -79,6 +79,111 @@ public class RuntimeTests
         Assert.Equal(0, steady.RuntimeRestarts);
     }
 
+    /// <summary>Throws exceptions with numbers until it is disposed, and looks at those that came for holes.</summary>
+    sealed class Numbered : IDisposable
+    {
+        readonly Thread _thrower;
+        volatile bool _stop;
+        long _thrown, _last;
+        public readonly Session Session;
+        public long Got, Missing, Holes;
+
+        public Numbered()
+        {
+            Session = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:exception:Error" }, Where = "name=Exception/Start ExceptionType=*Refused" }, (in ClrEvent e) =>
+            {
+                var number = long.Parse(e["ExceptionMessage"].AsString());
+                if (number != _last + 1) Holes++;
+                Missing += number - _last - 1;
+                _last = number;
+                Interlocked.Increment(ref Got);
+            });
+            _thrower = new Thread(() =>
+            {
+                while (!_stop)
+                {
+                    for (var i = 0; i < 20; ++i) Throw($"{++_thrown}");
+                    Thread.Sleep(1); // the runtime keeps 10 MB at most
+                }
+            });
+            _thrower.Start();
+        }
+
+        public void AwaitMore(int count = 50)
+        {
+            var enough = Interlocked.Read(ref Got) + count;
+            Wait.Until(() => Interlocked.Read(ref Got) >= enough, "numbers");
+        }
+
+        public void Dispose()
+        {
+            _stop = true;
+            _thrower.Join();
+            Session.Dispose();
+        }
+    }
+
+    [Fact]
+    public void OtherSessionsThatComeWidenAndGoLoseNoEventOfTheRuntime()
+    {
+        using var numbers = new Numbered();
+        using var source = new NumberSource();
+        for (var i = 0; i < 20; ++i)
+        {
+            numbers.AwaitMore();
+            using (Session.Start(new SessionWish { Counters = { @"EventCounters\Clrscope-Tests-Numbers" } }))
+            using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers:1:4" } }))
+            using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers:3:5", $"Clrscope-Tests-N*:1:4:mode={i}" } }))
+                numbers.AwaitMore();
+        }
+        numbers.AwaitMore();
+        Assert.Equal((0L, 0L), (numbers.Missing, numbers.Session.RuntimeRestarts));
+    }
+
+    [Fact]
+    public void WhatWideningLosesOfTheRuntimesEventsIsToldToTheOthers()
+    {
+        using var numbers = new Numbered();
+        numbers.AwaitMore();
+        ulong[] keywords = [0x1, 0x4000, 0x10000, 0x10];
+        var guests = new List<Session>();
+        foreach (var more in keywords)
+        {
+            guests.Add(Session.Start(new SessionWish { Providers = { $"Microsoft-Windows-DotNETRuntime:{more:x}:4" } }, (in ClrEvent e) => { }));
+            numbers.AwaitMore();
+        }
+        Assert.Equal(keywords.Length, numbers.Session.RuntimeRestarts);
+        Assert.InRange(numbers.Holes, 0, keywords.Length);
+        foreach (var guest in guests) guest.Dispose();
+        numbers.AwaitMore();
+        Assert.Equal(keywords.Length, numbers.Session.RuntimeRestarts);
+        Assert.InRange(numbers.Holes, 0, keywords.Length);
+    }
+
+    sealed class AppListener : EventListener;
+
+    [Fact]
+    public void WhatListenersOfTheAppLoseOfTheRuntimesEventsIsTold()
+    {
+        using var numbers = new Numbered();
+        numbers.AwaitMore();
+        var source = EventSource.GetSources().Single(s => s.Name == ProviderWish.Runtime);
+        var expected = 0;
+        for (var i = 0; i < 3; ++i)
+        {
+            var app = new AppListener();
+            foreach (var act in new Action[] { () => app.EnableEvents(source, EventLevel.Error, (EventKeywords)0x8000), () => app.DisableEvents(source), app.Dispose })
+            {
+                act();
+                ++expected;
+                Wait.Until(() => numbers.Session.RuntimeRestarts >= expected, $"restart {expected}");
+                numbers.AwaitMore();
+            }
+        }
+        Assert.Equal(expected, numbers.Session.RuntimeRestarts);
+        Assert.InRange(numbers.Holes, 0, expected);
+    }
+
     [Fact]
     public void NothingOfTheRuntimeIsOnWhenNobodyListens()
     {

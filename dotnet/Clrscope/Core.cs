@@ -7,6 +7,9 @@ internal sealed class Core
 
     readonly object _sync = new();
     readonly Dictionary<string, EventLane> _lanes = [];
+    // The end of any EventListener makes the runtime begin its own events anew, which loses some to all listeners of the process:
+    // so they are kept for the next session, without a provider.
+    readonly Stack<EventLane> _idle = [];
     CounterLane? _counters;
 
     public void Join(Session session)
@@ -32,16 +35,20 @@ internal sealed class Core
                 if (--lane.Users > 0) continue;
                 _lanes.Remove(lane.Arguments);
             }
-            lane.Dispose();
+            Keep(lane);
         }
-        if (session.CounterLane is not { } counters) return;
-        counters.Leave(session);
-        lock (_sync)
+        session.CounterLane?.Leave(session);
+    }
+
+    // One that another thread is still telling the runtime about is not for others.
+    void Keep(EventLane lane)
+    {
+        if (lane.InForce().Any())
         {
-            if (--counters.Users > 0) return;
-            _counters = null;
+            lane.Dispose();
+            return;
         }
-        counters.Dispose();
+        lock (_sync) _idle.Push(lane);
     }
 
     public ProviderWish[] InForce()
@@ -65,7 +72,7 @@ internal sealed class Core
             .Concat(session.Wish.Providers.Any(p => p.Names(ProviderWish.Runtime)) ? [""] : [])
             .Distinct().ToArray();
 
-    // An EventListener is made and ended outside of the lock: both take the runtime's.
+    // An EventListener is made outside of the lock: that takes the runtime's.
     EventLane Borrow(string arguments)
     {
         EventLane? made = null;
@@ -74,37 +81,29 @@ internal sealed class Core
             EventLane? lane;
             lock (_sync)
             {
-                if (!_lanes.TryGetValue(arguments, out lane) && made is not null) _lanes.Add(arguments, lane = made);
+                if (!_lanes.TryGetValue(arguments, out lane) && (made is not null || _idle.TryPop(out made)))
+                {
+                    made.Use(arguments);
+                    _lanes.Add(arguments, lane = made);
+                }
                 if (lane is not null) ++lane.Users;
+                if (lane is not null && made is not null && lane != made) _idle.Push(made);
             }
-            if (lane is null)
-            {
-                made = EventLane.Open(arguments);
-                continue;
-            }
-            if (lane != made) made?.Dispose();
-            return lane;
+            if (lane is not null) return lane;
+            made = new EventLane();
         }
     }
 
     CounterLane BorrowCounters()
     {
-        CounterLane? made = null;
-        while (true)
+        lock (_sync)
+            if (_counters is not null) return _counters;
+        var made = new CounterLane();
+        lock (_sync)
         {
-            CounterLane? lane;
-            lock (_sync)
-            {
-                lane = _counters ??= made;
-                if (lane is not null) ++lane.Users;
-            }
-            if (lane is null)
-            {
-                made = new CounterLane();
-                continue;
-            }
-            if (lane != made) made?.Dispose();
-            return lane;
+            if (_counters is null) return _counters = made;
         }
+        made.Dispose();
+        return BorrowCounters();
     }
 }

@@ -17,6 +17,8 @@ internal sealed class EventLane : Lane
     Request? _request;
     TimeSpan _leastAge = s_unknown;
     Dictionary<string, string?>? _arguments;
+    Thread? _handsOut; // the runtime's own events; by that thread only
+    int _expectsAnother;
 
     sealed record Member(Session Session)
     {
@@ -28,9 +30,13 @@ internal sealed class EventLane : Lane
         public readonly ManualResetEventSlim Done = new();
     }
 
-    public static EventLane Open(string arguments) => new() { _arguments = Parse(arguments), Arguments = arguments };
+    public string Arguments { get; private set; } = "";
 
-    public string Arguments { get; private init; } = "";
+    /// <summary>What is given to providers from now on. While nobody uses it.</summary>
+    public void Use(string arguments)
+    {
+        lock (Sync) (Arguments, _arguments) = (arguments, Parse(arguments));
+    }
 
     public void Join(Session session)
     {
@@ -63,6 +69,7 @@ internal sealed class EventLane : Lane
     protected override void OnEventWritten(EventWrittenEventArgs e)
     {
         if (Find(e.EventSource) is not { } provider) return;
+        if (provider.IsRuntime && Thread.CurrentThread != _handsOut) NoteThread(provider);
         Volatile.Read(ref provider.Routes)?.Dispatch(e, provider.IsRuntime);
         if (provider.IsRuntime) NoteAge(e);
     }
@@ -81,6 +88,22 @@ internal sealed class EventLane : Lane
         }
         Ask(provider, demand);
         _leastAge = s_unknown;
+    }
+
+    // Whenever any listener of the process asks the runtime for events of its own, or ends, the runtime begins anew, with another
+    // thread. If it was not asked by this lane it was by the app.
+    void NoteThread(Provider provider)
+    {
+        var expected = Interlocked.Exchange(ref _expectsAnother, 0) != 0 || _handsOut is null;
+        _handsOut = Thread.CurrentThread;
+        _leastAge = s_unknown;
+        if (expected) return;
+        lock (Sync) NoteRestart(provider);
+    }
+
+    protected override void OnTelling(Provider provider)
+    {
+        if (provider.IsRuntime) Interlocked.Exchange(ref _expectsAnother, 1);
     }
 
     // On the thread that hands out. The runtime's idea of the time is some milliseconds off, differently after each beginning: the
@@ -124,7 +147,11 @@ internal sealed class EventLane : Lane
 
     protected override void OnReapplied(Provider provider)
     {
-        if (!provider.IsRuntime) return;
+        if (provider.IsRuntime) NoteRestart(provider);
+    }
+
+    void NoteRestart(Provider provider)
+    {
         foreach (var member in _members)
             if (member.Active && WishesOf(member.Session, provider.Source.Name).Length > 0) member.Session.NoteRestart();
     }

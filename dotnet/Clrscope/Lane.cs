@@ -37,7 +37,7 @@ internal abstract class Lane : EventListener
     FrozenDictionary<EventSource, Provider> _providers = FrozenDictionary<EventSource, Provider>.Empty;
     Provider? _last;
 
-    public int Users; // by Core, under its lock
+    public int Users; // of an EventLane: by Core, under its lock
 
     protected object Sync { get; } = new();
 
@@ -53,6 +53,8 @@ internal abstract class Lane : EventListener
 
     /// <summary>For more of the runtime's own events than it gives already.</summary>
     protected virtual void AskAgain(Provider provider, Demand demand) => Ask(provider, demand);
+
+    protected virtual void OnTelling(Provider provider) { }
 
     protected virtual void OnReapplied(Provider provider) { }
 
@@ -138,6 +140,7 @@ internal abstract class Lane : EventListener
     {
         Demand demand, before;
         lock (Sync) (demand, before) = (provider.Wanted, provider.Applied);
+        OnTelling(provider);
         if (demand.IsNone) DisableEvents(provider.Source);
         else if (provider.IsRuntime && !before.IsNone) AskAgain(provider, demand);
         else Ask(provider, demand);

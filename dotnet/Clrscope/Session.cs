@@ -100,8 +100,9 @@ public sealed class Session : IDisposable
     /// <summary>What a handler threw last.</summary>
     public Exception? LastFailure => Volatile.Read(ref _lastFailure);
 
-    /// <summary>How often the runtime's own events were asked for anew because another session wanted more of them: the
-    /// runtime may then have thrown away some of the last few milliseconds.</summary>
+    /// <summary>How often the runtime began its own events anew while this session listened to them, because another session
+    /// wanted more of them, or because a listener of the app asked for some or ended: each time some events of a few milliseconds
+    /// may be missing. What the app did is noticed with the next event.</summary>
     public long RuntimeRestarts => Volatile.Read(ref _restarts);
 
     /// <summary>Combinations of tags that were not followed because there were too many.</summary>
