@@ -47,7 +47,7 @@ static class Catalog
         new("eventsource", "events with every kind of payload", "[--rate N/s] [--count N] [--wait-enabled]", EventSourceSymptom.Run),
         new("counters", "EventCounters of each kind", "", Counters.Run),
         new("meters", "Meter instruments of each kind, with tags", "[--histograms N]", Meters.Run),
-        new("flood", "numbered events as fast as they can be written", "[--rate N/s] [--threads N] [--count N] [--kinds] [--wait-enabled]", Flood.Run),
+        new("flood", "numbered events as fast as they can be written", "[--rate N/s] [--threads N] [--count N] [--kinds] [--listen] [--wait-enabled]", Flood.Run),
         new("gc", "a known number of collections of each generation", "[--rounds N] [--interval-ms N]", Gc.Run),
         new("gc-pressure", "large buffers made anew all the time", "", GcPressure.Run),
         new("gc-hang", "a collection that waits for a thread in native code that never returns", "", GcHang.Run),

@@ -39,6 +39,19 @@ sealed class FloodEventSource : EventSource
 /// </summary>
 static class Flood
 {
+    /// <summary>The program's own listener, beside whatever listens from outside.</summary>
+    sealed class Listener : EventListener
+    {
+        long _got;
+
+        public long Got => Interlocked.Read(ref _got);
+
+        protected override void OnEventWritten(EventWrittenEventArgs e)
+        {
+            if (e.EventId is >= 1 and <= 5) Interlocked.Increment(ref _got);
+        }
+    }
+
     sealed class Tally
     {
         public long Written;
@@ -53,6 +66,8 @@ static class Flood
         var count = stage.Options.Count("count");
         var kinds = stage.Options.Has("kinds");
         var tallies = Enumerable.Range(0, stage.Options.Int("threads", 1)).Select(_ => new Tally()).ToArray();
+        using var listener = stage.Options.Has("listen") ? new Listener() : null;
+        listener?.EnableEvents(log, EventLevel.Verbose, EventKeywords.All);
         stage.Ready(new
         {
             provider = log.Name,
@@ -80,6 +95,7 @@ static class Flood
         {
             provider = log.Name,
             total = tallies.Sum(t => t.Written),
+            listened = listener?.Got,
             totalWhileEnabled = tallies.Sum(t => t.WhileEnabled),
             perSecond = Math.Round(tallies.Sum(t => t.Written / Math.Max(t.Seconds, 1e-9))),
             threads = tallies.Select((t, i) => new { thread = i, osId = workers[i].OsId, written = t.Written, whileEnabled = t.WhileEnabled }),
