@@ -126,11 +126,13 @@ class Server {
         if (size < 0) break;
         if (!send_all(fd, {out, static_cast<std::size_t>(size)}, Deadline{kLong})) break;
       }
-      if (script_.hang_up && talk.answered > 0) break;
+      // Only our half: a close with something unread would take the answer back.
+      if (script_.hang_up && talk.answered > 0) (void)::shutdown(fd, SHUT_WR);
       if (!wait_readable(fd, Deadline{20ms}).value_or(false)) continue;
       std::uint8_t buffer[16 << 10];
       const auto got = receive_some(fd, buffer, Deadline{kLong});
       if (!got || *got == 0) break;
+      if (script_.hang_up && talk.answered > 0) continue;
       if (nghttp2_session_mem_recv(session, buffer, *got) < 0) break;
     }
     nghttp2_session_del(session);
