@@ -8,6 +8,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 root = pathlib.Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ try:
     while not recorder.stderr.readline().startswith("Recording"):
         if recorder.poll() is not None:
             sys.exit(f"collect ended with {recorder.returncode}")
+    time.sleep(1.5)  # Entity Framework remembers for a second that nobody listens
     for customer in range(REQUESTS):
         with urllib.request.urlopen(f"{ready['truth']['address']}/orders?customer={customer}") as answer:
             answer.read()
