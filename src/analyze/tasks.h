@@ -82,7 +82,7 @@ class Tasks {
     std::map<StackId, Awaits> awaits_by_stack;
     std::map<StackId, Times> blocked_by_stack;
     TraceTime last = TraceTime::min();
-    bool operations = false;  // are told: then they tell the end of tasks
+    bool operations = false;  // present in the trace: they then mark the end of tasks
   };
   void on_event(const nettrace::Reader& reader, const Event& event);
   void on_task(const nettrace::Reader& reader, const Event& event, const Key& key);

@@ -218,7 +218,7 @@ TEST_F(WaitsTest, PutsThreadsWithoutWorkLast) {
   const auto page = report->page();
   EXPECT_NE(page.summary[0].find("2 waits, 8 ms over all threads"), std::string::npos)
       << page.summary[0];
-  EXPECT_NE(page.summary[1].find("no work for 90 ms"), std::string::npos) << page.summary[1];
+  EXPECT_NE(page.summary[1].find("waited another 90 ms"), std::string::npos) << page.summary[1];
   ASSERT_EQ(page.tables[0].rows.size(), 3U);
   EXPECT_EQ(page.tables[0].rows[2][4], "runtime idle");
   EXPECT_EQ(page.tables[2].rows[2][0], "90.00 ms");

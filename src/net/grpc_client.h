@@ -54,7 +54,7 @@ Result<GrpcTarget> parse_grpc_target(std::string_view text);
 
 class GrpcClient {
  public:
-  // `tls`: for grpcs; one that trusts the system's authorities unless told.
+  // `tls`: for grpcs (default: trusts the system's certificate authorities).
   explicit GrpcClient(GrpcTarget target, std::shared_ptr<TlsContext> tls = {});
   ~GrpcClient();
 

@@ -155,7 +155,7 @@ Page WaitsReport::page() const {
       longest.name.empty() ? "" : fmt::format(" ({})", longest.name)));
   if (waits_.idle().count > 0 && waits_.busy().count > 0)
     page.summary.push_back(
-        fmt::format("Besides, threads of pools and of the runtime had no work for {}: last below.",
+        fmt::format("Idle threads of the pool and the runtime waited another {} (listed last).",
                     format_duration(time_of(waits_.idle().ns))));
   if (shown.unfinished > 0)
     page.summary.push_back(

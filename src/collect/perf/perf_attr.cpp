@@ -167,7 +167,7 @@ void raise_fd_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // too few is told by the event that finds none left
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // if still too few, opening an event fails and says so
 }
 
 std::size_t ring_bytes_for(const SessionWish& wish) {
