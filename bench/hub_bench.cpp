@@ -59,7 +59,7 @@ class TraceSource final : public hub::Source {
  public:
   explicit TraceSource(const std::string& trace) : trace_(trace) {}
   const std::shared_ptr<const hub::SourceInfo>& info() const override { return info_; }
-  Result<std::unique_ptr<hub::SourceSession>> open(const hub::SourceWish&,
+  Result<std::unique_ptr<hub::SourceSession>> open(const hub::SourceRequest&,
                                                    hub::SourceEvents events) override {
     events_ = std::move(events);
     return std::make_unique<hub::SourceSession>();

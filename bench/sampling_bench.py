@@ -72,7 +72,7 @@ class Recording:
         time.sleep(0.5 if words[0] == "perf" else 0.2)
 
     def stop(self):
-        """Seconds from the wish to stop to the whole file."""
+        """Seconds from the request to stop to the whole file."""
         if not self.process:
             return 0
         began = time.monotonic()

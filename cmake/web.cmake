@@ -12,16 +12,18 @@ function(clrscope_web target)
   set(web ${PROJECT_SOURCE_DIR}/web)
   set(out ${CMAKE_BINARY_DIR}/web)
   file(MAKE_DIRECTORY ${out})
-  file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${web}/src/* ${web}/public/*)
+  file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${web}/src/* ${web}/public/* ${web}/templates/*)
+  list(FILTER inputs EXCLUDE REGEX "/api/types\\.ts$")  # made from openapi.json by build.mjs
   add_custom_command(
-    OUTPUT ${out}/assets.S ${out}/assets.inc
+    OUTPUT ${out}/assets.S ${out}/assets.inc ${out}/pages.inc
     COMMAND ${FLOCK} ${web}/package-lock.json ${NODE} ${web}/install.mjs ${NPM}
     COMMAND ${NODE} ${web}/build.mjs ${out}
     DEPENDS ${inputs} ${web}/package-lock.json ${web}/install.mjs ${web}/build.mjs
+            ${web}/types.mjs ${PROJECT_SOURCE_DIR}/docs/openapi.json
     COMMENT "Bundling the pages"
     VERBATIM)
   # The assembler's .incbin is seen by nobody: assets.S is new whenever a blob is.
   set_source_files_properties(${out}/assets.S PROPERTIES COMPILE_OPTIONS "-I${out}")
-  target_sources(${target} PRIVATE ${out}/assets.S ${out}/assets.inc)
+  target_sources(${target} PRIVATE ${out}/assets.S ${out}/assets.inc ${out}/pages.inc)
   target_include_directories(${target} PRIVATE ${out})
 endfunction()

@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(place.starts_with('/') && !place.starts_with("//"));
   CHECK(place.find_first_of("\r\n\\") == std::string::npos);
   CHECK(sign_in_page("", text, text).find("<script") == std::string::npos);
-  const auto line = json_of({.caller = std::string{text}, .target = without_secrets(text)});
+  const auto line = json_text(Use{.caller = std::string{text}, .target = without_secrets(text)});
   CHECK(line.find('\n') == std::string::npos && read_json(line));
   (void)http::parse_url(text);
   if (const auto keys = parse_keys(text)) {

@@ -26,7 +26,7 @@ void check_lines(std::string_view text) {
     const auto end = text.find('\n');
     const auto line = read_json(text.substr(0, end));
     require(line.has_value());
-    require(line->find("timeMs") && line->find("timeMs")->number());
+    require(line->find("atMs") && line->find("atMs")->number());
     require(line->find("time") && line->find("time")->text());
     require(line->find("time")->text()->size() ==
             std::string_view{"2026-11-15T02:45:12.123456Z"}.size());

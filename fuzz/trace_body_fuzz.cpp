@@ -5,18 +5,19 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "http/trace_wish.h"
+#include "http/trace_request.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace clrscope;
-  const auto wish =
+  const auto request =
       http::parse_trace_body({reinterpret_cast<const char*>(data), size});  // NOLINT: bytes as text
-  if (!wish) {
-    CHECK(!wish.error().what.empty());
+  if (!request) {
+    CHECK(!request.error().what.empty());
     return 0;
   }
-  for (const auto& provider : wish->providers) CHECK(!provider.name.empty());
-  if (const auto record = http::record_wish(*wish); !record) CHECK(!record.error().what.empty());
+  for (const auto& provider : request->providers) CHECK(!provider.name.empty());
+  if (const auto record = http::record_request(*request); !record)
+    CHECK(!record.error().what.empty());
   return 0;
 }

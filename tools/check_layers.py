@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on an include that a room's DEPS does not name, and on a third-party header outside its room.
+"""Fails on an include or a qualified name of a room that DEPS does not name, and on a third-party header outside its room.
 
     tools/check_layers.py [ROOT]
 
@@ -12,6 +12,8 @@ import sys
 
 ROOM = re.compile(r"clrscope_room\(\s*(\w+)([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+NAME = re.compile(r"(?<![\w:.])(?:clrscope::)?(\w+)::\w")  # room::name
+FOREIGN = {("net", "http")}  # boost::beast's namespace of that name
 SOURCES = {".h", ".cpp", ".inc"}
 TESTS = "tests"  # stands for every x_test.cpp and all of tests/, fuzz/ and bench/
 
@@ -95,6 +97,10 @@ def check_file(path, place, room, rooms):
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         match = INCLUDE.match(line)
         if not match:
+            code = re.sub(r'"(\\.|[^"\\])*"|//.*', "", line)
+            for other in NAME.findall(code):
+                if other in rooms and other not in rooms[room] and (room, other) not in FOREIGN:
+                    yield number, f"{other}::…: {room} may not name {other}, whose headers it may not include either"
             continue
         quote, header = match.groups()
         if quote == "<":

@@ -33,6 +33,12 @@ class CheckLayers(unittest.TestCase):
         self.assertTrue(line.startswith("src/ipc/a.cpp:3: "), line)
         self.assertIn("ipc may not include model", line)
 
+    def test_names_a_room_that_is_named_through_anothers_headers(self):
+        self.write("src/ipc/a.cpp", '#include "base/io.h"\n\nmodel::Stack stack;  // model::x\nauto text = "model::y";\n')
+        (line,) = self.check()
+        self.assertTrue(line.startswith("src/ipc/a.cpp:3: "), line)
+        self.assertIn("ipc may not name model", line)
+
     def test_a_test_file_obeys_the_same_deps(self):
         self.write("src/base/a_test.cpp", '#include "model/ids.h"\n')
         self.assertEqual(len(self.check()), 1)

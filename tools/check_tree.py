@@ -19,7 +19,7 @@ REGISTRIES = [
     ("src/doctor/findings.inc", "src/doctor/findings", "FINDING", True),
     ("src/sinks/sinks.inc", "src/sinks", "SINK", False),
     ("src/cli/verbs.inc", "src/cli/verbs", "VERB", True),
-    ("src/http/pages.inc", "src/http/pages", "PAGE", True),
+    ("src/live/topics.inc", "src/live/topics", "TOPIC", True),
     ("src/http/routes.inc", "src/http/routes", "ROUTES", True),
 ]
 # Paths that exist only on the machine where a change was made, and package mirrors. Written so that this file passes.
@@ -53,7 +53,7 @@ def check_registries(root):
             continue
         entries = {}
         for number, line in enumerate((root / inc).read_text().splitlines(), 1):
-            for name in re.findall(rf"^\s*{word}\((\w+)\)", line):
+            for name in re.findall(rf"^\s*{word}\((\w+)(?:, \w+)?\)", line):
                 entries[name] = number
         for name, number in entries.items():
             if not (root / folder / f"{name}.cpp").is_file():

@@ -1,13 +1,15 @@
-// Bundles the pages and makes them part of the binary.
-//   node build.mjs OUT    writes OUT/site/… (what is served), OUT/assets.S and OUT/assets.inc (what the compiler takes)
+// Bundles the web app and makes it part of the binary.
+//   node build.mjs OUT    writes OUT/site/… (the files), and for the compiler OUT/assets.S, OUT/assets.inc and OUT/pages.inc
 //
-// Everything in site/ is embedded, compressed where that makes it smaller. See src/http/assets.h.
+// Everything in site/ is embedded, compressed where that makes it smaller. See src/http/assets.h. site/templates/ holds the
+// documents around the app (src/http/template.h); pages.inc lists the addresses that the app answers.
 import {createHash} from 'node:crypto';
 import {cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, extname, join, relative} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {gzipSync} from 'node:zlib';
 import {build} from 'esbuild';
+import {writeTypes} from './types.mjs';
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2];
@@ -32,41 +34,79 @@ const mimes = {
 };
 
 rmSync(site, {recursive: true, force: true});
-mkdirSync(site, {recursive: true});
+mkdirSync(join(site, 'templates'), {recursive: true});
+writeTypes();
+const settings = {absWorkingDir: folder, bundle: true, target: 'es2021', charset: 'utf8', logLevel: 'warning', jsx: 'automatic', jsxImportSource: 'preact'};
 await build({
-  absWorkingDir: folder,
-  entryPoints: {app: 'src/app.tsx', style: 'src/style.css', flame: 'src/flame.ts', 'flame-file': 'src/flame-file.css'},
+  ...settings,
+  entryPoints: {app: 'src/app.tsx', style: 'src/style.css'},
   outdir: site,
-  bundle: true,
   minify: true,
   format: 'iife',
-  target: 'es2021',
-  charset: 'utf8',
   legalComments: 'none',
-  logLevel: 'warning',
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
 });
-makeFlameFile();
 cpSync(join(folder, 'public'), site, {recursive: true});
 cpSync(join(folder, 'node_modules/speedscope/dist/release'), join(site, 'speedscope'), {recursive: true});
 cpSync(join(folder, 'node_modules/speedscope/LICENSE'), join(site, 'speedscope/LICENSE.txt'));
+makeTemplates();
+writeFileSync(join(out, 'pages.inc'), (await pagePaths()).map((path) => `PAGE(${JSON.stringify(path)})\n`).join(''));
 
-// The viewer in one file, for clrscope flame: its script and styles inside, allowed by their hashes; title, text and data
-// are put in where the marks are (src/http/flame_file.cpp).
-function makeFlameFile() {
-  const [script, style] = ['flame.js', 'flame-file.css'].map((name) => {
-    const text = readFileSync(join(site, name), 'utf8');
-    rmSync(join(site, name));
-    return text;
-  });
+function etagOf(content) {
+  return createHash('sha256').update(content).digest('hex').slice(0, 16);
+}
+
+// What is the same for every request is put in here: etags, and the app itself into the single-file page, where a policy
+// allows it by its hash. The marks that are left are filled in by src/http/template.cpp.
+function makeTemplates() {
+  for (const name of readdirSync(join(folder, 'templates'))) {
+    const page = readFileSync(join(folder, 'templates', name), 'utf8')
+      .replace(/@etag:([^@]+)@/g, (_, file) => etagOf(readFileSync(join(site, file))));
+    writeFileSync(join(site, 'templates', name), page.includes('@script@') ? withApp(page) : page);
+  }
+}
+
+function withApp(page) {
+  const [script, style] = ['app.js', 'style.css'].map((name) => readFileSync(join(site, name), 'utf8'));
+  for (const mark of page.match(/@[a-z]+@/g) ?? [])
+    if (script.includes(mark) || style.includes(mark)) throw new Error(`the app contains ${mark}, which is a mark of the single-file page`);
+  if (/<\/script/i.test(script) || /<\/style/i.test(style)) throw new Error('the app contains an end tag and cannot be put into a page');
   const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'`;
-  const page = readFileSync(join(folder, 'src/flame-file.html'), 'utf8')
+  return page
     .replace('@policy@', () => policy)
     .replace('@style@', () => style)
     .replace('@script@', () => script);
-  writeFileSync(join(site, 'flame-file.html'), page);
+}
+
+// The addresses of the app's pages, from its own list. Only the list is evaluated: whatever it imports is replaced by a
+// value that answers every call and every member with itself.
+async function pagePaths() {
+  const stub = `const any = new Proxy(function () {}, {
+    get: (_, key) => key === Symbol.toPrimitive ? () => '' : any,
+    getPrototypeOf: () => any, // esbuild copies a module's own members and inherits the others
+    apply: () => any,
+    construct: () => any,
+  });
+  module.exports = any;`;
+  const {outputFiles} = await build({
+    ...settings,
+    entryPoints: ['src/pages/index.ts'],
+    write: false,
+    format: 'cjs',
+    plugins: [{
+      name: 'stub-imports',
+      setup(bundle) {
+        bundle.onResolve({filter: /.*/}, ({kind, path}) => kind === 'entry-point' ? undefined : {path, namespace: 'stub'});
+        bundle.onLoad({filter: /.*/, namespace: 'stub'}, () => ({contents: stub, loader: 'js'}));
+      },
+    }],
+  });
+  const module = {exports: {}};
+  new Function('module', 'exports', outputFiles[0].text)(module, module.exports);
+  const paths = module.exports.pages.map((page) => page.path);
+  for (const path of paths)
+    if (!/^\/[a-z{}/-]*$/.test(path)) throw new Error(`src/pages/index.ts: ${path} is not the path of a page`);
+  return paths;
 }
 
 const files = readdirSync(site, {recursive: true, withFileTypes: true})
@@ -84,7 +124,7 @@ for (const [number, path] of files.entries()) {
   writeFileSync(join(out, blob), isSmaller ? packed : plain);
   const mime = mimes[extname(path)];
   if (!mime) throw new Error(`${path}: what type is it? Add its extension to build.mjs`);
-  const etag = createHash('sha256').update(plain).digest('hex').slice(0, 16);
+  const etag = etagOf(plain);
   assembly += `.global clrscope_asset_${number}\n.global clrscope_asset_${number}_end\n.balign 16\n` +
     `clrscope_asset_${number}:\n.incbin "${blob}"\nclrscope_asset_${number}_end:\n.byte 0\n`;
   table += `ASSET(${number}, "${path}", "${mime}", "${etag}", ${plain.length}, ${isSmaller})\n`;

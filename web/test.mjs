@@ -14,12 +14,12 @@ await build({
   entryPoints: tests.map((name) => join('src', name)),
   outdir: out,
   outExtension: {'.js': '.mjs'},
-  entryNames: '[name]',
+  outbase: 'src',
   bundle: true,
   format: 'esm',
   platform: 'node',
   logLevel: 'warning',
 });
-const done = spawnSync(process.execPath, ['--test', ...readdirSync(out).map((name) => join(out, name))], {stdio: 'inherit'});
+const done = spawnSync(process.execPath, ['--test', ...tests.map((name) => join(out, name.replace(/\.ts$/, '.mjs')))], {stdio: 'inherit'});
 rmSync(out, {recursive: true, force: true});
 process.exit(done.status ?? 1);

@@ -31,7 +31,7 @@ public class MeterBench
     public void Ours()
     {
         Make();
-        _listener = Clrscope.Session.Start(new SessionWish { Counters = { @"Meter\Clrscope.Bench" } }, onCounter: value => _sum += value.Value);
+        _listener = Clrscope.Session.Start(new SessionRequest { Counters = { @"Meter\Clrscope.Bench" } }, onCounter: value => _sum += value.Value);
     }
 
     [GlobalCleanup]

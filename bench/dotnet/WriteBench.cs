@@ -127,7 +127,7 @@ public class WriteBench
     {
         _source = new BenchSource();
         for (var i = 0; i < sessions; ++i)
-            _listeners.Add(Clrscope.Session.Start(new SessionWish { Providers = { "Clrscope-Bench" }, Where = where },
+            _listeners.Add(Clrscope.Session.Start(new SessionRequest { Providers = { "Clrscope-Bench" }, Filter = EventFilter.Parse(where) },
                 (in ClrEvent e) => _sum += e["number"].AsInt64() + e["customer"].AsString().Length, options: options));
     }
 }

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 @dataclasses.dataclass
 class Row:
-    """One number: ours, the budget, the peer's. Smaller is better unless told."""
+    """One number: ours, the budget, the peer's. Smaller is better by default."""
 
     what: str
     unit: str

@@ -72,9 +72,9 @@ public sealed class SharedApp : Xunit.IAsyncLifetime
 {
     internal App App { get; private set; } = null!;
 
-    public async Task InitializeAsync() => App = await App.StartWithStandInAsync();
+    public async ValueTask InitializeAsync() => App = await App.StartWithStandInAsync();
 
-    public async Task DisposeAsync() => await App.DisposeAsync();
+    public async ValueTask DisposeAsync() => await App.DisposeAsync();
 }
 
 /// <summary>Who says "X-User: name" is that user.</summary>

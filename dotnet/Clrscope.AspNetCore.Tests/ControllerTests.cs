@@ -39,12 +39,13 @@ public class ControllerTests
     public async Task PagesLinkBelowThePathOfTheApp()
     {
         await using var app = await App.StartAsync(map: a => a.MapGroup("/{tenant}").MapClrscope("/tools/scope"));
-        using var request = new HttpRequestMessage(HttpMethod.Get, "/blue%20one/tools/scope/processes") { Headers = { { "Accept", "text/html" } } };
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/blue%20one/tools/scope/stacks") { Headers = { { "Accept", "text/html" } } };
         using var answer = await app.Client.SendAsync(request);
         var page = await answer.Content.ReadAsStringAsync();
         Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
         Assert.Contains("href=\"/blue%20one/tools/scope/", page);
-        Assert.DoesNotContain("href=\"/processes", page);
+        Assert.Contains("data-base=\"/blue%20one/tools/scope\"", page);
+        Assert.DoesNotContain("=\"/assets", page);
     }
 
     [Fact]
@@ -135,7 +136,7 @@ public class ControllerTests
     }
 
     [Theory]
-    [InlineData("/nowhere/clrscope", "there is no program /nowhere/clrscope")]
+    [InlineData("/nowhere/clrscope", "program /nowhere/clrscope does not exist")]
     [InlineData("/bin/false", "exit code 1")]
     [InlineData("/etc/hostname", "cannot be started")]
     public async Task AProgramThatDoesNotWorkIsAnAnswerAndNotAnException(string program, string told)
@@ -151,6 +152,15 @@ public class ControllerTests
         Assert.Equal(HttpStatusCode.ServiceUnavailable, soon.StatusCode);
         Assert.NotNull(soon.Headers.RetryAfter); // it is not started for every request
     }
+
+    [Theory]
+    [InlineData("""{"urls":[{"url":"unix:/tmp/a \"b\"/s","metricsOnly":false},{"url":"http://127.0.0.1:52323","metricsOnly":false}],"open":"http://x/?once=1"}""",
+        new[] { "unix:/tmp/a \"b\"/s", "http://127.0.0.1:52323" })]
+    [InlineData("""{"url":"http://127.0.0.1:1"}""", new string[0])]
+    [InlineData("""{"urls":"http://127.0.0.1:1"}""", new string[0])]
+    [InlineData("clrscope: cannot listen", new string[0])]
+    [InlineData("", new string[0])]
+    public void ReadsTheAddressesOfTheFirstLine(string line, string[] urls) => Assert.Equal(urls, Controller.UrlsIn(line));
 
     [Fact]
     public async Task OneThatNeverListensIsGivenUp()

@@ -56,7 +56,7 @@ public class ForwardingTests(SharedApp shared) : IClassFixture<SharedApp>
         using var content = new Dripping(file);
         using var request = new HttpRequestMessage(HttpMethod.Post, $"/clrscope/count?file={file}") { Content = content };
         using var answer = await app.Client.SendAsync(request);
-        Assert.Equal("40000000", await answer.Content.ReadAsStringAsync()); // more than Kestrel takes unless told
+        Assert.Equal("40000000", await answer.Content.ReadAsStringAsync()); // more than Kestrel's default limit
         Assert.True(content.WasSeenBeforeItsEnd);
         File.Delete(file);
     }

@@ -11,5 +11,5 @@ switch (args)
     case ["serve", ..]:
         return await StandIn.RunAsync(args);
     default:
-        return Runner.Run(args.FirstOrDefault() ?? "");
+        return await Xunit.Runner.InProc.SystemConsole.ConsoleRunner.Run(args);
 }

@@ -2,7 +2,7 @@ using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace Clrscope.AspNetCore;
 
-/// <summary>Healthy while the controller runs or was never asked for, degraded after it ended by itself.</summary>
+/// <summary>Healthy while the controller runs or was never started, degraded after it ended unexpectedly.</summary>
 internal sealed class ClrscopeHealthCheck(ClrscopeInside inside) : IHealthCheck
 {
     public Task<HealthCheckResult> CheckHealthAsync(HealthCheckContext context, CancellationToken cancellationToken = default)

@@ -9,8 +9,8 @@ using Microsoft.Extensions.DependencyInjection;
 namespace Clrscope.AspNetCore;
 
 /// <summary>
-/// Puts the controller into an app that does not know of it: <c>ASPNETCORE_HOSTINGSTARTUPASSEMBLIES=Clrscope.AspNetCore</c>, or <c>DOTNET_STARTUP_HOOKS</c>
-/// with the path of this assembly. Options are variables of the environment; see docs/in-app.md.
+/// Adds the controller to an app without changes to its code: <c>ASPNETCORE_HOSTINGSTARTUPASSEMBLIES=Clrscope.AspNetCore</c>, or <c>DOTNET_STARTUP_HOOKS</c>
+/// with the path of this assembly. Options are environment variables; see docs/in-app.md.
 /// </summary>
 internal sealed class ClrscopeHostingStartup : IHostingStartup
 {
@@ -28,7 +28,7 @@ internal sealed class ClrscopeHostingStartup : IHostingStartup
         options.BinaryPath ??= Told("CLRSCOPE_BINARY");
         options.WorkingFolder ??= Told("CLRSCOPE_FOLDER");
         options.ReadOnly |= IsTrue("CLRSCOPE_READ_ONLY");
-        options.AllowAnybody |= IsTrue("CLRSCOPE_ALLOW_ANYBODY");
+        options.AllowAnonymous |= IsTrue("CLRSCOPE_ALLOW_ANONYMOUS");
         foreach (var argument in (Told("CLRSCOPE_ARGUMENTS") ?? "").Split(' ', StringSplitOptions.RemoveEmptyEntries)) options.Arguments.Add(argument);
     }
 

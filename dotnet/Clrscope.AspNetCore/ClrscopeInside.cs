@@ -4,7 +4,7 @@ using Microsoft.Extensions.Options;
 
 namespace Clrscope.AspNetCore;
 
-/// <summary>The controller of this app and the way to it; one per service container.</summary>
+/// <summary>The controller of this app and the forwarding to it; one per service container.</summary>
 internal sealed class ClrscopeInside : IDisposable
 {
     readonly ClrscopeOptions _options;
@@ -26,11 +26,11 @@ internal sealed class ClrscopeInside : IDisposable
 
     public Controller Controller { get; }
 
-    /// <summary><paramref name="admitted"/>: the app said who may come in, and this one may.</summary>
+    /// <summary><paramref name="admitted"/>: the app has authorized this request.</summary>
     public Task AnswerAsync(HttpContext context, PathString basePath, PathString path, bool admitted)
     {
-        if (!admitted && !_options.AllowAnybody && Doorkeeper.Refusal(context) is var (what, hint)) return Problem.WriteAsync(context, StatusCodes.Status403Forbidden, what, hint);
-        if (Doorkeeper.ComesFromAnotherSite(context.Request))
+        if (!admitted && !_options.AllowAnonymous && AccessCheck.Refusal(context) is var (what, hint)) return Problem.WriteAsync(context, StatusCodes.Status403Forbidden, what, hint);
+        if (AccessCheck.ComesFromAnotherSite(context.Request))
             return Problem.WriteAsync(context, StatusCodes.Status403Forbidden, "this request does not come from a page of this app", "");
         return _forwarder.HandleAsync(context, basePath.ToUriComponent(), path.ToUriComponent(), Caller.AdmittedByApp);
     }

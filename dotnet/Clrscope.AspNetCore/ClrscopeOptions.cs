@@ -3,24 +3,24 @@ namespace Clrscope.AspNetCore;
 /// <summary>How the controller inside the app is run and who may use it.</summary>
 public sealed class ClrscopeOptions
 {
-    /// <summary>The native program. Unless told: the one that the package brought along, then <c>clrscope</c> on PATH.</summary>
+    /// <summary>Path of the native program. Default: the one in the package, then <c>clrscope</c> on PATH.</summary>
     public string? BinaryPath { get; set; }
 
-    /// <summary>Where recordings, reports and the audit log are kept. Unless told: a private folder that goes with the app.</summary>
+    /// <summary>Folder for recordings, reports and the audit log. Default: a private folder that is deleted when the app ends.</summary>
     public string? WorkingFolder { get; set; }
 
-    /// <summary>Looking only: no recordings, no dumps, nothing that reads memory.</summary>
+    /// <summary>Read-only access: no recordings, no dumps, nothing that reads memory.</summary>
     public bool ReadOnly { get; set; }
 
-    /// <summary>More arguments for <c>clrscope serve</c>.</summary>
+    /// <summary>Additional arguments for <c>clrscope serve</c>.</summary>
     public IList<string> Arguments { get; } = [];
 
     /// <summary>
-    /// Answers callers from anywhere although the app asks for no authorization. Unless told, a path that has neither
-    /// <c>RequireAuthorization</c> nor <c>AllowAnonymous</c> answers only callers on this machine, of the app's own user or root.
+    /// Allows callers from anywhere even if the app requires no authorization. By default, a path that has neither
+    /// <c>RequireAuthorization</c> nor <c>AllowAnonymous</c> is available only to callers on this machine that run as the app's user or root.
     /// </summary>
-    public bool AllowAnybody { get; set; }
+    public bool AllowAnonymous { get; set; }
 
-    /// <summary>How long a start of the controller may take before a request is refused.</summary>
+    /// <summary>Time that the controller may take to start before a request fails.</summary>
     public TimeSpan StartTimeout { get; set; } = TimeSpan.FromSeconds(10);
 }

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
-using System.Text.RegularExpressions;
+using System.Text.Json;
 
 namespace Clrscope.AspNetCore;
 
@@ -16,17 +16,17 @@ internal sealed record ControllerSetting
 {
     public string? BinaryPath { get; init; }
     public string? WorkingFolder { get; init; }
-    public string? Socket { get; init; } // unless told: in a private folder
+    public string? Socket { get; init; } // default: in a private folder
     public IReadOnlyList<string> Urls { get; init; } = []; // beside the private socket
     public IReadOnlyList<string> Arguments { get; init; } = [];
     public TimeSpan StartTimeout { get; init; } = TimeSpan.FromSeconds(10);
 }
 
 /// <summary>
-/// The controller as a child process: started by the first who asks, started again when it dies (ever later if it dies at once), ended with the app.
+/// The controller as a child process: started on the first request, restarted when it dies (with a growing delay if it dies at once), stopped with the app.
 /// Knows nothing of ASP.NET, so that it also works in apps that have none. Any thread.
 /// </summary>
-internal sealed partial class Controller(ControllerSetting setting, Action<string>? log = null) : IDisposable
+internal sealed class Controller(ControllerSetting setting, Action<string>? log = null) : IDisposable
 {
     static readonly TimeSpan s_healthyLife = TimeSpan.FromSeconds(30);
     static readonly TimeSpan s_longestPause = TimeSpan.FromSeconds(30);
@@ -60,12 +60,12 @@ internal sealed partial class Controller(ControllerSetting setting, Action<strin
         lock (_sync)
         {
             if (_ended) throw new ControllerException("the app is ending");
-            if (!OperatingSystem.IsLinux()) throw new ControllerException("the controller runs on Linux only", "the app is not hurt by that");
+            if (!OperatingSystem.IsLinux()) throw new ControllerException("the controller runs on Linux only", "run the app on Linux to use it; the app itself is not affected");
             if (_child is null or { HasEnded: true })
             {
                 var wait = TimeSpan.FromMilliseconds(_notBefore - Environment.TickCount64);
                 if (wait > TimeSpan.Zero)
-                    throw new ControllerException(_lastWords, $"it is started again in {Math.Ceiling(wait.TotalSeconds)} s") { RetryAfter = wait };
+                    throw new ControllerException(_lastWords, $"retry after {Math.Ceiling(wait.TotalSeconds)} s") { RetryAfter = wait };
                 _folder ??= setting.Socket is null || setting.WorkingFolder is null ? new PrivateFolder() : null;
                 _child = new Child(this);
             }
@@ -73,17 +73,25 @@ internal sealed partial class Controller(ControllerSetting setting, Action<strin
         }
     }
 
-    /// <summary>The addresses that it says it listens on, beside the private socket. After <see cref="ReadyAsync"/>; waits a moment for its word.</summary>
+    /// <summary>The addresses it listens on, except the private socket. Call after <see cref="ReadyAsync"/>; waits until the controller has announced them.</summary>
     public IReadOnlyList<string> AnnouncedUrls()
     {
         Child? child;
         lock (_sync) child = _child;
-        var text = child is not null && child.Announced.Wait(setting.StartTimeout) ? child.Announced.Result : "";
-        return [.. Urls().Matches(text).Select(m => m.Groups[1].Value).Where(u => u != "unix:" + Socket)];
+        var line = child is not null && child.Announced.Wait(setting.StartTimeout) ? child.Announced.Result : "";
+        return [.. UrlsIn(line).Where(u => u != "unix:" + Socket)];
     }
 
-    [GeneratedRegex("\"url\":\"([^\"\\\\]+)\"")]
-    private static partial Regex Urls();
+    /// <summary>The addresses in the line that <c>serve --json</c> prints first: <c>{"urls":[{"url":"…"}]}</c>. None if the line is not that.</summary>
+    internal static IReadOnlyList<string> UrlsIn(string line)
+    {
+        try
+        {
+            using var announced = JsonDocument.Parse(line);
+            return [.. announced.RootElement.GetProperty("urls").EnumerateArray().Select(one => one.GetProperty("url").GetString() ?? "")];
+        }
+        catch (Exception e) when (e is JsonException or KeyNotFoundException or InvalidOperationException) { return []; }
+    }
 
     /// <summary>Ends it and whoever waits for it; it is not started again.</summary>
     public void Dispose()
@@ -160,7 +168,7 @@ internal sealed partial class Controller(ControllerSetting setting, Action<strin
             catch (Exception e) // whatever it is, it is the controller's and not the app's
             {
                 trouble = e as ControllerException ??
-                          new ControllerException($"the controller cannot be started: {e.Message}", "is the program for this system, and is its folder mounted without noexec?");
+                          new ControllerException($"the controller cannot be started: {e.Message}", "check that the program is built for this system and that its folder is not mounted noexec");
             }
             _owner.Note(this, trouble);
             _ended = true;
@@ -175,7 +183,7 @@ internal sealed partial class Controller(ControllerSetting setting, Action<strin
             Directory.CreateDirectory(folder);
             var socket = _owner.Socket;
             File.Delete(socket); // of one that was killed
-            var wish = new ProcessStartInfo(NativeProgram.Find(setting.BinaryPath, _owner._folder?.Path ?? folder))
+            var start = new ProcessStartInfo(NativeProgram.Find(setting.BinaryPath, _owner._folder?.Path ?? folder))
             {
                 RedirectStandardInput = true,
                 RedirectStandardOutput = true,
@@ -184,11 +192,11 @@ internal sealed partial class Controller(ControllerSetting setting, Action<strin
             };
             string[] arguments = ["serve", "--urls", string.Join(',', setting.Urls.Prepend("unix:" + socket)), "--owner", $"{Environment.ProcessId}",
                 "--folder", folder, "--json", .. setting.Arguments];
-            foreach (var argument in arguments) wish.ArgumentList.Add(argument);
+            foreach (var argument in arguments) start.ArgumentList.Add(argument);
             // Nothing of the app's settings: neither what makes a runtime or profiler do things, nor its secrets.
-            foreach (var name in wish.Environment.Keys.ToList())
-                if (!s_kept.Contains(name) && !s_keptPrefixes.Any(name.StartsWith)) wish.Environment.Remove(name);
-            var process = Process.Start(wish) ?? throw new ControllerException($"cannot start {wish.FileName}");
+            foreach (var name in start.Environment.Keys.ToList())
+                if (!s_kept.Contains(name) && !s_keptPrefixes.Any(name.StartsWith)) start.Environment.Remove(name);
+            var process = Process.Start(start) ?? throw new ControllerException($"cannot start {start.FileName}");
             ProcessId = process.Id;
             if (_owner.HasEnded) Native.AskToEnd(process.Id); // meanwhile
             Native.AllowToRead(process.Id);

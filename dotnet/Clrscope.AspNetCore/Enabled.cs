@@ -18,7 +18,7 @@ internal static class Enabled
     {
         try
         {
-            lock (s_sync) EnableWish.Answer(folder, EnableWish.Read(folder) is { Action: "open" } wish ? Open(folder, wish) : Close(folder));
+            lock (s_sync) EnableRequest.Answer(folder, EnableRequest.Read(folder) is { Action: "open" } request ? Open(folder, request) : Close(folder));
         }
         catch (Exception e)
         {
@@ -29,11 +29,11 @@ internal static class Enabled
 
     static void TryAnswer(string folder, List<(string, string)> answer)
     {
-        try { EnableWish.Answer(folder, answer); }
+        try { EnableRequest.Answer(folder, answer); }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException) { } // the other side says that none came
     }
 
-    static List<(string, string)> Open(string folder, EnableWish wish)
+    static List<(string, string)> Open(string folder, EnableRequest request)
     {
         if (s_controller is { } open)
         {
@@ -41,21 +41,21 @@ internal static class Enabled
             Stop(); // it died: anew
         }
         var inside = HasKestrel();
-        var http = wish.Urls.Where(u => !u.StartsWith("unix:")).ToList();
+        var http = request.Urls.Where(u => !u.StartsWith("unix:")).ToList();
         var controller = new Controller(new ControllerSetting
         {
-            BinaryPath = wish.Binary,
+            BinaryPath = request.Binary,
             WorkingFolder = folder,
             Socket = Path.Combine(folder, "s"),
-            Urls = inside ? wish.Urls.Except(http).ToList() : wish.Urls,
-            Arguments = wish.Arguments,
+            Urls = inside ? request.Urls.Except(http).ToList() : request.Urls,
+            Arguments = request.Arguments,
         });
         try
         {
             controller.ReadyAsync(CancellationToken.None).GetAwaiter().GetResult();
             s_answer = [("state", "open"), ("inside", inside ? "kestrel" : "child"), ("pid", $"{controller.ProcessId}")];
             if (inside && http.Count > 0) s_answer.AddRange(StartKestrel(controller, http).Select(u => ("url", u)));
-            if (!inside || http.Count < wish.Urls.Count) s_answer.AddRange(controller.AnnouncedUrls().Select(u => ("url", u)));
+            if (!inside || http.Count < request.Urls.Count) s_answer.AddRange(controller.AnnouncedUrls().Select(u => ("url", u)));
             s_controller = controller;
             if (!s_watchesEnd) AppDomain.CurrentDomain.ProcessExit += (_, _) => AtEnd(folder);
             s_watchesEnd = true;
@@ -89,7 +89,7 @@ internal static class Enabled
     {
         try
         {
-            foreach (var file in Directory.EnumerateFiles(folder).Where(f => Path.GetFileName(f) is not ("wish" or "answer") && !f.EndsWith(".dll"))) File.Delete(file);
+            foreach (var file in Directory.EnumerateFiles(folder).Where(f => Path.GetFileName(f) is not ("request" or "answer") && !f.EndsWith(".dll"))) File.Delete(file);
             foreach (var inner in Directory.EnumerateDirectories(folder)) Directory.Delete(inner, recursive: true);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException) { }

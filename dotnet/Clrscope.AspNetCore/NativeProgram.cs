@@ -13,12 +13,12 @@ internal static class NativeProgram
     {
         if (told is not null)
         {
-            if (!File.Exists(told)) throw new ControllerException($"there is no program {told}", "BinaryPath or CLRSCOPE_BINARY names it");
+            if (!File.Exists(told)) throw new ControllerException($"program {told} does not exist", "set BinaryPath or CLRSCOPE_BINARY to the path of clrscope");
             return MadeExecutable(told, folder);
         }
         var places = Places().Distinct().ToList();
         var found = places.FirstOrDefault(File.Exists) ??
-                    throw new ControllerException($"the program clrscope is in none of {string.Join(", ", places.Take(4))}",
+                    throw new ControllerException($"clrscope not found in {string.Join(", ", places.Take(4))}",
                         "the package carries it for linux-x64; elsewhere set BinaryPath or CLRSCOPE_BINARY");
         return MadeExecutable(found, folder);
     }

@@ -13,7 +13,7 @@ internal static class StartupHook
         {
             var folder = Path.GetDirectoryName(typeof(StartupHook).Assembly.Location);
             if (string.IsNullOrEmpty(folder)) return;
-            if (EnableWish.IsIn(folder)) new Thread(() => Enabled.Do(folder)) { IsBackground = true, Name = "clrscope enable" }.Start();
+            if (EnableRequest.IsIn(folder)) new Thread(() => Enabled.Do(folder)) { IsBackground = true, Name = "clrscope enable" }.Start();
             else AtStart();
         }
         catch (Exception e)

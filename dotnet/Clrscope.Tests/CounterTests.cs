@@ -44,11 +44,11 @@ public class CounterTests
         var fast = new ConcurrentQueue<CounterValue>();
         var slow = new ConcurrentQueue<CounterValue>();
         var events = 0;
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Counters" } }, (in ClrEvent e) => ++events))
-        using (Session.Start(new SessionWish { Counters = { "Clrscope-Tests-Counters" }, Interval = TimeSpan.FromSeconds(1) }, onCounter: fast.Enqueue))
-        using (Session.Start(new SessionWish { Counters = { @"EventCounters\Clrscope-Tests-Counters[orders]" }, Interval = TimeSpan.FromSeconds(2) }, onCounter: slow.Enqueue))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Counters" } }, (in ClrEvent e) => ++events))
+        using (Session.Start(new SessionRequest { Counters = { "Clrscope-Tests-Counters" }, Interval = TimeSpan.FromSeconds(1) }, onCounter: fast.Enqueue))
+        using (Session.Start(new SessionRequest { Counters = { @"EventCounters\Clrscope-Tests-Counters[orders]" }, Interval = TimeSpan.FromSeconds(2) }, onCounter: slow.Enqueue))
         {
-            Assert.Contains(Session.InForce, wish => wish.Arguments == "EventCounterIntervalSec=1");
+            Assert.Contains(Session.ActiveProviders, request => request.Arguments == "EventCounterIntervalSec=1");
             for (var i = 1; i <= 10; ++i) source.Order(i);
             Wait.Until(() => slow.Sum(v => v.Value) >= 10 && fast.Where(v => v.Name == "orders").Sum(v => v.Value) >= 10 && fast.Where(v => v.Name == "latency").Sum(v => v.Count) >= 10, "counters");
             source.Said(1);
@@ -60,7 +60,7 @@ public class CounterTests
         Assert.Equal((10, 55.0, 1.0, 10.0), (latencies.Sum(v => v.Count), Math.Round(latencies.Sum(v => v.Value * v.Count), 6), latencies.Min(v => v.Min), latencies.Max(v => v.Max)));
         Assert.All(latencies, v => Assert.Equal((CounterKind.Mean, "ms", "Latency", "team=shop"), (v.Kind, v.Unit, v.DisplayName, v.TagsText)));
         Assert.Equal(1, events); // counters are no events to who asked for none
-        Assert.Empty(Session.InForce);
+        Assert.Empty(Session.ActiveProviders);
     }
 
     sealed class AppListener : EventListener
@@ -81,7 +81,7 @@ public class CounterTests
         using var app = new AppListener();
         app.EnableEvents(source, EventLevel.Critical, (EventKeywords)1, new Dictionary<string, string?> { ["EventCounterIntervalSec"] = "1" });
         var got = new ConcurrentQueue<CounterValue>();
-        using (Session.Start(new SessionWish { Counters = { "Clrscope-Tests-Counters[orders]" }, Interval = TimeSpan.FromSeconds(2) }, onCounter: got.Enqueue))
+        using (Session.Start(new SessionRequest { Counters = { "Clrscope-Tests-Counters[orders]" }, Interval = TimeSpan.FromSeconds(2) }, onCounter: got.Enqueue))
         {
             source.Order(1);
             Wait.Until(() => got.Sum(v => v.Value) >= 1, "the session's counter");
@@ -95,7 +95,7 @@ public class CounterTests
     [Fact]
     public void AggregateAddsIncrementsAndWeighsMeans()
     {
-        var aggregate = new CounterAggregate(new SessionWish { Interval = TimeSpan.FromSeconds(3) });
+        var aggregate = new CounterAggregate(new SessionRequest { Interval = TimeSpan.FromSeconds(3) });
         CounterValue Value(CounterKind kind, double value, long count) => new()
         {
             Time = DateTime.UnixEpoch, Provider = "p", Name = kind.ToString(), Kind = kind, Value = value, Count = count, Min = value, Max = value, Interval = TimeSpan.FromSeconds(1.01),
@@ -122,8 +122,8 @@ public class CounterTests
         meter.CreateObservableGauge("level", () => new Measurement<double>(0.5, new KeyValuePair<string, object?>("tank", 1)));
         var got = new ConcurrentQueue<CounterValue>();
         var twice = new ConcurrentQueue<CounterValue>();
-        using (Session.Start(new SessionWish { Counters = { "Clrscope.Tests.Shop" }, Interval = TimeSpan.FromMilliseconds(200) }, onCounter: got.Enqueue))
-        using (Session.Start(new SessionWish { Counters = { "Clrscope.Tests.Shop[orders]" }, Interval = TimeSpan.FromMilliseconds(500) }, onCounter: twice.Enqueue))
+        using (Session.Start(new SessionRequest { Counters = { "Clrscope.Tests.Shop" }, Interval = TimeSpan.FromMilliseconds(200) }, onCounter: got.Enqueue))
+        using (Session.Start(new SessionRequest { Counters = { "Clrscope.Tests.Shop[orders]" }, Interval = TimeSpan.FromMilliseconds(500) }, onCounter: twice.Enqueue))
         {
             for (var i = 1; i <= 1000; ++i)
             {
@@ -156,7 +156,7 @@ public class CounterTests
     {
         if (Environment.Version.Major < 9) return; // no such meter
         var got = new ConcurrentQueue<CounterValue>();
-        using (Session.Start(new SessionWish { Counters = { "System.Runtime[dotnet.thread_pool.thread.count]" }, Interval = TimeSpan.FromMilliseconds(200) }, onCounter: got.Enqueue))
+        using (Session.Start(new SessionRequest { Counters = { "System.Runtime[dotnet.thread_pool.thread.count]" }, Interval = TimeSpan.FromMilliseconds(200) }, onCounter: got.Enqueue))
             Wait.Until(() => !got.IsEmpty, "threads of the pool");
         Assert.All(got, v => Assert.Equal(CounterKind.UpDown, v.Kind));
     }
@@ -179,7 +179,7 @@ public class CounterTests
         using var meter = new Meter("Clrscope.Tests.Tags");
         var counter = meter.CreateCounter<long>("c");
         var got = new ConcurrentDictionary<string, double>();
-        using var session = Session.Start(new SessionWish { Counters = { @"Meter\Clrscope.Tests.Tags" }, Interval = TimeSpan.FromMilliseconds(100) },
+        using var session = Session.Start(new SessionRequest { Counters = { @"Meter\Clrscope.Tests.Tags" }, Interval = TimeSpan.FromMilliseconds(100) },
             onCounter: v => got.AddOrUpdate(v.TagsText, v.Value, (_, sum) => sum + v.Value), options: new SessionOptions { MaxSeries = 100 });
         for (var i = 0; i < 5000; ++i) counter.Add(1, new KeyValuePair<string, object?>("user", i));
         Wait.Until(() => got.Values.Sum() >= 100, "values");
@@ -193,7 +193,7 @@ public class CounterTests
         using var meter = new Meter("Clrscope.Tests.Alloc");
         var counter = meter.CreateCounter<double>("c");
         var histogram = meter.CreateHistogram<double>("h");
-        using var session = Session.Start(new SessionWish { Counters = { @"Meter\Clrscope.Tests.Alloc" }, Interval = TimeSpan.FromHours(1) }, onCounter: _ => { });
+        using var session = Session.Start(new SessionRequest { Counters = { @"Meter\Clrscope.Tests.Alloc" }, Interval = TimeSpan.FromHours(1) }, onCounter: _ => { });
         object shop = "shop";
         void Record()
         {
@@ -213,7 +213,7 @@ public class CounterTests
     public void TheRuntimesCountersAreThereOnEveryVersion()
     {
         var got = new ConcurrentDictionary<string, bool>();
-        using var session = Session.Start(new SessionWish { Counters = { "System.Runtime" }, Interval = TimeSpan.FromMilliseconds(500) }, onCounter: v => got[v.Name] = v.IsMeter);
+        using var session = Session.Start(new SessionRequest { Counters = { "System.Runtime" }, Interval = TimeSpan.FromMilliseconds(500) }, onCounter: v => got[v.Name] = v.IsMeter);
         if (Environment.Version.Major >= 9)
         {
             Wait.Until(() => got.ContainsKey("dotnet.gc.heap.total_allocated"), "System.Runtime's meter");

@@ -68,7 +68,7 @@ public class GraphiteTests
         using var source = new NumberSource();
         var orders = meter.CreateCounter<int>("orders.placed");
         using (var graphite = new GraphiteWriter(Server.Address, server.Port, "shop.web1", interval: TimeSpan.FromMilliseconds(200)))
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers" }, Counters = { "Shop.Orders" }, Interval = TimeSpan.FromMilliseconds(200) }, graphite.OnEvent, graphite.OnCounter))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Numbers" }, Counters = { "Shop.Orders" }, Interval = TimeSpan.FromMilliseconds(200) }, graphite.OnEvent, graphite.OnCounter))
         {
             orders.Add(3, new KeyValuePair<string, object?>("route", "/a b"));
             for (var i = 0; i < 5; ++i) source.OrderStop(i, true, Guid.Empty);

@@ -28,7 +28,7 @@ public class NeighbourTests
         var got = 0;
         for (var i = 0; i < 3; ++i)
         {
-            using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers" } }, (in ClrEvent e) => ++got))
+            using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Numbers" } }, (in ClrEvent e) => ++got))
             {
                 source.Far(1);
                 source.Order_Start(2);
@@ -54,8 +54,8 @@ public class NeighbourTests
         using var source = new EventSource("Clrscope-Tests-Self", EventSourceSettings.EtwSelfDescribingEventFormat);
         var all = new List<string>();
         var heavy = new List<string>();
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Self:1:Warning" } }, (in ClrEvent e) => heavy.Add(e.ToString()[(e.ToString().IndexOf("Self ", StringComparison.Ordinal) + 5)..])))
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Self" }, Where = "Weight<10" }, (in ClrEvent e) => all.Add($"{e.Type.Name} {e[0].AsInt64()}")))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Self:1:Warning" } }, (in ClrEvent e) => heavy.Add(e.ToString()[(e.ToString().IndexOf("Self ", StringComparison.Ordinal) + 5)..])))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Self" }, Filter = EventFilter.Parse("Weight<10") }, (in ClrEvent e) => all.Add($"{e.Type.Name} {e[0].AsInt64()}")))
         {
             source.Write("Parcel", new EventSourceOptions { Level = EventLevel.Warning, Keywords = (EventKeywords)1 }, new Parcel { Weight = 5, To = "a" });
             source.Write("Parcel", new EventSourceOptions { Level = EventLevel.Informational, Keywords = (EventKeywords)1 }, new Parcel { Weight = 6, To = "b" });
@@ -72,7 +72,7 @@ public class NeighbourTests
     {
         using var source = new EventSource("Clrscope-Tests-Endless", EventSourceSettings.EtwSelfDescribingEventFormat);
         var names = new HashSet<string>();
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Endless" }, Where = "Pages>=0" }, (in ClrEvent e) => names.Add(e.Type.Name)))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Endless" }, Filter = EventFilter.Parse("Pages>=0") }, (in ClrEvent e) => names.Add(e.Type.Name)))
             for (var i = 0; i < EventTypes.MostNames + 500; ++i) source.Write($"Letter{i}", new { Pages = i });
         Assert.Equal(EventTypes.MostNames + 500, names.Count);
     }
@@ -94,9 +94,9 @@ public class NeighbourTests
     {
         using var source = new ArgumentSource();
         var got = new int[3];
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Arguments:1:4:mode=a" } }, (in ClrEvent e) => ++got[0]))
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Arguments:1:4:mode=b" } }, (in ClrEvent e) => ++got[1]))
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Arguments:1:4:mode=a", "Clrscope-*" } }, (in ClrEvent e) => ++got[2]))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Arguments:1:4:mode=a" } }, (in ClrEvent e) => ++got[0]))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Arguments:1:4:mode=b" } }, (in ClrEvent e) => ++got[1]))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Arguments:1:4:mode=a", "Clrscope-*" } }, (in ClrEvent e) => ++got[2]))
             source.Said(1);
         Assert.Equal([1, 1, 1], got);
         Assert.Equal(["Enable a", "Enable b"], source.Commands.Where(c => c.StartsWith("Enable")).Take(2));
@@ -109,9 +109,9 @@ public class NeighbourTests
         var got = 0;
         var sessions = new Thread(() =>
         {
-            for (var i = 0; i < 200; ++i) Session.Start(new SessionWish { Providers = { "Clrscope-Crowd-*", "Clrscope-C*:1:1:a=b" } }, (in ClrEvent e) => { }).Dispose();
+            for (var i = 0; i < 200; ++i) Session.Start(new SessionRequest { Providers = { "Clrscope-Crowd-*", "Clrscope-C*:1:1:a=b" } }, (in ClrEvent e) => { }).Dispose();
         });
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Crowd-*" } }, (in ClrEvent e) => Interlocked.Increment(ref got)))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Crowd-*" } }, (in ClrEvent e) => Interlocked.Increment(ref got)))
         {
             var sources = Enumerable.Range(0, 2).Select(t => new Thread(() =>
             {
@@ -127,7 +127,7 @@ public class NeighbourTests
             Assert.True(sessions.Join(60_000), "stuck");
         }
         Assert.Equal(200, got);
-        Assert.Empty(Session.InForce);
+        Assert.Empty(Session.ActiveProviders);
     }
 
     [Fact]
@@ -143,10 +143,10 @@ public class NeighbourTests
             listener.EnableEvents(source, EventLevel.Informational, EventKeywords.All);
             plain = Allocated();
         }
-        var wish = new SessionWish { Providers = { "Clrscope-Tests-Numbers:ffff:Informational" }, Where = "number>=0 text!=other tid>0" };
-        using (Session.Start(wish, (in ClrEvent e) => sum += e[0].AsInt64() + e["text"].AsString().Length + e.ThreadId))
-        using (Session.Start(wish, (in ClrEvent e) => sum += e.Timestamp.Ticks, options: new SessionOptions { QueueCapacity = 1 << 16 }))
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers:ffff:Informational" }, Where = "number<0" }, (in ClrEvent e) => ++sum))
+        var request = new SessionRequest { Providers = { "Clrscope-Tests-Numbers:ffff:Informational" }, Filter = EventFilter.Parse("number>=0 text!=other tid>0") };
+        using (Session.Start(request, (in ClrEvent e) => sum += e[0].AsInt64() + e["text"].AsString().Length + e.ThreadId))
+        using (Session.Start(request, (in ClrEvent e) => sum += e.Timestamp.Ticks, options: new SessionOptions { QueueCapacity = 1 << 16 }))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Numbers:ffff:Informational" }, Filter = EventFilter.Parse("number<0") }, (in ClrEvent e) => ++sum))
             ours = Allocated();
         Assert.NotEqual(0, sum);
         // The runtime's own: arguments, payload, boxes. The smallest object for each event would be 24 times the events.

@@ -8,5 +8,5 @@ switch (args)
     case ["--tell"]:
         return Teller.Run();
     default:
-        return Runner.Run(args.FirstOrDefault() ?? "");
+        return await Xunit.Runner.InProc.SystemConsole.ConsoleRunner.Run(args);
 }

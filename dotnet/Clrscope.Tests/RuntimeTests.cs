@@ -23,14 +23,17 @@ public class RuntimeTests
     {
         var seen = new ConcurrentQueue<(string Name, long Depth, string Reason, FieldKind Kind, DateTime Time, long Thread)>();
         var before = DateTime.UtcNow;
-        using (Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc:Informational" }, Where = "name=GC/Start Depth=2 Reason=Induced" },
+        var full = GC.CollectionCount(2);
+        using (Session.Start(new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:gc:Informational" }, Filter = EventFilter.Parse("name=GC/Start Depth=2 Reason=Induced") },
             (in ClrEvent e) => seen.Enqueue((e.Type.Name, e["Depth"].AsInt64(), e["Reason"].ToString(), e.Type.Fields[e.Type.IndexOf("Depth")].Kind, e.Timestamp, e.ThreadId))))
         {
-            GC.Collect(0); // not asked for
+            GC.Collect(0); // does not pass, unless memory is scarce: the runtime then makes it a full one
             GC.Collect(2, GCCollectionMode.Forced, blocking: true);
             Wait.Until(() => !seen.IsEmpty, "GC/Start");
         }
-        var one = Assert.Single(seen);
+        Assert.InRange(seen.Count, 1, GC.CollectionCount(2) - full);
+        var one = seen.Last();
+        Assert.All(seen, e => Assert.Equal((2L, "Induced"), (e.Depth, e.Reason)));
         Assert.Equal(("GC/Start", 2L, "Induced", FieldKind.Int), (one.Name, one.Depth, one.Reason, one.Kind));
         Assert.InRange(one.Time, before.AddSeconds(-1), DateTime.UtcNow.AddSeconds(1)); // two clocks
         Assert.True(one.Thread > 0);
@@ -42,9 +45,9 @@ public class RuntimeTests
         var messages = new ConcurrentQueue<string>();
         var collections = 0;
         using var exceptions = Session.Start(
-            new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:exception:Error" }, Where = "name=Exception/Start ExceptionType=*Refused" },
+            new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:exception:Error" }, Filter = EventFilter.Parse("name=Exception/Start ExceptionType=*Refused") },
             (in ClrEvent e) => messages.Enqueue(e["ExceptionMessage"].AsString()));
-        using (var gc = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc:4" } }, (in ClrEvent e) =>
+        using (var gc = Session.Start(new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:gc:4" } }, (in ClrEvent e) =>
         {
             Assert.StartsWith("GC/", e.Type.Name);
             if (e.Type.Name == "GC/Start") Interlocked.Increment(ref collections);
@@ -67,11 +70,11 @@ public class RuntimeTests
     public void SessionsThatAskForNoMoreDisturbNobody()
     {
         var messages = new ConcurrentQueue<string>();
-        SessionWish wish = new() { Providers = { "Microsoft-Windows-DotNETRuntime:exception+gc:4" }, Where = "ExceptionType=*Refused name=Exception/Start" };
-        using var steady = Session.Start(wish, (in ClrEvent e) => messages.Enqueue(e["ExceptionMessage"].AsString()));
+        SessionRequest request = new() { Providers = { "Microsoft-Windows-DotNETRuntime:exception+gc:4" }, Filter = EventFilter.Parse("ExceptionType=*Refused name=Exception/Start") };
+        using var steady = Session.Start(request, (in ClrEvent e) => messages.Enqueue(e["ExceptionMessage"].AsString()));
         for (var i = 0; i < 100; ++i)
         {
-            using var guest = Session.Start(wish, (in ClrEvent e) => { });
+            using var guest = Session.Start(request, (in ClrEvent e) => { });
             Throw($"{i}");
         }
         Wait.Until(() => messages.Count >= 100, "exceptions");
@@ -90,7 +93,7 @@ public class RuntimeTests
 
         public Numbered()
         {
-            Session = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:exception:Error" }, Where = "name=Exception/Start ExceptionType=*Refused" }, (in ClrEvent e) =>
+            Session = Session.Start(new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:exception:Error" }, Filter = EventFilter.Parse("name=Exception/Start ExceptionType=*Refused") }, (in ClrEvent e) =>
             {
                 var number = long.Parse(e["ExceptionMessage"].AsString());
                 if (number != _last + 1) Holes++;
@@ -131,9 +134,9 @@ public class RuntimeTests
         for (var i = 0; i < 20; ++i)
         {
             numbers.AwaitMore();
-            using (Session.Start(new SessionWish { Counters = { @"EventCounters\Clrscope-Tests-Numbers" } }))
-            using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers:1:4" } }))
-            using (Session.Start(new SessionWish { Providers = { "Clrscope-Tests-Numbers:3:5", $"Clrscope-Tests-N*:1:4:mode={i}" } }))
+            using (Session.Start(new SessionRequest { Counters = { @"EventCounters\Clrscope-Tests-Numbers" } }))
+            using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Numbers:1:4" } }))
+            using (Session.Start(new SessionRequest { Providers = { "Clrscope-Tests-Numbers:3:5", $"Clrscope-Tests-N*:1:4:mode={i}" } }))
                 numbers.AwaitMore();
         }
         numbers.AwaitMore();
@@ -149,7 +152,7 @@ public class RuntimeTests
         var guests = new List<Session>();
         foreach (var more in keywords)
         {
-            guests.Add(Session.Start(new SessionWish { Providers = { $"Microsoft-Windows-DotNETRuntime:{more:x}:4" } }, (in ClrEvent e) => { }));
+            guests.Add(Session.Start(new SessionRequest { Providers = { $"Microsoft-Windows-DotNETRuntime:{more:x}:4" } }, (in ClrEvent e) => { }));
             numbers.AwaitMore();
         }
         Assert.Equal(keywords.Length, numbers.Session.RuntimeRestarts);
@@ -167,7 +170,7 @@ public class RuntimeTests
     {
         using var numbers = new Numbered();
         numbers.AwaitMore();
-        var source = EventSource.GetSources().Single(s => s.Name == ProviderWish.Runtime);
+        var source = EventSource.GetSources().Single(s => s.Name == ProviderRequest.Runtime);
         var expected = 0;
         for (var i = 0; i < 3; ++i)
         {
@@ -187,8 +190,8 @@ public class RuntimeTests
     [Fact]
     public void NothingOfTheRuntimeIsOnWhenNobodyListens()
     {
-        var source = EventSource.GetSources().Single(s => s.Name == ProviderWish.Runtime);
-        using (Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc" } })) Assert.True(source.IsEnabled());
+        var source = EventSource.GetSources().Single(s => s.Name == ProviderRequest.Runtime);
+        using (Session.Start(new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:gc" } })) Assert.True(source.IsEnabled());
         Wait.Until(() => !source.IsEnabled(), "the end of the runtime's own session"); // by a thread of its own
     }
 
@@ -197,10 +200,10 @@ public class RuntimeTests
     {
         var done = false;
         Session? first = null, second = null;
-        first = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:exception:4" }, Where = "ExceptionType=*Refused name=Exception/Start" }, (in ClrEvent e) =>
+        first = Session.Start(new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:exception:4" }, Filter = EventFilter.Parse("ExceptionType=*Refused name=Exception/Start") }, (in ClrEvent e) =>
         {
             if (second is not null) return;
-            second = Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc+exception:4" } }, (in ClrEvent _) => { });
+            second = Session.Start(new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:gc+exception:4" } }, (in ClrEvent _) => { });
             first!.Dispose();
             second.Dispose();
             Volatile.Write(ref done, true);
@@ -208,7 +211,7 @@ public class RuntimeTests
         Throw("begin");
         Wait.Until(() => Volatile.Read(ref done), "the end of both");
         Assert.Equal((0L, null), (first.Failures, first.LastFailure));
-        Assert.Empty(Session.InForce);
+        Assert.Empty(Session.ActiveProviders);
     }
 
     [Fact]
@@ -225,7 +228,7 @@ public class RuntimeTests
     public void MethodFlagsAreTakenApart()
     {
         var tiers = new ConcurrentDictionary<string, string>();
-        using (Session.Start(new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:jit:Verbose" }, Where = "name=Method/LoadVerbose" },
+        using (Session.Start(new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:jit:Verbose" }, Filter = EventFilter.Parse("name=Method/LoadVerbose") },
             (in ClrEvent e) => tiers[e["MethodName"].AsString()] = e["OptimizationTier"].ToString()))
         {
             CompiledNow<int>();

@@ -12,16 +12,16 @@ public class SessionTests
     {
         using var source = new NumberSource();
         Assert.False(source.IsEnabled());
-        Assert.Empty(Session.InForce);
-        using (Session.Start(new SessionWish { Providers = { $"{Numbers}:1:Warning" } }))
-        using (Session.Start(new SessionWish { Providers = { $"{Numbers}:2:Informational", "Other" } }))
+        Assert.Empty(Session.ActiveProviders);
+        using (Session.Start(new SessionRequest { Providers = { $"{Numbers}:1:Warning" } }))
+        using (Session.Start(new SessionRequest { Providers = { $"{Numbers}:2:Informational", "Other" } }))
         {
-            var wish = Assert.Single(Session.InForce);
-            Assert.Equal((Numbers, 3UL, EventLevel.Informational), (wish.Name, wish.Keywords, wish.Level));
+            var request = Assert.Single(Session.ActiveProviders);
+            Assert.Equal((Numbers, 3UL, EventLevel.Informational), (request.Name, request.Keywords, request.Level));
             Assert.True(source.IsEnabled(EventLevel.Informational, (EventKeywords)2));
             Assert.False(source.IsEnabled(EventLevel.Verbose, (EventKeywords)2));
         }
-        Assert.Empty(Session.InForce);
+        Assert.Empty(Session.ActiveProviders);
         Assert.False(source.IsEnabled());
     }
 
@@ -32,7 +32,7 @@ public class SessionTests
         var seen = new List<string>();
         var id = Guid.NewGuid();
         var before = DateTime.UtcNow;
-        using (Session.Start(new SessionWish { Providers = { Numbers } }, (in ClrEvent e) =>
+        using (Session.Start(new SessionRequest { Providers = { Numbers } }, (in ClrEvent e) =>
         {
             Assert.InRange(e.Timestamp, before, DateTime.UtcNow);
             Assert.True(e.ThreadId > 0);
@@ -59,7 +59,7 @@ public class SessionTests
     public void HandsTheExactSetToEachWhileOthersComeAndGo()
     {
         using var source = new NumberSource();
-        (string Wish, string Where, Func<long, IEnumerable<string>> Expected)[] kinds =
+        (string Request, string Where, Func<long, IEnumerable<string>> Expected)[] kinds =
         [
             (Numbers, "", n => Names(n)),
             ($"{Numbers}:1:Informational", "", n => Names(n).Where(name => name == "Even")),
@@ -78,14 +78,14 @@ public class SessionTests
                 Volatile.Write(ref emitted, emitted + 1);
             }
         }) { IsBackground = true };
-        var stable = kinds.Select(kind => new Collector(kind.Wish, kind.Where)).ToArray();
+        var stable = kinds.Select(kind => new Collector(kind.Request, kind.Where)).ToArray();
         emitter.Start();
         for (var round = 0; round < 100; ++round)
         {
             var kind = kinds[round % kinds.Length];
             var before = Volatile.Read(ref emitted);
-            using var other = round % 2 == 0 ? new Collector(kind.Wish, kind.Where, queue: 1 << 16) : null;
-            var guest = new Collector(kind.Wish, kind.Where);
+            using var other = round % 2 == 0 ? new Collector(kind.Request, kind.Where, queue: 1 << 16) : null;
+            var guest = new Collector(kind.Request, kind.Where);
             var joined = Volatile.Read(ref emitted) + 1; // whatever is made after this number is the guest's
             Wait.Until(() => Volatile.Read(ref emitted) > joined + 20, "events");
             var last = Volatile.Read(ref emitted) - 1; // made before it leaves
@@ -101,7 +101,7 @@ public class SessionTests
             stable[i].MustHave(kinds[i].Expected, 0, emitted - 1);
             Assert.Equal(0, stable[i].Session.Dropped);
         }
-        Assert.Empty(Session.InForce);
+        Assert.Empty(Session.ActiveProviders);
 
         static IEnumerable<string> Names(long n) => n % 3 == 0 ? [n % 2 == 0 ? "Even" : "Odd", "Third"] : [n % 2 == 0 ? "Even" : "Odd"];
     }
@@ -110,8 +110,8 @@ public class SessionTests
     {
         readonly List<(string Name, long Number)> _got = [];
 
-        public Collector(string wish, string where, int queue = 0) =>
-            Session = Session.Start(new SessionWish { Providers = { wish }, Where = where }, (in ClrEvent e) => _got.Add((e.Type.Name, e["number"].AsInt64())),
+        public Collector(string request, string where, int queue = 0) =>
+            Session = Session.Start(new SessionRequest { Providers = { request }, Filter = EventFilter.Parse(where) }, (in ClrEvent e) => _got.Add((e.Type.Name, e["number"].AsInt64())),
                 options: new SessionOptions { QueueCapacity = queue });
 
         public Session Session { get; }
@@ -142,9 +142,9 @@ public class SessionTests
         using var source = new NumberSource();
         using var gate = new ManualResetEventSlim();
         long slow = 0, fast = 0;
-        var wish = new SessionWish { Providers = { Numbers }, Where = "name=Far" };
-        using var fastSession = Session.Start(wish, (in ClrEvent e) => ++fast);
-        using (var session = Session.Start(wish, (in ClrEvent e) =>
+        var request = new SessionRequest { Providers = { Numbers }, Filter = EventFilter.Parse("name=Far") };
+        using var fastSession = Session.Start(request, (in ClrEvent e) => ++fast);
+        using (var session = Session.Start(request, (in ClrEvent e) =>
         {
             gate.Wait();
             ++slow;
@@ -166,7 +166,7 @@ public class SessionTests
     {
         using var source = new NumberSource();
         using var gate = new ManualResetEventSlim();
-        var session = Session.Start(new SessionWish { Providers = { Numbers } }, (in ClrEvent e) => gate.Wait(), options: new SessionOptions { QueueCapacity = 64, DrainTimeout = TimeSpan.FromMilliseconds(100) });
+        var session = Session.Start(new SessionRequest { Providers = { Numbers } }, (in ClrEvent e) => gate.Wait(), options: new SessionOptions { QueueCapacity = 64, DrainTimeout = TimeSpan.FromMilliseconds(100) });
         for (var i = 0; i < 10; ++i) source.Far(i);
         session.Dispose();
         Assert.Equal(0, session.Delivered);
@@ -180,7 +180,7 @@ public class SessionTests
     {
         using var source = new NumberSource();
         var got = new Dictionary<long, List<long>>();
-        var session = Session.Start(new SessionWish { Providers = { Numbers }, Where = "name=Even" }, (in ClrEvent e) =>
+        var session = Session.Start(new SessionRequest { Providers = { Numbers }, Filter = EventFilter.Parse("name=Even") }, (in ClrEvent e) =>
         {
             if (!got.TryGetValue(e.ThreadId, out var numbers)) got[e.ThreadId] = numbers = [];
             numbers.Add(e[0].AsInt64());
@@ -201,7 +201,7 @@ public class SessionTests
     public void FindsProvidersThatComeLater()
     {
         var got = new List<string>();
-        using (Session.Start(new SessionWish { Providers = { "Clrscope-Later-*:ffffffff:Informational" } }, (in ClrEvent e) => got.Add($"{e.Type.Provider} {e[0]}")))
+        using (Session.Start(new SessionRequest { Providers = { "Clrscope-Later-*:ffffffff:Informational" } }, (in ClrEvent e) => got.Add($"{e.Type.Provider} {e[0]}")))
         {
             using var first = new NumberSource("Clrscope-Later-1");
             first.Far(1); // its first event is not missed
@@ -217,7 +217,7 @@ public class SessionTests
     {
         using var source = new NumberSource();
         var got = 0;
-        using (Session.Start(new SessionWish { Providers = { new ProviderWish(Numbers) { Ids = [2, 2000] } } }, (in ClrEvent e) => ++got))
+        using (Session.Start(new SessionRequest { Providers = { new ProviderRequest(Numbers) { Ids = [2, 2000] } } }, (in ClrEvent e) => ++got))
         {
             source.Even(0, "");
             source.Odd(1, "");
@@ -231,9 +231,9 @@ public class SessionTests
     {
         using var source = new NumberSource();
         var others = 0;
-        var wish = new SessionWish { Providers = { Numbers } };
-        using var bad = Session.Start(wish, (in ClrEvent e) => throw new InvalidOperationException("mine"));
-        using var good = Session.Start(wish, (in ClrEvent e) => ++others);
+        var request = new SessionRequest { Providers = { Numbers } };
+        using var bad = Session.Start(request, (in ClrEvent e) => throw new InvalidOperationException("mine"));
+        using var good = Session.Start(request, (in ClrEvent e) => ++others);
         for (var i = 0; i < 10; ++i) source.Far(i);
         Assert.Equal((10, 10L, "mine"), (others, bad.Failures, bad.LastFailure?.Message));
     }
@@ -244,13 +244,13 @@ public class SessionTests
         using var source = new NumberSource();
         var got = new List<long>();
         var others = 0;
-        var wish = new SessionWish { Providers = { Numbers } };
-        using var session = Session.Start(wish, (in ClrEvent e) =>
+        var request = new SessionRequest { Providers = { Numbers } };
+        using var session = Session.Start(request, (in ClrEvent e) =>
         {
             got.Add(e[0].AsInt64());
             source.Far((int)e[0].AsInt64() + 1000);
         });
-        using (Session.Start(wish, (in ClrEvent e) => ++others)) source.Far(1);
+        using (Session.Start(request, (in ClrEvent e) => ++others)) source.Far(1);
         Assert.Equal([1L], got);
         Assert.Equal(1, session.Dropped);
         Assert.Equal(2, others);
@@ -264,13 +264,13 @@ public class SessionTests
         {
             var got = 0;
             Session? session = null;
-            session = Session.Start(new SessionWish { Providers = { Numbers }, Where = "name=Far" }, (in ClrEvent e) =>
+            session = Session.Start(new SessionRequest { Providers = { Numbers }, Filter = EventFilter.Parse("name=Far") }, (in ClrEvent e) =>
             {
                 Interlocked.Increment(ref got);
                 session!.Dispose();
             }, options: new SessionOptions { QueueCapacity = queue });
             source.Far(1);
-            Wait.Until(() => Volatile.Read(ref got) == 1 && Session.InForce.Count == 0, "the end of the session");
+            Wait.Until(() => Volatile.Read(ref got) == 1 && Session.ActiveProviders.Count == 0, "the end of the session");
             source.Far(2);
             Assert.Equal(1, got);
         }

@@ -18,7 +18,7 @@ static class Teller
         Console.ReadLine();
         var over = false;
         var session = Session.Start(
-            new SessionWish { Providers = { "Microsoft-Windows-DotNETRuntime:gc+gchandle+exception+contention+threading+jit+type:Verbose", "Clrscope-Tests-Numbers" } },
+            new SessionRequest { Providers = { "Microsoft-Windows-DotNETRuntime:gc+gchandle+exception+contention+threading+jit+type:Verbose", "Clrscope-Tests-Numbers" } },
             (in ClrEvent e) =>
             {
                 lines.Add(Json(e));
@@ -55,7 +55,7 @@ static class Teller
 
     static string Json(in ClrEvent e)
     {
-        var text = new StringBuilder($"{{\"provider\":{Quoted(e.Type.Provider)},\"name\":{Quoted(e.Type.Name)},\"id\":{e.Type.Id},\"tid\":{e.ThreadId},\"payload\":{{");
+        var text = new StringBuilder($"{{\"provider\":{Quoted(e.Type.Provider)},\"name\":{Quoted(e.Type.Name)},\"id\":{e.Type.Id},\"osId\":{e.ThreadId},\"payload\":{{");
         for (var i = 0; i < e.Count; ++i)
             if (e[i].Kind != FieldKind.Missing) text.Append($"{(i == 0 ? "" : ",")}{Quoted(e.Type.Fields[i].Name)}:{Quoted(e[i].ToString())}");
         return text.Append("}}").ToString();

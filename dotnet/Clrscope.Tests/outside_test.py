@@ -39,8 +39,8 @@ def between(events):
         elif event["provider"] != RUNTIME:
             continue  # rundown
         elif message == "begin":
-            tid, started = event["tid"], True
-        elif started and event["tid"] == tid:
+            tid, started = event["osId"], True
+        elif started and event["osId"] == tid:
             own.append(event)
             if message == "end":
                 started = False
@@ -75,7 +75,7 @@ class InsideAndOutside(unittest.TestCase):
         if not CLRSCOPE.exists() or not program(framework).exists():
             self.skipTest(f"{CLRSCOPE} or {program(framework)} is not built")
         inside, outside = self.events(framework)
-        for mine, other in zip(between(inside), between(sorted(outside, key=lambda event: event["timeMs"]))):
+        for mine, other in zip(between(inside), between(sorted(outside, key=lambda event: event["atMs"]))):
             self.assertGreaterEqual(len(mine), 7)
             queues = collections.defaultdict(collections.deque)
             for event in other:
@@ -84,7 +84,7 @@ class InsideAndOutside(unittest.TestCase):
                 queue = queues[event["name"], event["id"]]
                 self.assertTrue(queue, f"only inside: {event}")
                 there = queue.popleft()
-                self.assertEqual(event["tid"], there["tid"])
+                self.assertEqual(event["osId"], there["osId"])
                 wrong = {name: (value, there["payload"].get(name)) for name, value in event["payload"].items() if not same(value, there["payload"].get(name))}
                 self.assertFalse(wrong, f"{event['name']}: inside, outside")
             self.assertFalse({name for name, queue in queues.items() if queue}, "only outside")

@@ -3,8 +3,8 @@ using System.Diagnostics.Tracing;
 namespace Clrscope;
 
 /// <summary>
-/// One event, as lent to a listener for the time of its call: types, names, values, without copies. What is to stay is taken
-/// out of it.
+/// One event, valid only during the call of a listener: types, names and values, without copies. Copy what you need
+/// later.
 /// </summary>
 public readonly ref struct ClrEvent
 {
@@ -23,21 +23,21 @@ public readonly ref struct ClrEvent
     /// <summary>When it happened, UTC. For the runtime's own events the moment of the event, not of its delivery.</summary>
     public DateTime Timestamp => _event.TimeStamp;
 
-    /// <summary>The operating system's number of the thread it happened on.</summary>
+    /// <summary>Operating system id of the thread that raised it.</summary>
     public long ThreadId { get; }
 
     /// <summary>The activity it belongs to.</summary>
     public Guid ActivityId => _event.ActivityId;
 
-    /// <summary>The activity that this one came from.</summary>
+    /// <summary>The activity that started this one.</summary>
     public Guid RelatedActivityId => _event.RelatedActivityId;
 
     internal EventWrittenEventArgs Args => _event;
 
-    /// <summary>How many fields the payload has.</summary>
+    /// <summary>Number of fields of the payload.</summary>
     public int Count => Type.Fields.Count;
 
-    /// <summary>A field by its place.</summary>
+    /// <summary>A field by its index.</summary>
     public FieldValue this[int field]
     {
         get

@@ -20,7 +20,7 @@ internal sealed class Core
             session.Lanes.Add(lane);
             lane.Join(session);
         }
-        if (!session.Wish.Counters.Any(c => c.MeansEventCounters)) return;
+        if (!session.Request.Counters.Any(c => c.MeansEventCounters)) return;
         session.CounterLane = BorrowCounters();
         session.CounterLane.Join(session);
     }
@@ -43,7 +43,7 @@ internal sealed class Core
     // One that another thread is still telling the runtime about is not for others.
     void Keep(EventLane lane)
     {
-        if (lane.InForce().Any())
+        if (lane.ActiveProviders().Any())
         {
             lane.Dispose();
             return;
@@ -51,14 +51,14 @@ internal sealed class Core
         lock (_sync) _idle.Push(lane);
     }
 
-    public ProviderWish[] InForce()
+    public ProviderRequest[] ActiveProviders()
     {
         Lane[] lanes;
         lock (_sync) lanes = _counters is null ? [.. _lanes.Values] : [.. _lanes.Values, _counters];
         return (from lane in lanes
-                from one in lane.InForce()
+                from one in lane.ActiveProviders()
                 orderby one.Name
-                select new ProviderWish(one.Name)
+                select new ProviderRequest(one.Name)
                 {
                     Keywords = one.Demand.Keywords,
                     Level = one.Demand.Level,
@@ -68,8 +68,8 @@ internal sealed class Core
 
     // The runtime's own provider knows no arguments.
     static string[] LanesOf(Session session) =>
-        session.Wish.Providers.Select(p => p.Name == ProviderWish.Runtime ? "" : p.Arguments)
-            .Concat(session.Wish.Providers.Any(p => p.Names(ProviderWish.Runtime)) ? [""] : [])
+        session.Request.Providers.Select(p => p.Name == ProviderRequest.Runtime ? "" : p.Arguments)
+            .Concat(session.Request.Providers.Any(p => p.Names(ProviderRequest.Runtime)) ? [""] : [])
             .Distinct().ToArray();
 
     // An EventListener is made outside of the lock: that takes the runtime's.

@@ -19,7 +19,7 @@ internal sealed class CounterLane : Lane
         lock (Sync)
         {
             _sessions = [.. _sessions, session];
-            LookAtAll();
+            UpdateAll();
         }
         Apply();
     }
@@ -29,7 +29,7 @@ internal sealed class CounterLane : Lane
         lock (Sync)
         {
             _sessions = _sessions.Where(s => s != session).ToArray();
-            LookAtAll();
+            UpdateAll();
         }
         Apply();
     }
@@ -40,14 +40,14 @@ internal sealed class CounterLane : Lane
         if (e.Payload is not [IDictionary<string, object?> fields, ..]) return;
         if (Read(e.EventSource.Name, e.TimeStamp, fields) is not { } value) return;
         foreach (var session in Volatile.Read(ref _sessions))
-            if (Wants(session, value.Provider) is { } wish && wish.Wants(value.Name) && session.Counters.Add(value) is { } whole) session.Deliver(whole);
+            if (Wants(session, value.Provider) is { } request && request.Wants(value.Name) && session.Counters.Add(value) is { } whole) session.Deliver(whole);
     }
 
     protected override Demand DemandFor(Provider provider)
     {
         var interval = 0.0;
         foreach (var session in _sessions)
-            if (Wants(session, provider.Source.Name) is not null) interval = Common(interval, session.Wish.Interval.TotalSeconds);
+            if (Wants(session, provider.Source.Name) is not null) interval = Common(interval, session.Request.Interval.TotalSeconds);
         return interval == 0 ? Demand.None : new Demand(NoKeyword, EventLevel.Critical, interval);
     }
 
@@ -55,10 +55,10 @@ internal sealed class CounterLane : Lane
 
     public static string ArgumentText(Demand demand) => "EventCounterIntervalSec=" + demand.IntervalSeconds.ToString("0.###", CultureInfo.InvariantCulture);
 
-    static CounterWish? Wants(Session session, string provider)
+    static CounterRequest? Wants(Session session, string provider)
     {
-        foreach (var wish in session.Wish.Counters)
-            if (wish.MeansEventCounters && string.Equals(wish.Provider, provider, StringComparison.OrdinalIgnoreCase)) return wish;
+        foreach (var request in session.Request.Counters)
+            if (request.MeansEventCounters && string.Equals(request.Provider, provider, StringComparison.OrdinalIgnoreCase)) return request;
         return null;
     }
 
@@ -107,7 +107,7 @@ internal sealed class CounterLane : Lane
 /// <summary>
 /// Puts EventCounters of short intervals together to the session's: increments are added, means weighed by their counts.
 /// </summary>
-internal sealed class CounterAggregate(SessionWish wish)
+internal sealed class CounterAggregate(SessionRequest request)
 {
     readonly Dictionary<(string Provider, string Name, string Tags), CounterValue> _open = [];
 
@@ -119,7 +119,7 @@ internal sealed class CounterAggregate(SessionWish wish)
             var key = (value.Provider, value.Name, value.Tags.Count == 0 ? "" : value.TagsText);
             if (_open.Remove(key, out var before)) value = Merge(before, value);
             // A little less than the interval: values of one second come every 0.99 or 1.01.
-            if (value.Interval * 10 >= wish.Interval * 9) return value;
+            if (value.Interval * 10 >= request.Interval * 9) return value;
             _open[key] = value;
             return null;
         }

@@ -3,23 +3,23 @@ namespace Clrscope;
 /// <summary>What a counter's value means.</summary>
 public enum CounterKind
 {
-    /// <summary>How much it grew in the interval.</summary>
+    /// <summary>Increase in the interval.</summary>
     Rate,
 
-    /// <summary>As it is now.</summary>
+    /// <summary>Current value.</summary>
     Gauge,
 
-    /// <summary>As it is now; told as changes since the session began where it is no observable one.</summary>
+    /// <summary>Current value; if it is not observable, the change since the session started.</summary>
     UpDown,
 
-    /// <summary>The mean of what was recorded in the interval, with count, least and most.</summary>
+    /// <summary>Mean of the measurements in the interval, with count, minimum and maximum.</summary>
     Mean,
 
-    /// <summary>The median of what was recorded in the interval, with quantiles, count and sum.</summary>
+    /// <summary>Median of the measurements in the interval, with quantiles, count and sum.</summary>
     Histogram,
 }
 
-/// <summary>One value of a counter, for one interval of the session that asked for it.</summary>
+/// <summary>One value of a counter, for one interval of the session that requested it.</summary>
 public sealed record CounterValue
 {
     /// <summary>The end of the interval, UTC.</summary>
@@ -31,7 +31,7 @@ public sealed record CounterValue
     /// <summary>The counter's or instrument's name.</summary>
     public required string Name { get; init; }
 
-    /// <summary>What people call it.</summary>
+    /// <summary>Display name.</summary>
     public string DisplayName { get; init; } = "";
 
     /// <summary>The unit, if it has one.</summary>
@@ -43,31 +43,31 @@ public sealed record CounterValue
     /// <summary>What <see cref="Value"/> means.</summary>
     public required CounterKind Kind { get; init; }
 
-    /// <summary>Whether it is of a meter, not an EventCounter.</summary>
+    /// <summary>Whether it belongs to a meter; otherwise, it is an EventCounter.</summary>
     public bool IsMeter { get; init; }
 
     /// <summary>The value: see <see cref="Kind"/>.</summary>
     public required double Value { get; init; }
 
-    /// <summary>Since the program began, where that is known.</summary>
+    /// <summary>Total since the program started, if known.</summary>
     public double? Total { get; init; }
 
-    /// <summary>How many were recorded in the interval (mean, histogram).</summary>
+    /// <summary>Number of measurements in the interval (mean, histogram).</summary>
     public long Count { get; init; }
 
     /// <summary>Their sum (histogram).</summary>
     public double? Sum { get; init; }
 
-    /// <summary>The least of them.</summary>
+    /// <summary>Their minimum.</summary>
     public double? Min { get; init; }
 
-    /// <summary>The most of them.</summary>
+    /// <summary>Their maximum.</summary>
     public double? Max { get; init; }
 
     /// <summary>Share and value (histogram): 0.5, 0.95, 0.99; within 1 % of the true value.</summary>
     public IReadOnlyList<KeyValuePair<double, double>> Quantiles { get; init; } = [];
 
-    /// <summary>How long a time it is about.</summary>
+    /// <summary>Length of the interval.</summary>
     public required TimeSpan Interval { get; init; }
 
     /// <summary>Tags as <c>route=/a,status=200</c>.</summary>

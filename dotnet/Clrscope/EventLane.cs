@@ -44,7 +44,7 @@ internal sealed class EventLane : Lane
         lock (Sync)
         {
             _members = [.. _members, member];
-            LookAtAll();
+            UpdateAll();
         }
         Apply();
         lock (Sync)
@@ -61,7 +61,7 @@ internal sealed class EventLane : Lane
         {
             _members = _members.Where(m => m.Session != session).ToArray();
             PublishAll();
-            LookAtAll();
+            UpdateAll();
         }
         Apply();
     }
@@ -123,8 +123,8 @@ internal sealed class EventLane : Lane
     {
         var all = Demand.None;
         foreach (var member in _members)
-            foreach (var wish in WishesOf(member.Session, provider.Source.Name))
-                all = new Demand(all.Keywords | wish.Keywords, Max(all.Level, Max(wish.Level, EventLevel.Critical)), 0);
+            foreach (var request in RequestsOf(member.Session, provider.Source.Name))
+                all = new Demand(all.Keywords | request.Keywords, Max(all.Level, Max(request.Level, EventLevel.Critical)), 0);
         if (all.IsNone) return all;
         if (all.Keywords == 0 && !provider.IsRuntime) all = all with { Keywords = NoKeyword };
         // Asking again makes the runtime begin its own events anew, and some providers their arguments' effect: not for less.
@@ -136,9 +136,9 @@ internal sealed class EventLane : Lane
     {
         var subscriptions = from member in _members
                             where member.Active
-                            let wishes = WishesOf(member.Session, provider.Source.Name)
-                            where wishes.Length > 0
-                            select new Subscription(member.Session, wishes);
+                            let requests = RequestsOf(member.Session, provider.Source.Name)
+                            where requests.Length > 0
+                            select new Subscription(member.Session, requests);
         provider.Types ??= new EventTypes();
         Volatile.Write(ref provider.Routes, new EventRoutes(subscriptions.ToArray(), provider.Types));
     }
@@ -153,14 +153,14 @@ internal sealed class EventLane : Lane
     void NoteRestart(Provider provider)
     {
         foreach (var member in _members)
-            if (member.Active && WishesOf(member.Session, provider.Source.Name).Length > 0) member.Session.NoteRestart();
+            if (member.Active && RequestsOf(member.Session, provider.Source.Name).Length > 0) member.Session.NoteRestart();
     }
 
-    // A session is served by one lane for each provider: that of its first wish that names it.
-    ProviderWish[] WishesOf(Session session, string provider)
+    // A session is served by one lane for each provider: that of its first request that names it.
+    ProviderRequest[] RequestsOf(Session session, string provider)
     {
-        var wishes = session.Wish.Providers.Where(wish => wish.Names(provider)).ToArray();
-        return wishes.Length > 0 && (provider == ProviderWish.Runtime ? "" : wishes[0].Arguments) == Arguments ? wishes : [];
+        var requests = session.Request.Providers.Where(request => request.Names(provider)).ToArray();
+        return requests.Length > 0 && (provider == ProviderRequest.Runtime ? "" : requests[0].Arguments) == Arguments ? requests : [];
     }
 
     static EventLevel Max(EventLevel a, EventLevel b) => a > b ? a : b;

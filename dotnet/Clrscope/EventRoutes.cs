@@ -3,8 +3,8 @@ using System.Diagnostics.Tracing;
 
 namespace Clrscope;
 
-/// <summary>A session's share in a provider: any of its wishes may bring an event.</summary>
-internal sealed record Subscription(Session Session, ProviderWish[] Wishes);
+/// <summary>A session's share in a provider: any of its requests may bring an event.</summary>
+internal sealed record Subscription(Session Session, ProviderRequest[] Requests);
 
 /// <summary>
 /// Who gets which event of one provider, worked out once for each kind of event. Immutable but for what is filled in on first
@@ -70,17 +70,17 @@ internal sealed class EventRoutes(Subscription[] subscriptions, EventTypes types
     Route Make(EventType type)
     {
         var targets = new List<Target>();
-        foreach (var (session, wishes) in subscriptions)
+        foreach (var (session, requests) in subscriptions)
         {
-            if (!wishes.Any(wish => Brings(wish, type))) continue;
-            if (session.Wish.Where.For(type) is { } tests) targets.Add(new Target(session, tests));
+            if (!requests.Any(request => Brings(request, type))) continue;
+            if (session.Request.Filter.For(type) is { } tests) targets.Add(new Target(session, tests));
         }
         return new Route(type, targets.ToArray());
     }
 
     // Counters come to every listener of their EventSource, even if it did not ask for any.
-    static bool Brings(ProviderWish wish, EventType type) =>
-        wish.Brings(type) && (type.Id != 0 || type.Name != "EventCounters" || wish.Arguments.Contains("EventCounterIntervalSec"));
+    static bool Brings(ProviderRequest request, EventType type) =>
+        request.Brings(type) && (type.Id != 0 || type.Name != "EventCounters" || request.Arguments.Contains("EventCounterIntervalSec"));
 }
 
 /// <summary>The event types of one provider: they outlive the routes.</summary>

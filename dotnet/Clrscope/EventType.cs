@@ -8,7 +8,7 @@ public enum FieldKind
     /// <summary>The event has no such field.</summary>
     Missing,
 
-    /// <summary>A truth.</summary>
+    /// <summary>A Boolean.</summary>
     Bool,
 
     /// <summary>A signed number, up to 64 bits.</summary>
@@ -20,7 +20,7 @@ public enum FieldKind
     /// <summary>A floating point number.</summary>
     Double,
 
-    /// <summary>A text.</summary>
+    /// <summary>A string.</summary>
     Text,
 
     /// <summary>A <see cref="DateTime"/>.</summary>
@@ -60,7 +60,7 @@ public sealed class EventField
     public override string ToString() => $"{Name}:{Kind}";
 }
 
-/// <summary>What is the same in all events of one kind. One object for as long as somebody listens to the provider.</summary>
+/// <summary>What all events of one kind have in common. One object while any session listens to the provider.</summary>
 public sealed class EventType
 {
     // Set by EventSource in every event: which of the sessions of old Windows versions want it.
@@ -76,7 +76,7 @@ public sealed class EventType
         Level = e.Level;
         Opcode = e.Opcode;
         Keywords = KeywordsOf(e);
-        var table = Provider == ProviderWish.Runtime ? EventTable.Runtime.Find(Id, Version) : null;
+        var table = Provider == ProviderRequest.Runtime ? EventTable.Runtime.Find(Id, Version) : null;
         Name = table?.Name ?? DescribedName(e.EventName, Id, (int)e.Opcode);
         _fields = Describe(e, table);
     }
@@ -84,7 +84,7 @@ public sealed class EventType
     /// <summary>The EventSource's name.</summary>
     public string Provider { get; }
 
-    /// <summary>Its number; 0 for events that describe themselves.</summary>
+    /// <summary>Id of the event; 0 for self-describing events.</summary>
     public int Id { get; }
 
     /// <summary>Its version.</summary>
@@ -105,7 +105,7 @@ public sealed class EventType
     /// <summary>The payload's fields in order.</summary>
     public IReadOnlyList<EventField> Fields => _fields;
 
-    /// <summary>Where the field of that name is; -1 if there is none.</summary>
+    /// <summary>Index of the field with that name; -1 if there is none.</summary>
     public int IndexOf(string field)
     {
         for (var i = 0; i < _fields.Length; ++i)

@@ -66,7 +66,7 @@ public readonly struct FieldValue
         };
     }
 
-    /// <summary>A whole number; throws if it is none, or does not fit.</summary>
+    /// <summary>The value as a signed integer; throws if it is not an integer or does not fit.</summary>
     public long AsInt64() => Kind switch
     {
         FieldKind.Int or FieldKind.Bool => _bits,
@@ -74,7 +74,7 @@ public readonly struct FieldValue
         _ => throw Not("a whole number"),
     };
 
-    /// <summary>A whole number; throws if it is none, or negative.</summary>
+    /// <summary>The value as an unsigned integer; throws if it is not an integer or is negative.</summary>
     public ulong AsUInt64() => Kind switch
     {
         FieldKind.UInt or FieldKind.Bool => (ulong)_bits,
@@ -85,13 +85,13 @@ public readonly struct FieldValue
     /// <summary>Any number as a double.</summary>
     public double AsDouble() => TryGetNumber(out var number) ? number : throw Not("a number");
 
-    /// <summary>A truth; numbers are true unless 0.</summary>
+    /// <summary>The value as a Boolean; numbers other than 0 are true.</summary>
     public bool AsBool() => Kind is FieldKind.Bool or FieldKind.Int or FieldKind.UInt ? _bits != 0 : throw Not("a truth");
 
-    /// <summary>The text itself; throws if it is none. <see cref="ToString"/> makes a text of anything.</summary>
+    /// <summary>The string; throws if it is not a string. <see cref="ToString"/> converts any value.</summary>
     public string AsString() => Kind == FieldKind.Text ? (string)_object! : throw Not("a text");
 
-    /// <summary>A moment.</summary>
+    /// <summary>The value as a date and time.</summary>
     public DateTime AsTime() => Kind == FieldKind.Time ? (DateTime)_object! : throw Not("a time");
 
     /// <summary>A GUID.</summary>
@@ -100,10 +100,10 @@ public readonly struct FieldValue
     /// <summary>Bytes.</summary>
     public ReadOnlySpan<byte> AsBytes() => Kind == FieldKind.Bytes ? (byte[])_object! : throw Not("bytes");
 
-    /// <summary>The value as an object; makes a box where the runtime has not made one already.</summary>
+    /// <summary>The value as an object; boxes it if the runtime has not done so already.</summary>
     public object? AsObject() => _object ?? Kind switch { FieldKind.Int => _bits, FieldKind.UInt => (ulong)_bits, _ => null };
 
-    /// <summary>Numbers and truths as a double.</summary>
+    /// <summary>Numbers and Booleans as a double.</summary>
     public bool TryGetNumber(out double number)
     {
         switch (Kind)

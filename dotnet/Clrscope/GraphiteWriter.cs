@@ -6,8 +6,8 @@ using System.Text;
 namespace Clrscope;
 
 /// <summary>
-/// Sends counters, and how often each event happened, to Graphite: plaintext over TCP, one line for each value. Never holds up
-/// who calls it: lines wait in a bounded queue while the server is away; when that is full new ones are dropped and counted.
+/// Sends counters and event counts to Graphite: plaintext over TCP, one line per value. Never blocks
+/// its caller: lines are queued while the server is unavailable; when the queue is full, new ones are dropped and counted.
 /// </summary>
 public sealed class GraphiteWriter : IDisposable
 {
@@ -39,11 +39,11 @@ public sealed class GraphiteWriter : IDisposable
     }
 
     /// <summary>Connects in the background, now and whenever the connection is lost.</summary>
-    /// <param name="host">Where carbon listens.</param>
+    /// <param name="host">Host of carbon.</param>
     /// <param name="port">Its plaintext port.</param>
-    /// <param name="prefix">Before every path, such as <c>shop.web1</c>.</param>
-    /// <param name="capacity">How many lines wait while the server is away.</param>
-    /// <param name="interval">How often counts of events are sent; unless told each second.</param>
+    /// <param name="prefix">Prefix of every path, such as <c>shop.web1</c>.</param>
+    /// <param name="capacity">Maximum number of lines queued while the server is unavailable.</param>
+    /// <param name="interval">Time between event counts; one second by default.</param>
     public GraphiteWriter(string host, int port = 2003, string prefix = "", int capacity = 10_000, TimeSpan? interval = null)
     {
         _host = host;
@@ -55,23 +55,23 @@ public sealed class GraphiteWriter : IDisposable
         _sender.Start();
     }
 
-    /// <summary>Lines handed to the connection.</summary>
+    /// <summary>Number of lines written to the connection.</summary>
     public long Sent => Volatile.Read(ref _sent);
 
-    /// <summary>Lines thrown away because too many were waiting.</summary>
+    /// <summary>Number of lines dropped because the queue was full.</summary>
     public long Dropped => Volatile.Read(ref _dropped);
 
-    /// <summary>How often a connection was made.</summary>
+    /// <summary>Number of connections made.</summary>
     public long Connects => Volatile.Read(ref _connects);
 
     /// <summary>Why the last connection failed or ended.</summary>
     public Exception? LastFailure => Volatile.Read(ref _lastFailure);
 
-    /// <summary>Sends one value. Graphite takes no infinite ones and no NaN: they are left out.</summary>
+    /// <summary>Sends one value. Infinite values and NaN are left out, because Graphite does not accept them.</summary>
     public void Write(string path, double value, DateTime time)
     {
         ArgumentNullException.ThrowIfNull(path);
-        if (path.AsSpan().ContainsAny(" \t\r\n")) throw new ArgumentException($"a path with blanks: '{path}'", nameof(path));
+        if (path.AsSpan().ContainsAny(" \t\r\n")) throw new ArgumentException($"the path '{path}' must not contain white space", nameof(path));
         if (!double.IsFinite(value)) return;
         if (Interlocked.Increment(ref _waiting) > _capacity)
         {
@@ -118,7 +118,7 @@ public sealed class GraphiteWriter : IDisposable
         Interlocked.Increment(ref tally.Count);
     }
 
-    /// <summary>Sends what waits, for two seconds at most.</summary>
+    /// <summary>Sends the queued lines, for at most two seconds.</summary>
     public void Dispose()
     {
         if (_stop.IsSet) return;

@@ -24,7 +24,7 @@ internal abstract class Lane : EventListener
     internal sealed class Provider(EventSource source)
     {
         public readonly EventSource Source = source;
-        public readonly bool IsRuntime = source.Name == ProviderWish.Runtime;
+        public readonly bool IsRuntime = source.Name == ProviderRequest.Runtime;
         public Demand Wanted, Applied;
         public bool Busy; // a thread is telling the runtime
         public EventRoutes? Routes;
@@ -65,14 +65,14 @@ internal abstract class Lane : EventListener
         {
             if (_sources.Count % 64 == 63) _sources.RemoveAll(s => !s.TryGetTarget(out _));
             _sources.Add(new WeakReference<EventSource>(source));
-            provider = Look(source);
+            provider = Update(source);
             if (provider.Wanted == provider.Applied) return;
             provider.Busy = true; // ours: another thread would have to wait for the runtime's lock, which this one holds
         }
         Tell(provider);
     }
 
-    public IEnumerable<(string Name, Demand Demand)> InForce()
+    public IEnumerable<(string Name, Demand Demand)> ActiveProviders()
     {
         lock (Sync) return _providers.Values.Where(p => !p.Applied.IsNone).Select(p => (p.Source.Name, p.Applied)).ToArray();
     }
@@ -87,10 +87,10 @@ internal abstract class Lane : EventListener
     }
 
     /// <summary>Sees to it that <see cref="Provider.Wanted"/> is right. Call under <see cref="Sync"/>, then <see cref="Apply"/>.</summary>
-    protected void LookAtAll()
+    protected void UpdateAll()
     {
         foreach (var weak in _sources)
-            if (weak.TryGetTarget(out var source)) Look(source);
+            if (weak.TryGetTarget(out var source)) Update(source);
     }
 
     protected void PublishAll()
@@ -98,7 +98,7 @@ internal abstract class Lane : EventListener
         foreach (var provider in _providers.Values) Publish(provider);
     }
 
-    Provider Look(EventSource source)
+    Provider Update(EventSource source)
     {
         var provider = _known.GetValue(source, static s => new Provider(s));
         provider.Wanted = DemandFor(provider);
@@ -114,8 +114,8 @@ internal abstract class Lane : EventListener
         _last = null; // keeps no source alive that nobody wants
     }
 
-    /// <summary>Tells the runtime what changed. A provider that another thread is telling is waited for, but not for ever: the
-    /// caller may be inside of the runtime's lock.</summary>
+    /// <summary>Tells the runtime what changed. If another thread is updating a provider, waits for it with a timeout: the
+    /// caller may hold the runtime's lock.</summary>
     protected void Apply()
     {
         while (true)

@@ -31,7 +31,7 @@ internal sealed class MeterFeed : IDisposable
         _listener.SetMeasurementEventCallback<double>(static (_, value, tags, state) => Record(state, value, tags));
         _listener.SetMeasurementEventCallback<decimal>(static (_, value, tags, state) => Record(state, (double)value, tags));
         _listener.Start();
-        Observe(); // what an observable counter has grown is told from its second value on
+        Observe(); // the increment of an observable counter is known from its second value on
         _collector = new Thread(Collect) { IsBackground = true, Name = "clrscope counters" };
         _collector.Start();
     }
@@ -55,9 +55,9 @@ internal sealed class MeterFeed : IDisposable
 
     void OnPublished(Instrument instrument, MeterListener listener)
     {
-        foreach (var wish in _session.Wish.Counters)
+        foreach (var request in _session.Request.Counters)
         {
-            if (!wish.MeansMeter || wish.Provider != instrument.Meter.Name || !wish.Wants(instrument.Name)) continue;
+            if (!request.MeansMeter || request.Provider != instrument.Meter.Name || !request.Wants(instrument.Name)) continue;
             if (InstrumentSeries.For(instrument, _maxSeries) is not { } series) return;
             lock (_instruments) _instruments.Add(series);
             listener.EnableMeasurementEvents(instrument, series);
@@ -74,7 +74,7 @@ internal sealed class MeterFeed : IDisposable
 
     void Collect()
     {
-        var interval = _session.Wish.Interval;
+        var interval = _session.Request.Interval;
         var last = DateTime.UtcNow;
         var due = Environment.TickCount64 + (long)interval.TotalMilliseconds;
         while (!_stop.Wait((int)Math.Max(0, due - Environment.TickCount64)))

@@ -2,29 +2,29 @@ using System.Diagnostics.Tracing;
 
 namespace Clrscope;
 
-/// <summary>Gets events, on the thread they happened on, or on the session's own if it has a queue. The event is lent for the call.</summary>
+/// <summary>Receives events, on the thread that raised them, or on the session's own thread if it has a queue. The event is valid only during the call.</summary>
 public delegate void ClrEventHandler(in ClrEvent e);
 
-/// <summary>Gets counters, on a thread that collects them, or on the session's own if it has a queue.</summary>
+/// <summary>Receives counters, on a thread that collects them, or on the session's own thread if it has a queue.</summary>
 public delegate void CounterHandler(CounterValue value);
 
-/// <summary>How a session hands over what it gets.</summary>
+/// <summary>How a session delivers events and counters.</summary>
 public sealed record SessionOptions
 {
-    /// <summary>0: the listener is called at once by whoever makes the event, who waits for it. Else a bounded queue of that
+    /// <summary>0: the listener is called synchronously on the thread that raises the event. Otherwise, a bounded queue of that
     /// many entries and a thread of the session's own: a slow listener loses its own events, counted in <see cref="Session.Dropped"/>.</summary>
     public int QueueCapacity { get; init; }
 
-    /// <summary>How long <see cref="Session.Dispose"/> waits until the queue is handed over.</summary>
+    /// <summary>How long <see cref="Session.Dispose"/> waits until the queue is delivered.</summary>
     public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>At most so many combinations of tags are kept for an instrument of a meter.</summary>
+    /// <summary>Maximum number of tag combinations per instrument of a meter.</summary>
     public int MaxSeries { get; init; } = 1000;
 }
 
 /// <summary>
-/// One listener, and what it asked for. It gets exactly that, whatever others ask for, from the moment that
-/// <see cref="Start"/> returns until <see cref="Dispose"/>. All members may be used by any thread.
+/// One listener and its request. It receives exactly what it requested, independent of other sessions, from the moment
+/// <see cref="Start"/> returns until <see cref="Dispose"/>. All members are thread-safe.
 /// </summary>
 public sealed class Session : IDisposable
 {
@@ -41,31 +41,31 @@ public sealed class Session : IDisposable
     long _dropped, _failures, _restarts;
     Exception? _lastFailure;
 
-    Session(SessionWish wish, ClrEventHandler? onEvent, CounterHandler? onCounter, SessionOptions options)
+    Session(SessionRequest request, ClrEventHandler? onEvent, CounterHandler? onCounter, SessionOptions options)
     {
-        Wish = wish;
+        Request = request;
         _onEvent = onEvent;
         _onCounter = onCounter;
         _options = options;
-        Counters = new CounterAggregate(wish);
+        Counters = new CounterAggregate(request);
         if (options.QueueCapacity <= 0) return;
         _queue = new EventQueue(options.QueueCapacity);
         _worker = new Thread(Work) { IsBackground = true, Name = "clrscope session" };
     }
 
-    /// <summary>Begins to listen. What nobody asked for before is enabled in the runtime now.</summary>
-    public static Session Start(SessionWish wish, ClrEventHandler? onEvent = null, CounterHandler? onCounter = null, SessionOptions? options = null)
+    /// <summary>Starts listening. Providers that no other session uses are enabled in the runtime.</summary>
+    public static Session Start(SessionRequest request, ClrEventHandler? onEvent = null, CounterHandler? onCounter = null, SessionOptions? options = null)
     {
-        ArgumentNullException.ThrowIfNull(wish);
-        if (wish.Interval < TimeSpan.FromMilliseconds(100)) throw new ArgumentException($"an interval of {wish.Interval} is too short: 0.1 s at least", nameof(wish));
-        Require("System.Diagnostics.Tracing.EventSource.IsSupported", "EventSourceSupport", wish.Providers.Count > 0 || wish.Counters.Any(c => c.Origin == CounterOrigin.EventCounters));
-        Require("System.Diagnostics.Metrics.Meter.IsSupported", "MetricsSupport", wish.Counters.Any(c => c.Origin == CounterOrigin.Meter));
-        var session = new Session(wish.Copy(), onEvent, onCounter, options ?? new SessionOptions());
+        ArgumentNullException.ThrowIfNull(request);
+        if (request.Interval < TimeSpan.FromMilliseconds(100)) throw new ArgumentException($"the interval {request.Interval} is too short: it must be at least 0.1 s", nameof(request));
+        Require("System.Diagnostics.Tracing.EventSource.IsSupported", "EventSourceSupport", request.Providers.Count > 0 || request.Counters.Any(c => c.Origin == CounterOrigin.EventCounters));
+        Require("System.Diagnostics.Metrics.Meter.IsSupported", "MetricsSupport", request.Counters.Any(c => c.Origin == CounterOrigin.Meter));
+        var session = new Session(request.Copy(), onEvent, onCounter, options ?? new SessionOptions());
         session._worker?.Start();
         try
         {
             Core.Shared.Join(session);
-            if (session.Wish.Counters.Any(c => c.MeansMeter)) session._meters = new MeterFeed(session, session._options.MaxSeries);
+            if (session.Request.Counters.Any(c => c.MeansMeter)) session._meters = new MeterFeed(session, session._options.MaxSeries);
         }
         catch
         {
@@ -82,34 +82,34 @@ public sealed class Session : IDisposable
             throw new NotSupportedException($"this app was built without {property}: set <{property}>true</{property}> in its project");
     }
 
-    /// <summary>What the runtime is asked for on behalf of all sessions together. Empty: nothing is enabled.</summary>
-    public static IReadOnlyList<ProviderWish> InForce => Core.Shared.InForce();
+    /// <summary>Providers that are enabled in the runtime for all sessions together. Empty: nothing is enabled.</summary>
+    public static IReadOnlyList<ProviderRequest> ActiveProviders => Core.Shared.ActiveProviders();
 
-    /// <summary>What it asked for.</summary>
-    public SessionWish Wish { get; }
+    /// <summary>The request of this session.</summary>
+    public SessionRequest Request { get; }
 
-    /// <summary>Events and counter values that its handlers got.</summary>
+    /// <summary>Number of events and counter values delivered to its handlers.</summary>
     public long Delivered => Volatile.Read(ref _left) - Volatile.Read(ref _failures);
 
-    /// <summary>Events and counter values lost because its queue was full, or because its own handler made them.</summary>
+    /// <summary>Number of events and counter values lost because its queue was full, or because its own handler raised them.</summary>
     public long Dropped => Volatile.Read(ref _dropped);
 
-    /// <summary>How often a handler threw. The exception goes no further.</summary>
+    /// <summary>Number of exceptions thrown by handlers. They are caught.</summary>
     public long Failures => Volatile.Read(ref _failures);
 
-    /// <summary>What a handler threw last.</summary>
+    /// <summary>The last exception thrown by a handler.</summary>
     public Exception? LastFailure => Volatile.Read(ref _lastFailure);
 
-    /// <summary>How often the runtime began its own events anew while this session listened to them, because another session
-    /// wanted more of them, or because a listener of the app asked for some or ended: each time some events of a few milliseconds
-    /// may be missing. What the app did is noticed with the next event.</summary>
+    /// <summary>How often the runtime restarted its own events while this session listened to them, because another session
+    /// requested more of them, or because a listener of the app was added or removed: each time, events of a few milliseconds
+    /// may be missing. Changes by the app are detected with the next event.</summary>
     public long RuntimeRestarts => Volatile.Read(ref _restarts);
 
-    /// <summary>Combinations of tags that were not followed because there were too many.</summary>
+    /// <summary>Number of tag combinations left out because there were too many.</summary>
     public long SeriesRefused => _meters?.Refused ?? 0;
 
-    /// <summary>Ends it. When this returns its handlers are called no more and have come back, and what was in its queue has been
-    /// handed over: as far as that takes no longer than <see cref="SessionOptions.DrainTimeout"/>.</summary>
+    /// <summary>Ends the session. After this returns, its handlers are not called any more and none is running, and its queue has been
+    /// delivered, within <see cref="SessionOptions.DrainTimeout"/>.</summary>
     public void Dispose()
     {
         if (Interlocked.Exchange(ref _disposed, 1) != 0) return;

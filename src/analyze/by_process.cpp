@@ -6,6 +6,15 @@
 
 namespace clrscope::analyze {
 
+const Shape& shape_of(const ProcessCount*) {
+  static const auto shape = describe<ProcessCount>(
+      "ProcessCount", "share of one process in a report",
+      {member<&ProcessCount::pid>("pid", "process id"),
+       member<&ProcessCount::name>("name", "process name; empty if unknown"),
+       member<&ProcessCount::count>("count", "number of things counted in this process")});
+  return shape;
+}
+
 void ByProcess::on_batch(const nettrace::Batch& batch,
                          std::initializer_list<nettrace::Known> counted) {
   for (const Event& event : batch.events) {
@@ -27,24 +36,20 @@ std::vector<std::pair<ByProcess::Key, std::uint64_t>> ByProcess::ranked() const 
   return all;
 }
 
-void ByProcess::write_member(JsonWriter& json) const {
-  json.key("byProcess").begin_array();
+std::vector<ProcessCount> ByProcess::all() const {
+  std::vector<ProcessCount> all;
   for (const auto& [key, count] : ranked())
-    json.begin_object()
-        .member("pid", static_cast<std::int32_t>(key.second))
-        .member("name", names_[key.first].name(key.second))
-        .member("count", count)
-        .end_object();
-  json.end_array();
+    all.push_back({key.second, names_[key.first].name(key.second), count});
+  return all;
 }
 
-void ByProcess::add_table(Page& page, std::string_view what) const {
+void ByProcess::add_table(Document& page, std::string_view what) const {
   if (counts_.size() < 2) return;
   std::uint64_t total = 0;
   for (const auto& [key, count] : counts_) total += count;
-  PageTable table{.title = "By process",
-                  .columns = {">SHARE", ">" + std::string{what}, "PROCESS"},
-                  .note = "One of them: -p PID"};
+  DocumentTable table{.title = "By process",
+                      .columns = {">SHARE", ">" + std::string{what}, "PROCESS"},
+                      .note = "Use -p PID to select one."};
   for (const auto& [key, count] : ranked())
     table.rows.push_back(
         {share_text(count, total), count_text(count), names_[key.first].who(key.second)});

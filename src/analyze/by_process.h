@@ -14,6 +14,13 @@
 
 namespace clrscope::analyze {
 
+struct ProcessCount {
+  ProcessId pid{};
+  std::string name{};  // empty: not known
+  std::uint64_t count = 0;
+};
+const Shape& shape_of(const ProcessCount*);
+
 class ByProcess {
  public:
   // Learns the processes' names, and counts these events.
@@ -21,10 +28,9 @@ class ByProcess {
   void add(ProcessId process) { ++counts_[{trace_, process}]; }
   void end_of_trace();
 
-  // "byProcess": [{pid, name, count}], most first.
-  void write_member(JsonWriter& json) const;
+  std::vector<ProcessCount> all() const;  // most first
   // A table, where there are several.
-  void add_table(Page& page, std::string_view what) const;
+  void add_table(Document& page, std::string_view what) const;
 
  private:
   // The same number in two traces is two processes.

@@ -13,7 +13,27 @@ struct CallWords {
   std::string_view next;    // how they are recorded
 };
 
-class CallsReport : public Report {
+struct Caller {
+  Place place{};
+  OutcomeTimes times{};
+};
+const Shape& shape_of(const Caller*);
+
+struct CallTimes {
+  std::string what{};
+  OutcomeTimes times{};
+  std::vector<Caller> callers{};
+};
+const Shape& shape_of(const CallTimes*);
+
+struct CallsAnswer {
+  OutcomeTimes times{};
+  std::chrono::nanoseconds duration{};
+  std::vector<CallTimes> calls{};
+};
+const Shape& shape_of(const CallsAnswer*);
+
+class CallsReport : public ReportOf<CallsAnswer> {
  public:
   CallsReport(const ReportOptions& options, const CallWords& words, std::string_view provider,
               ReadCall read)
@@ -24,8 +44,8 @@ class CallsReport : public Report {
   }
   void end_of_trace(const nettrace::Reader& reader) override { calls_.end_of_trace(reader); }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  CallsAnswer result() const override;
+  Document page() const override;
 
  private:
   ReportOptions options_;

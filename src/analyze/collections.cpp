@@ -6,6 +6,35 @@
 
 namespace clrscope::analyze {
 
+const Shape& shape_of(const HeapSizes*) {
+  using H = HeapSizes;
+  static const auto shape = describe<H>(
+      "HeapSizes", "sizes of the managed heap after a garbage collection",
+      {member<&H::gen0>("gen0Bytes", Unit::kBytes, "generation 0"),
+       member<&H::gen1>("gen1Bytes", Unit::kBytes, "generation 1"),
+       member<&H::gen2>("gen2Bytes", Unit::kBytes, "generation 2"),
+       member<&H::loh>("lohBytes", Unit::kBytes, "large object heap"),
+       member<&H::poh>("pohBytes", Unit::kBytes, "pinned object heap"),
+       member<&H::total>("totalBytes", Unit::kBytes, "all of these together"),
+       member<&H::promoted>("promotedBytes", Unit::kBytes, "objects that survived the collection"),
+       member<&H::pinned_objects>("pinnedObjects", "number of pinned objects"),
+       member<&H::gc_handles>("gcHandles", "number of GC handles")});
+  return shape;
+}
+
+HeapSizes heap_sizes(const nettrace::GcHeapStats& heap) {
+  HeapSizes sizes{.gen0 = heap.size[0],
+                  .gen1 = heap.size[1],
+                  .gen2 = heap.size[2],
+                  .loh = heap.size[3],
+                  .poh = heap.size[4],
+                  .total = heap.total_size(),
+                  .pinned_objects = heap.pinned_objects,
+                  .gc_handles = heap.handles};
+  for (const auto bytes : heap.promoted) sizes.promoted += bytes;
+  return sizes;
+}
+
 using nettrace::Known;
 
 namespace {

@@ -14,9 +14,25 @@
 #include <vector>
 
 #include "analyze/sites.h"
+#include "base/shape.h"
 #include "model/event.h"
 
 namespace clrscope::analyze {
+
+// Sizes of a heap after a collection.
+struct HeapSizes {
+  std::uint64_t gen0 = 0;
+  std::uint64_t gen1 = 0;
+  std::uint64_t gen2 = 0;
+  std::uint64_t loh = 0;
+  std::uint64_t poh = 0;
+  std::uint64_t total = 0;
+  std::uint64_t promoted = 0;
+  std::uint64_t pinned_objects = 0;
+  std::uint64_t gc_handles = 0;
+};
+const Shape& shape_of(const HeapSizes*);
+HeapSizes heap_sizes(const nettrace::GcHeapStats& heap);
 
 struct Collection {
   ProcessId process{};

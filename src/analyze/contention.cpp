@@ -5,19 +5,9 @@
 namespace clrscope::analyze {
 
 using nettrace::Known;
-using std::chrono::nanoseconds;
-
-void LockWaits::add(nanoseconds time) {
-  ++count;
-  grow(total, time);
-  longest = std::max(longest, time);
-}
 
 void LockWaits::add(const LockWaits& more) {
-  count += more.count;
-  unfinished += more.unfinished;
-  grow(total, more.total);
-  longest = std::max(longest, more.longest);
+  Times::add(more);
   for (const auto& [owner, times] : more.owners) owners[owner] += times;
 }
 

@@ -8,19 +8,16 @@
 #include <vector>
 
 #include "analyze/only_counted.h"
+#include "analyze/parts.h"
 #include "analyze/sites.h"
 #include "analyze/trace_span.h"
 
 namespace clrscope::analyze {
 
-struct LockWaits {
-  std::uint64_t count = 0;
-  std::uint64_t unfinished = 0;  // still waiting when the trace ended
-  std::chrono::nanoseconds total{};
-  std::chrono::nanoseconds longest{};
+struct LockWaits : Times {
   std::map<std::uint64_t, std::uint64_t> owners{};  // thread that held the lock: how often
 
-  void add(std::chrono::nanoseconds time);
+  using Times::add;
   void add(const LockWaits& more);
 };
 

@@ -42,7 +42,8 @@ class CpuTimes {
   std::vector<FrameId> ranked(bool by_total) const;
 
   std::chrono::nanoseconds period() const { return source_.period(); }
-  double seconds() const { return source_.span().seconds(); }
+  const TraceSpan& span() const { return source_.span(); }
+  double seconds() const { return span().seconds(); }
   double busy() const;  // processors, on average; 0 when the traces do not say their rate
 
  private:

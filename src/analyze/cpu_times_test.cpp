@@ -156,10 +156,9 @@ TEST_F(CpuTimesTest, ReportsSharesByThreadAndProcess) {
   json.begin_object();
   report->write_members(json);
   json.end_object();
-  EXPECT_NE(json.text().find(R"({"processId":100,"threadId":1,"name":"","self":50)"),
-            std::string::npos)
+  EXPECT_NE(json.text().find(R"({"pid":100,"osId":1,"name":"","self":50)"), std::string::npos)
       << json.text();
-  EXPECT_NE(json.text().find(R"({"processId":200,"name":"worker","self":25)"), std::string::npos)
+  EXPECT_NE(json.text().find(R"({"pid":200,"name":"worker","self":25)"), std::string::npos)
       << json.text();
   EXPECT_NE(json.text().find(R"("samplesWithoutStack":1)"), std::string::npos) << json.text();
 }

@@ -1,6 +1,7 @@
 #include "analyze/flame.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -18,16 +19,9 @@ std::uint64_t pair_of(std::uint64_t high, std::uint64_t low) { return high << 32
 
 }  // namespace
 
-std::string_view to_string(Teller teller) {
-  switch (teller) {
-    case Teller::kNobody:
-      return "";
-    case Teller::kKernel:
-      return "kernel";
-    case Teller::kRuntime:
-      return "runtime";
-  }
-  return "";
+std::span<const std::string_view> names_of(Teller) {
+  static constexpr std::array<std::string_view, 3> kNames{"", "kernel", "runtime"};
+  return kNames;
 }
 
 void FlameBuilder::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {

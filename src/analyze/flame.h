@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "analyze/profile.h"
 #include "analyze/profile_builder.h"
 #include "analyze/universal_samples.h"
+#include "base/shape.h"
 
 namespace clrscope::analyze {
 
@@ -59,7 +62,7 @@ struct FlameGraph {
   std::uint64_t folded = 0;         // nodes too small to be kept; their time is their parents'
   std::uint64_t lost = 0;
 };
-std::string_view to_string(FlameGraph::Teller teller);  // "", "kernel", "runtime"
+std::span<const std::string_view> names_of(FlameGraph::Teller);  // "", "kernel", "runtime"
 
 class FlameBuilder {
  public:
@@ -101,9 +104,46 @@ class FlameBuilder {
   std::unordered_map<std::uint64_t, std::uint32_t> rows_;     // thread and node: index
 };
 
-// One object with flat arrays, for the viewer: docs/formats/flame.md. `extra` is put in as members
-// of the object, such as `"brokenStacks":3,`.
-std::string flame_json(const FlameGraph& graph, std::string_view title,
-                       std::string_view extra = {});
+// One object with flat arrays, for the viewer: docs/formats/flame.md.
+struct FlameProcess {
+  ProcessId pid{};
+  std::string name{};
+};
+const Shape& shape_of(const FlameProcess*);
+
+struct FlameAnswer {
+  std::uint32_t version = 1;
+  std::string title{};
+  WallTime start{};
+  FlameGraph::Teller on_from{};
+  FlameGraph::Teller off_from{};
+  double duration_ms = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t unfinished = 0;
+  std::uint64_t without_stack = 0;
+  std::uint64_t idle = 0;
+  std::uint64_t folded = 0;
+  std::uint64_t lost = 0;
+  std::optional<std::uint64_t> broken_stacks{};
+  std::optional<std::string> damage{};
+  std::vector<std::string> modules{};
+  std::vector<std::string> names{};
+  std::vector<std::uint32_t> name_module{};
+  std::vector<std::uint32_t> name_kind{};
+  std::vector<FlameProcess> processes{};
+  std::vector<std::uint32_t> thread_process{};
+  std::vector<ThreadId> thread_id{};
+  std::vector<std::string> thread_name{};
+  std::vector<std::uint32_t> node_name{};
+  std::vector<std::uint32_t> node_parent{};
+  std::vector<std::uint32_t> row_node{};
+  std::vector<std::uint32_t> row_thread{};
+  std::vector<std::uint64_t> row_samples{};
+  std::vector<std::uint64_t> row_on_us{};
+  std::vector<std::uint64_t> row_off_us{};
+};
+const Shape& shape_of(const FlameAnswer*);
+FlameAnswer flame_answer(const FlameGraph& graph, std::string title);
 
 }  // namespace clrscope::analyze

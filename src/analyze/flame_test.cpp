@@ -137,7 +137,11 @@ TEST_F(FlameTest, JsonIsFlatAndHarmlessInAScript) {
   trace_.method(kRundownName, 144, {.time = 90'000'000}, 0x4000, 0x100, "</script><script>alert(1)",
                 "Evil");
   trace_.universal("cpu", {.time = 1}, 1, {0x4010, kMain});
-  const auto json = flame_json(graph(), "shop <b>", "\"brokenStacks\":3,");
+  auto answer = flame_answer(graph(), "shop <b>");
+  answer.broken_stacks = 3;
+  JsonWriter writer;
+  write_json(writer, answer);
+  const auto& json = writer.text();
   EXPECT_THAT(json, Not(HasSubstr("</script")));
   EXPECT_THAT(json, Not(HasSubstr("<b>")));
   EXPECT_THAT(json, HasSubstr("\"brokenStacks\":3,"));

@@ -27,7 +27,7 @@ class Losses {
       return fmt::format("{} {} ({}): what follows is incomplete", count_text(lost_),
                          damaged_ > 0 ? "lost or unreadable" : "lost",
                          share_text(lost_, lost_ + events));
-    return told_ ? "none lost" : "whether any were lost is not told by this version of the format";
+    return told_ ? "none lost" : "this version of the format does not record losses";
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "analyze/cpu_times.h"
 #include "analyze/test_trace.h"
 #include "base/test_data.h"
+#include "model/provider_names.h"
 
 namespace clrscope::analyze {
 namespace {

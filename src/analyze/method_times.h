@@ -34,7 +34,7 @@ class MethodTimes {
 
   const Count& samples() const { return samples_; }
   std::uint64_t without_stack() const { return without_stack_; }
-  // Samples whose state was told by the method on top: see SamplerTrust.
+  // Samples whose state was derived from the top method: see SamplerTrust.
   std::uint64_t judged_by_top() const { return judged_by_top_; }
   // Samples that the kernel took, of running threads only.
   std::uint64_t by_kernel() const { return by_kernel_; }

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/provider_names.h"
 #include "symbols/method_name.h"
 
 namespace clrscope::analyze {
 
 std::optional<ProcessInfo> process_info(const Event& event) {
-  if (event.type->name != "ProcessInfo" || event.type->provider != "Microsoft-DotNETCore-EventPipe")
+  if (event.type->name != "ProcessInfo" || event.type->provider != kEventPipeProvider)
     return std::nullopt;
   ByteReader in{event.payload};
   ProcessInfo info;

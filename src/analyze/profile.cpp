@@ -1,6 +1,7 @@
 #include "analyze/profile.h"
 
 #include <algorithm>
+#include <array>
 
 #include "symbols/method_name.h"
 
@@ -17,28 +18,16 @@ std::string place_text(const Frame& frame) {
          std::to_string(frame.line);
 }
 
+std::span<const std::string_view> names_of(FrameKind) {
+  static constexpr std::array<std::string_view, kFrameKinds> kNames{
+      "unknown", "managed", "framework", "dynamic", "native", "kernel", "runtime", "gc", "jit"};
+  return kNames;
+}
+
 std::string_view to_string(FrameKind kind) {
-  switch (kind) {
-    case FrameKind::kUnknown:
-      return "unknown";
-    case FrameKind::kManaged:
-      return "managed";
-    case FrameKind::kFramework:
-      return "framework";
-    case FrameKind::kDynamic:
-      return "dynamic";
-    case FrameKind::kNative:
-      return "native";
-    case FrameKind::kKernel:
-      return "kernel";
-    case FrameKind::kRuntime:
-      return "runtime";
-    case FrameKind::kGc:
-      return "gc";
-    case FrameKind::kJit:
-      return "jit";
-  }
-  return "unknown";
+  const auto names = names_of(kind);
+  const auto at = static_cast<std::size_t>(kind);
+  return names[at < names.size() ? at : 0];
 }
 
 std::string_view to_string(ThreadState state) {

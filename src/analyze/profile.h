@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ enum class FrameKind : std::uint8_t {
 };
 constexpr std::size_t kFrameKinds = 9;
 std::string_view to_string(FrameKind kind);  // "unknown", "managed", "framework", …
+std::span<const std::string_view> names_of(FrameKind);
 
 struct Frame {
   std::string method;    // "Shop.Cart.Add(System.Int32)"; "0x7f00…" or "?" when unknown

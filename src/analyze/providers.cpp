@@ -4,17 +4,17 @@
 #include <string_view>
 #include <utility>
 
-#include "symbols/il_map.h"
+#include "model/provider_names.h"
 
 namespace clrscope::analyze {
 
 Provider provider_of(const EventType& type) {
   static constexpr std::array<std::pair<std::string_view, Provider>, 6> kNames{{
-      {"Microsoft-Windows-DotNETRuntime", Provider::kRuntime},
-      {"Microsoft-Windows-DotNETRuntimeRundown", Provider::kRundown},
-      {"Microsoft-DotNETCore-SampleProfiler", Provider::kSampler},
-      {"Universal.System", Provider::kUniversalSystem},
-      {"Universal.Events", Provider::kUniversalEvents},
+      {kRuntimeProvider, Provider::kRuntime},
+      {kRundownProvider, Provider::kRundown},
+      {kSamplerProvider, Provider::kSampler},
+      {kUniversalSystemProvider, Provider::kUniversalSystem},
+      {kUniversalEventsProvider, Provider::kUniversalEvents},
       {kSymbolsProvider, Provider::kSymbols},
   }};
   for (const auto& [name, provider] : kNames)

@@ -1,4 +1,4 @@
-// A report: events in, one answer out, as JSON and as a page of words and tables.
+// A report: events in, one answer out: a described struct, and a page of words and tables.
 //
 // Each kind is one file in reports/, listed in reports.inc. A report reads one trace after the
 // other in one pass each; what it keeps grows with what is distinct (stacks, types, collections),
@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/document.h"
+#include "base/shape.h"
 #include "nettrace/reader.h"
 
 namespace clrscope {
@@ -20,19 +21,9 @@ class SourceLines;
 
 namespace clrscope::analyze {
 
-// What is shown to people. Whoever renders it aligns the columns; a column is right-aligned when
-// its title begins with '>'.
-struct PageTable {
-  std::string title{};  // a line above it, if any
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows{};
-  std::string note{};  // a line below it, if any
-};
-struct Page {
-  std::vector<std::string> summary;  // sentences; the first says the most important
-  std::vector<PageTable> tables{};
-  std::string next{};  // what to do next, if anything
-};
+// What reports and the doctor read.
+using TraceReader = nettrace::Reader;
+using TraceBatch = nettrace::Batch;
 
 struct ReportOptions {
   std::size_t rows = 0;          // of a page's longest table; 0: as many as the report finds fit
@@ -49,15 +40,34 @@ class Report {
   virtual void end_of_trace(const nettrace::Reader& reader) = 0;
   // The members of a JSON object; the caller opens and closes it, and adds loss and damage.
   virtual void write_members(JsonWriter& json) const = 0;
-  virtual Page page() const = 0;
+  virtual Document page() const = 0;
+};
+
+// A report whose answer is a T. Ask for it when all traces have been read.
+template <Described T>
+class ReportOf : public Report {
+ public:
+  using Result = T;
+  virtual T result() const = 0;
+  void write_members(JsonWriter& json) const final { clrscope::write_members(json, result()); }
 };
 
 struct ReportKind {
   std::string_view name;
   std::string_view summary;  // one line, for --help
   std::unique_ptr<Report> (*make)(const ReportOptions& options);
+  const Shape& (*shape)();  // of its answer
   std::string_view alias{};
 };
+template <class R>
+std::unique_ptr<Report> make_report_of(const ReportOptions& options) {
+  return std::make_unique<R>(options);
+}
+// For a class with its answer's type as Result and a constructor that takes the options.
+template <class R>
+constexpr ReportKind report_kind(std::string_view name, std::string_view summary) {
+  return {name, summary, make_report_of<R>, shape_for<typename R::Result>};
+}
 std::span<const ReportKind* const> report_kinds();
 const ReportKind* find_report(std::string_view name);  // by name or alias
 

@@ -1,9 +1,11 @@
 // Each report on one small trace that has something for all of them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "analyze/report.h"
 #include "analyze/test_trace.h"
@@ -245,7 +247,7 @@ TEST(Reports, CountWaitsForLocksAlsoThoseThatDoNotEnd) {
   EXPECT_THAT(
       json,
       HasSubstr(R"j({"contentions":2,"onlyCounted":0,"unfinished":1,"totalMs":8,"longestMs":4,)j"));
-  EXPECT_THAT(json, HasSubstr(R"j("owners":[{"threadId":77,"count":2}])j"));
+  EXPECT_THAT(json, HasSubstr(R"j("owners":[{"osId":77,"count":2}])j"));
 }
 
 TEST(Reports, ExtrapolateAllocations) {
@@ -264,8 +266,7 @@ TEST(Reports, FollowThePool) {
   const auto json = json_of("threadpool");
   EXPECT_THAT(json, HasSubstr(R"j({"mostWorkers":5,"lastWorkers":5,"starvations":1,)j"));
   EXPECT_THAT(json, HasSubstr(R"j("queue":{"enqueued":1,"dequeued":1,"waitedMs":3,)j"));
-  EXPECT_THAT(json,
-              HasSubstr(R"j("adjustments":[{"timeMs":61,"threads":5,"reason":"Starvation")j"));
+  EXPECT_THAT(json, HasSubstr(R"j("adjustments":[{"atMs":61,"threads":5,"reason":"Starvation")j"));
 }
 
 TEST(Reports, FollowTasksFromTheirStartToTheirEnd) {
@@ -275,9 +276,9 @@ TEST(Reports, FollowTasksFromTheirStartToTheirEnd) {
               HasSubstr(R"j({"count":5,"failed":1,"cancelled":1,"neverStarted":1,"unfinished":1,)j"
                         R"j("waitedMs":30,"longestWaitMs":19,"ranMs":30,"longestRunMs":24,)j"));
   EXPECT_THAT(
-      json, HasSubstr(R"j("operations":[{"name":"Async: \u003cPay>d__3","failed":0,"cancelled":0,)j"
-                      R"j("method":"Shop.Cart.Add()","module":"Shop","count":1,)j"
-                      R"j("unfinished":0,"totalMs":9,"longestMs":9}])j"));
+      json, HasSubstr(R"j("operations":[{"name":"Async: \u003cPay>d__3",)j"
+                      R"j("method":"Shop.Cart.Add()","module":"Shop","kind":"managed","count":1,)j"
+                      R"j("unfinished":0,"totalMs":9,"longestMs":9,"failed":0,"cancelled":0}])j"));
   EXPECT_THAT(json,
               HasSubstr(R"j("count":3,"unfinished":1,"totalMs":22,"longestMs":14,"pending":[)j"
                         R"j({"what":"task started in Shop.Cart.Add()","count":1}])j"));
@@ -337,6 +338,30 @@ TEST(Reports, CanHaveTheirTraceKept) {
   EXPECT_GT(trace.bytes().size(), 1000U);
   if (const auto* path = std::getenv("CLRSCOPE_WRITE_TRACE"))
     std::ofstream{path, std::ios::binary} << trace.bytes();
+}
+
+// Other shapes of the same name would overwrite each other in a schema.
+TEST(Reports, PublishShapesOfDifferentNames) {
+  std::map<std::string_view, const Shape*> all;
+  for (const auto* kind : report_kinds()) {
+    std::map<std::string_view, const Shape*> own;
+    gather_shapes(kind->shape(), own);
+    for (const auto& [name, shape] : own)
+      EXPECT_EQ(all.try_emplace(name, shape).first->second, shape) << name;
+  }
+  EXPECT_GT(all.size(), report_kinds().size());
+}
+
+TEST(Reports, AnswerWithTheMembersOfTheirShapes) {
+  for (const auto* kind : report_kinds()) {
+    const auto json = json_of(kind->name);
+    for (const auto* member : written_members(kind->shape())) {
+      EXPECT_FALSE(member->meaning.empty()) << kind->name << " " << member->name;
+      if (!member->value->optional) {
+        EXPECT_THAT(json, HasSubstr(fmt::format("\"{}\":", member->name))) << kind->name;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -70,14 +70,14 @@ FrameId Sites::task_site(StackId stack) {
   return first(stack, {is_own, is_library, is_below_tracing});
 }
 
-FrameId Sites::first(StackId stack, std::initializer_list<Fits> wishes) {
+FrameId Sites::first(StackId stack, std::initializer_list<Fits> requests) {
   if (stack == StackId::kNone) return frames_.intern({.method = "?"});
   symbols_.frames(stacks_.process(stack), stacks_.addresses(stack), stacks_.first_seen(stack),
                   scratch_);
   const auto choose = [&](Fits fits) {
     return std::ranges::find_if(scratch_, [&](FrameId id) { return fits(frames_.frame(id)); });
   };
-  for (const auto fits : wishes)
+  for (const auto fits : requests)
     if (const auto found = choose(fits); found != scratch_.end()) return *found;
   const auto named = choose(has_name);
   return named != scratch_.end() ? *named : scratch_.front();

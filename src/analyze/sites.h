@@ -52,7 +52,7 @@ class Sites {
 
  private:
   using Fits = bool (*)(const Frame& frame);
-  FrameId first(StackId stack, std::initializer_list<Fits> wishes);
+  FrameId first(StackId stack, std::initializer_list<Fits> requests);
 
   FrameTable& frames_;
   Providers providers_;

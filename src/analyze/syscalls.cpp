@@ -7,6 +7,7 @@
 
 #include "analyze/process_names.h"
 #include "analyze/waits.h"
+#include "model/provider_names.h"
 
 namespace clrscope::analyze {
 namespace {
@@ -54,7 +55,7 @@ Syscalls::Edge Syscalls::edge_of(const EventType& type) {
   if (type.index >= edges.size()) edges.resize(type.index + std::size_t{1});
   auto& edge = edges[type.index];
   if (edge == Edge::kUnseen)
-    edge = type.provider != "Linux.Events"         ? Edge::kNone
+    edge = type.provider != kTracepointProvider    ? Edge::kNone
            : type.name == "raw_syscalls:sys_enter" ? Edge::kEnter
            : type.name == "raw_syscalls:sys_exit"  ? Edge::kExit
                                                    : Edge::kNone;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "model/provider_names.h"
+
 namespace clrscope::analyze {
 namespace {
-
-constexpr std::string_view kProvider = "System.Threading.Tasks.TplEventSource";
 
 enum Id : std::uint32_t {
   kScheduled = 7,
@@ -19,39 +19,30 @@ enum Id : std::uint32_t {
 constexpr std::int64_t kBlocking = 1;  // of TaskWaitBehavior
 enum Status : std::int64_t { kSucceeded = 1, kCancelled = 2, kFailed = 3 };
 
-std::int64_t number_field(const Event& event, const nettrace::PayloadPlan& plan,
-                          std::string_view name) {
-  const auto at = plan.find(name);
-  const auto value = at ? nettrace::read_field(plan, *at, event.payload) : std::nullopt;
-  return value ? value->i : 0;
-}
-
-void add_until(Tasks::Times& times, TraceTime begin, const std::optional<TraceTime>& end,
-               TraceTime last) {
+void add_until(Times& times, TraceTime begin, const std::optional<TraceTime>& end, TraceTime last) {
   times.add(std::max(between(begin, end.value_or(last)), std::chrono::nanoseconds{0}));
   times.unfinished += end ? 0 : 1;
 }
 
-void add_status(Tasks::Times& times, std::int64_t status) {
+void add_status(TaskTimes& times, std::int64_t status) {
   times.failed += status == kFailed ? 1 : 0;
   times.cancelled += status == kCancelled ? 1 : 0;
 }
 
 }  // namespace
 
+const Shape& shape_of(const TaskTimes*) {
+  static const auto shape = describe<TaskTimes>(
+      "TaskTimes", "number, duration and outcome of tasks or async operations",
+      {inherited<TaskTimes, OutcomeTimes>(),
+       member<&TaskTimes::cancelled>("cancelled", "those that were cancelled")});
+  return shape;
+}
+
+Tasks::Tasks() : ProviderReader(kTasksProvider) {}
+
 void Tasks::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
-  if (!trace_) trace_.emplace(frames_, reader.info() ? reader.info()->pointer_size : 8);
-  for (const Event& event : batch.events) {
-    if (trace_->providers.of(*event.type) != Provider::kRundown) {
-      span_.on_event(event.time);
-      trace_->last = std::max(trace_->last, event.time);
-    }
-    if (event.type->provider == kProvider)
-      on_event(reader, event);
-    else
-      trace_->sites.on_other(event);
-  }
-  trace_->sites.on_batch_end(batch);
+  read_batch(reader, batch, [&](const Event& event) { on_event(reader, event); });
   by_process_.on_batch(batch);
 }
 
@@ -73,13 +64,13 @@ void Tasks::on_event(const nettrace::Reader& reader, const Event& event) {
   }
 }
 
-bool Tasks::Task::started_by_somebody() const {
+bool OpenTasks::Task::started_by_somebody() const {
   return scheduled || name.starts_with("Task: ") || name.starts_with("Task.ContinueWith: ");
 }
 
 // Nothing more will be told of it. A task that was cancelled may not have started, or its start is
 // still to be read: it is settled when the trace ends.
-bool Tasks::Task::settled() const {
+bool OpenTasks::Task::settled() const {
   if (!ended) return false;
   return started_by_somebody() ? scheduled && started : begin.has_value();
 }

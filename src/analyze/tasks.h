@@ -12,45 +12,33 @@
 #include <vector>
 
 #include "analyze/by_process.h"
-#include "analyze/calls.h"
+#include "analyze/provider_reader.h"
 
 namespace clrscope::analyze {
 
-class Tasks {
- public:
-  struct Times : Calls::Times {
-    std::uint64_t cancelled = 0;  // of them
+struct TaskTimes : OutcomeTimes {
+  std::uint64_t cancelled = 0;  // of them
 
-    using Calls::Times::add;
-    void add(const Times& more) {
-      Calls::Times::add(more);
-      cancelled += more.cancelled;
-    }
-  };
-  struct Started {
-    Times waited{};  // from scheduling to start; unfinished: never started
-    Times ran{};     // from start to end; unfinished: never ended
-    void add(const Started& more) { waited.add(more.waited), ran.add(more.ran); }
-  };
-  struct Awaits {
-    Times times{};
-    std::map<std::string, std::uint64_t> pending{};  // what those wait for that have not ended
-  };
-  using Operation = std::pair<std::string, FrameId>;  // "Async: <Pay>d__3", "Task.Delay"
+  using OutcomeTimes::add;
+  void add(const TaskTimes& more) {
+    OutcomeTimes::add(more);
+    cancelled += more.cancelled;
+  }
+};
+const Shape& shape_of(const TaskTimes*);
 
-  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
-  void end_of_trace(const nettrace::Reader& reader);
+// Of tasks that somebody started.
+struct StartedTimes {
+  TaskTimes waited{};  // from scheduling to start; unfinished: never started
+  TaskTimes ran{};     // from start to end; unfinished: never ended
+  void add(const StartedTimes& more) { waited.add(more.waited), ran.add(more.ran); }
+};
+struct AwaitTimes {
+  Times times{};
+  std::map<std::string, std::uint64_t> pending{};  // what those wait for that have not ended
+};
 
-  const Started& all() const { return all_; }
-  const std::map<FrameId, Started>& sites() const { return sites_; }
-  const std::map<Operation, Times>& operations() const { return operations_; }
-  const std::map<FrameId, Awaits>& awaits() const { return awaits_; }
-  const std::map<FrameId, Times>& blocked() const { return blocked_; }
-  const Frame& frame(FrameId id) const { return frames_.frame(id); }
-  const TraceSpan& span() const { return span_; }
-  const ByProcess& by_process() const { return by_process_; }  // tasks and operations
-
- private:
+struct OpenTasks {
   using Key = std::pair<ProcessId, std::int64_t>;  // of a task
   // A task that somebody started, or an operation that only has a beginning and an end.
   struct Task {
@@ -69,21 +57,37 @@ class Tasks {
     std::vector<Begin> begins{};
     std::vector<TraceTime> ends{};
   };
-  struct Trace {
-    Trace(FrameTable& frames, std::uint32_t pointer_size) : sites(frames), plans(pointer_size) {}
-    Providers providers;
-    Sites sites;
-    nettrace::PayloadPlans plans;
-    std::map<Key, Task> tasks;
-    std::map<Key, Awaited> awaited;
-    std::map<std::pair<ThreadId, Key>, Begin> blocked;
-    std::map<StackId, Started> started_by_stack;
-    std::map<std::pair<std::string, StackId>, Times> operations_by_stack;
-    std::map<StackId, Awaits> awaits_by_stack;
-    std::map<StackId, Times> blocked_by_stack;
-    TraceTime last = TraceTime::min();
-    bool operations = false;  // present in the trace: they then mark the end of tasks
-  };
+  std::map<Key, Task> tasks;
+  std::map<Key, Awaited> awaited;
+  std::map<std::pair<ThreadId, Key>, Begin> blocked;
+  std::map<StackId, StartedTimes> started_by_stack;
+  std::map<std::pair<std::string, StackId>, TaskTimes> operations_by_stack;
+  std::map<StackId, AwaitTimes> awaits_by_stack;
+  std::map<StackId, Times> blocked_by_stack;
+  bool operations = false;  // present in the trace: they then mark the end of tasks
+};
+
+class Tasks : public ProviderReader<OpenTasks> {
+ public:
+  using Operation = std::pair<std::string, FrameId>;  // "Async: <Pay>d__3", "Task.Delay"
+
+  Tasks();
+
+  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
+  void end_of_trace(const nettrace::Reader& reader);
+
+  const StartedTimes& all() const { return all_; }
+  const std::map<FrameId, StartedTimes>& sites() const { return sites_; }
+  const std::map<Operation, TaskTimes>& operations() const { return operations_; }
+  const std::map<FrameId, AwaitTimes>& awaits() const { return awaits_; }
+  const std::map<FrameId, Times>& blocked() const { return blocked_; }
+  const ByProcess& by_process() const { return by_process_; }  // tasks and operations
+
+ private:
+  using Key = OpenTasks::Key;
+  using Task = OpenTasks::Task;
+  using Begin = OpenTasks::Begin;
+
   void on_event(const nettrace::Reader& reader, const Event& event);
   void on_task(const nettrace::Reader& reader, const Event& event, const Key& key);
   void on_wait(const nettrace::Reader& reader, const Event& event, const Key& key);
@@ -93,14 +97,11 @@ class Tasks {
   void resolve();
   std::string what(const Key& key);
 
-  FrameTable frames_;
-  std::optional<Trace> trace_;
-  Started all_;
-  std::map<FrameId, Started> sites_;
-  std::map<Operation, Times> operations_;
-  std::map<FrameId, Awaits> awaits_;
+  StartedTimes all_;
+  std::map<FrameId, StartedTimes> sites_;
+  std::map<Operation, TaskTimes> operations_;
+  std::map<FrameId, AwaitTimes> awaits_;
   std::map<FrameId, Times> blocked_;
-  TraceSpan span_;
   ByProcess by_process_;
 };
 

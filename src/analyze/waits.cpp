@@ -114,11 +114,14 @@ bool is_idle(WaitReason reason) {
   return reason == WaitReason::kPoolIdle || reason == WaitReason::kRuntimeIdle;
 }
 
-string_view to_string(WaitReason reason) {
-  constexpr std::array<string_view, kWaitReasons> kNames{
+std::span<const string_view> names_of(WaitReason) {
+  static constexpr std::array<string_view, kWaitReasons> kNames{
       "unknown",   "lock",     "event",       "poolIdle",      "sleep",        "io",
       "pageFault", "runQueue", "lockOrEvent", "lockOrRuntime", "gcSuspension", "runtimeIdle"};
-  return kNames[static_cast<std::size_t>(reason)];
+  return kNames;
+}
+string_view to_string(WaitReason reason) {
+  return names_of(reason)[static_cast<std::size_t>(reason)];
 }
 
 string_view words_for(WaitReason reason) {

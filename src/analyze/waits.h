@@ -28,6 +28,7 @@ enum class WaitReason : std::uint8_t {
 };
 constexpr std::size_t kWaitReasons = 12;
 std::string_view to_string(WaitReason reason);  // "unknown", "lock", "event", "poolIdle", …
+std::span<const std::string_view> names_of(WaitReason);
 std::string_view words_for(WaitReason reason);  // "lock", "pool idle", …
 
 // Frames are leaf first.

@@ -85,7 +85,7 @@ class Decompressor::Impl {
       const auto rest = ZSTD_decompressStream(zstd_.get(), &out, &in);
       if (ZSTD_isError(rest))
         return fail(Errc::kCorrupt, "the compressed data is damaged: {}", ZSTD_getErrorName(rest))
-            .hint("the part before it was read; copy the file again if it was copied");
+            .hint("the part before it was read; if the file is a copy, copy it again");
       if (in.pos > begin || out.pos > 0) at_frame_end_ = rest == 0;
       if (out.pos > 0) TRY(on_bytes(Bytes{out_}.first(out.pos)));
       if (in.pos == in.size && out.pos < out.size) return {};
@@ -115,7 +115,7 @@ class Decompressor::Impl {
       if (status != Z_OK && status != Z_BUF_ERROR)
         return fail(Errc::kCorrupt, "the compressed data is damaged: {}",
                     gzip_.msg ? gzip_.msg : "not gzip")
-            .hint("the part before it was read; copy the file again if it was copied");
+            .hint("the part before it was read; if the file is a copy, copy it again");
       if (gzip_.avail_in == 0 && gzip_.avail_out > 0) return {};
     }
   }

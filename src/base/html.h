@@ -1,4 +1,4 @@
-// Text inside of a page: whatever it says, it is shown and does nothing.
+// Escapes text for HTML: it is displayed and never interpreted as markup.
 #pragma once
 
 #include <string>

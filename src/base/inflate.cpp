@@ -28,14 +28,15 @@ Result<std::vector<std::uint8_t>> inflate_piece(Packing packing, Bytes packed,
                                                 std::uint64_t plain_size) {
   if (packed.size() > kLargest || plain_size > kLargest ||
       plain_size > (packed.size() + 64) * kMostOfOne)
-    return fail(Errc::kCorrupt, "{} packed bytes that claim to be {}", packed.size(), plain_size);
+    return fail(Errc::kCorrupt, "{} compressed bytes claim to expand to {}", packed.size(),
+                plain_size);
   std::vector<std::uint8_t> out(plain_size);
   bool whole = false;
   if (packing == Packing::kZstd)
     whole = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size()) == plain_size;
   else
     whole = unzip(packed, packing == Packing::kDeflate ? -15 : 15, out);
-  if (!whole) return fail(Errc::kCorrupt, "{} packed bytes that are damaged", packed.size());
+  if (!whole) return fail(Errc::kCorrupt, "{} compressed bytes are damaged", packed.size());
   return out;
 }
 

@@ -34,7 +34,7 @@ Result<std::string> read_open_file(int fd, std::size_t limit) {
     if (got < 0) return fail(errc_of(errno), "cannot read: {}", errno_text());
     content.resize(used + static_cast<std::size_t>(got));
     if (got == 0) return content;
-    if (content.size() > limit) return fail(Errc::kCorrupt, "holds more than {} bytes", limit);
+    if (content.size() > limit) return fail(Errc::kCorrupt, "has more than {} bytes", limit);
   }
 }
 

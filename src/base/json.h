@@ -1,5 +1,5 @@
-// Writes JSON text, value by value, with the commas in the right places. Strings that are not UTF-8
-// are mended.
+// Writes JSON text, value by value, with the commas in the right places. Invalid UTF-8 in strings
+// is replaced.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,7 @@ class JsonWriter {
       return value(static_cast<std::uint64_t>(number));
   }
   JsonWriter& null();
+  JsonWriter& raw(std::string_view json);  // a whole value, written before
 
   template <class T>
   JsonWriter& member(std::string_view name, const T& content) {

@@ -1,7 +1,10 @@
 #include "base/json_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace clrscope {
 namespace {
@@ -21,7 +24,7 @@ class Reader {
 
  private:
   Failure wrong(std::string_view what) const {
-    return fail(Errc::kCorrupt, "no JSON at byte {}: {}", at_, what);
+    return fail(Errc::kCorrupt, "invalid JSON at byte {}: {}", at_, what);
   }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool take(char c) {
@@ -215,6 +218,50 @@ const JsonValue* JsonValue::find(std::string_view name) const {
     for (const auto& member : *members)
       if (member.name == name) return &member.value;
   return nullptr;
+}
+
+std::string scalar_text(const JsonValue& value) {
+  if (const auto* text = value.text()) return *text;
+  if (const auto truth = value.boolean()) return *truth ? "true" : "false";
+  if (const auto whole = value.integer()) return fmt::format("{}", *whole);
+  if (const auto number = value.number()) return fmt::format("{}", *number);
+  return {};
+}
+
+std::string text_at(const JsonValue& object, std::string_view name) {
+  const auto* value = object.find(name);
+  return value && value->text() ? *value->text() : std::string{};
+}
+
+std::vector<std::string> texts_at(const JsonValue& object, std::string_view name) {
+  std::vector<std::string> out;
+  const auto* value = object.find(name);
+  if (value && value->array())
+    for (const auto& one : *value->array())
+      if (one.text()) out.push_back(*one.text());
+  return out;
+}
+
+std::uint64_t count_at(const JsonValue& object, std::string_view name) {
+  const auto* value = object.find(name);
+  const auto number = value ? value->integer() : std::nullopt;
+  return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
+}
+
+double number_at(const JsonValue& object, std::string_view name) {
+  const auto* value = object.find(name);
+  return value ? value->number().value_or(0) : 0;
+}
+
+std::chrono::nanoseconds ms_at(const JsonValue& object, std::string_view name) {
+  const auto ms = number_at(object, name);
+  if (!(ms >= 0 && ms < 1e12)) return {};  // it must fit
+  return std::chrono::nanoseconds{std::llround(ms * 1e6)};
+}
+
+bool truth_at(const JsonValue& object, std::string_view name) {
+  const auto* value = object.find(name);
+  return value && value->boolean().value_or(false);
 }
 
 Result<JsonValue> read_json(std::string_view text) { return Reader{text}.whole(); }

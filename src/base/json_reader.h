@@ -1,9 +1,10 @@
 // Reads JSON text (RFC 8259) into values.
 //
-// Strict: what is no JSON is an error that names the byte. Nesting is bounded; the size is the
-// caller's to bound. Strings are UTF-8 as they lie in the text.
+// Strict: invalid JSON is an error that names the byte. All members of an object are kept, also two
+// of one name, so that callers can refuse them. Nesting is bounded; the caller bounds the size.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,6 +45,16 @@ struct JsonValue::Member {
   std::string name;
   JsonValue value;
 };
+
+// A text, number or truth as people read it; of all else nothing.
+std::string scalar_text(const JsonValue& value);
+// Members of an object that we wrote ourselves: empty when there is none of that name and type.
+std::string text_at(const JsonValue& object, std::string_view name);
+std::vector<std::string> texts_at(const JsonValue& object, std::string_view name);
+std::uint64_t count_at(const JsonValue& object, std::string_view name);  // from 0
+double number_at(const JsonValue& object, std::string_view name);
+std::chrono::nanoseconds ms_at(const JsonValue& object, std::string_view name);
+bool truth_at(const JsonValue& object, std::string_view name);
 
 Result<JsonValue> read_json(std::string_view text);
 

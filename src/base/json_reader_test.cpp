@@ -43,5 +43,20 @@ TEST(JsonReader, KeepsNumbersThatDoNotFitAsDoubles) {
   EXPECT_GT(*value->number(), 1e29);
 }
 
+TEST(JsonReader, GivesMembersByNameAndEmptyOnesWhereThereAreNone) {
+  const auto value = read_json(R"({"a":"x","b":["y",1],"c":7,"d":-7,"e":1.5,"f":true})");
+  ASSERT_TRUE(value);
+  EXPECT_EQ(text_at(*value, "a"), "x");
+  EXPECT_EQ(text_at(*value, "c"), "");
+  EXPECT_EQ(texts_at(*value, "b"), std::vector<std::string>{"y"});
+  EXPECT_EQ(count_at(*value, "c"), 7U);
+  EXPECT_EQ(count_at(*value, "d"), 0U);
+  EXPECT_EQ(number_at(*value, "e"), 1.5);
+  EXPECT_EQ(ms_at(*value, "e"), std::chrono::microseconds{1500});
+  EXPECT_EQ(ms_at(*value, "d"), std::chrono::nanoseconds{0});
+  EXPECT_TRUE(truth_at(*value, "f"));
+  EXPECT_FALSE(truth_at(*value, "g"));
+}
+
 }  // namespace
 }  // namespace clrscope

@@ -1,4 +1,4 @@
-// Talk for people, on stderr: "clrscope: …". Data never goes through here.
+// Messages for people, on stderr: "clrscope: …". Data never goes through here.
 #pragma once
 
 #include <fmt/core.h>

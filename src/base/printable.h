@@ -1,9 +1,9 @@
-// Text of others as a terminal or log may show it.
+// Makes text from targets safe to print in a terminal or log.
 //
 // Control characters (C0, DEL, C1), marks that change the direction of text and bytes that are not
-// UTF-8 become \u001b, which JSON reads back. Text that went through it once stays as it is. The
-// console (cli/console.h), the log (base/log.h), tables and plain text over HTTP call it: callers
-// of these pass names and answers of a target as they are.
+// UTF-8 become \u001b, which JSON reads back. The result passes through unchanged when escaped
+// again. The console (cli/console.h), the log (base/log.h), tables and plain text over HTTP call
+// it: their callers pass names and answers of a target unescaped.
 #pragma once
 
 #include <string>

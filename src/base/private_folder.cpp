@@ -41,7 +41,8 @@ Result<UniqueFd> open_private_folder(const std::string& path, Others others) {
   TRY(check_owner(there, fmt::format("the folder {}", path)));
   if (others == Others::kNothing && (there.st_mode & kOthersAny) != 0 &&
       ::fchmod(folder.get(), kFolderMode) != 0)
-    return fail(errc_of(errno), "cannot close the folder {} to others: {}", path, errno_text());
+    return fail(errc_of(errno), "cannot remove access for other users to the folder {}: {}", path,
+                errno_text());
   return folder;
 }
 
@@ -49,7 +50,7 @@ Result<UniqueFd> make_private_folder(const std::string& path, Others others) {
   std::error_code ignored;  // what is missing shows below
   std::filesystem::create_directories(std::filesystem::path{path}.parent_path(), ignored);
   if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST)
-    return fail(errc_of(errno), "cannot make the folder {}: {}", path, errno_text());
+    return fail(errc_of(errno), "cannot create the folder {}: {}", path, errno_text());
   return open_private_folder(path, others);
 }
 

@@ -128,9 +128,15 @@ Result<ProcStatus> proc_status(pid_t pid) {
   if (fields.size() < 20)
     return fail(Errc::kCorrupt, "/proc/{}/stat has {} fields", pid, fields.size());
   status.cpu = ticks(number_or_zero(fields[11]) + number_or_zero(fields[12]));
+  status.threads = number_or_zero(fields[17]);
   status.start_ticks = number_or_zero(fields[19]);
   status.age = std::max(since_boot() - ticks(status.start_ticks), std::chrono::nanoseconds{0});
   return status;
+}
+
+bool has_ended(pid_t pid) {
+  const auto status = proc_status(pid);
+  return !status || status->state == 'Z' || status->state == 'X';
 }
 
 Result<std::vector<std::string>> proc_command_line(pid_t pid) {

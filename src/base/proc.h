@@ -24,14 +24,17 @@ struct ProcStatus {
   std::array<uid_t, 4> users{};  // real, effective, saved, file system; seen from our namespace
   std::uint64_t rss_bytes = 0;
   std::uint64_t start_ticks =
-      0;  // since boot, in clock ticks; with the pid it names a process for ever
+      0;  // since boot, in clock ticks; with the pid it identifies a process
   std::chrono::nanoseconds cpu{};
   std::chrono::nanoseconds age{};
   pid_t tracer = 0;  // who traces it; 0: nobody
+  std::uint64_t threads = 0;
 };
 
 Result<std::vector<pid_t>> all_pids();
 Result<ProcStatus> proc_status(pid_t pid);
+// It is gone, or a zombie.
+bool has_ended(pid_t pid);
 Result<std::vector<std::string>> proc_command_line(pid_t pid);
 Result<std::map<std::string, std::string>> proc_environment(pid_t pid);
 

@@ -1,4 +1,4 @@
-// Text in columns, as a terminal shows it, and what is said in colour.
+// Text in aligned columns for a terminal, and its colours.
 #pragma once
 
 #include <string>

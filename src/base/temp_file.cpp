@@ -12,7 +12,7 @@ Result<UniqueFd> open_temp_file(const std::string& folder) {
   std::string path = folder + "/.clrscope-XXXXXX";  // a file system without O_TMPFILE
   fd = UniqueFd{::mkostemp(path.data(), O_CLOEXEC)};
   if (!fd)
-    return fail(errc_of(errno), "cannot make a temporary file in {}: {}", folder, errno_text());
+    return fail(errc_of(errno), "cannot create a temporary file in {}: {}", folder, errno_text());
   ::unlink(path.c_str());
   return fd;
 }

@@ -24,7 +24,7 @@ Failure unknown_option(const Verb& verb, std::string_view word) {
   auto failure = fail(Errc::kUsage, "'{}' is not an option of clrscope {}", word, verb.name);
   if (const auto meant = nearest(word, known))
     return std::move(failure).hint("did you mean {}?", *meant);
-  return std::move(failure).hint("clrscope {} --help lists them", verb.name);
+  return std::move(failure).hint("run clrscope {} --help to list the options", verb.name);
 }
 
 // "--name=value" and "--name:value" into their parts.
@@ -51,14 +51,14 @@ Result<Args> Args::parse(const Verb& verb, std::span<const std::string_view> wor
     if (word == "--" && verb.takes_command) {
       args.command_.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
       if (args.command_.empty())
-        return fail(Errc::kUsage, "nothing follows --")
-            .hint("clrscope {} -- COMMAND ARGS…", verb.name);
+        return fail(Errc::kUsage, "no command after --")
+            .hint("run clrscope {} -- COMMAND ARGS…", verb.name);
       break;
     }
     if (!word.starts_with('-') || word == "-") {
       if (args.positionals_.size() == verb.positionals)
-        return fail(Errc::kUsage, "clrscope {} does not take '{}'", verb.name, word)
-            .hint("clrscope {} {}", verb.name, verb.usage);
+        return fail(Errc::kUsage, "unexpected argument '{}' for clrscope {}", word, verb.name)
+            .hint("usage: clrscope {} {}", verb.name, verb.usage);
       args.positionals_.emplace_back(word);
       continue;
     }
@@ -68,7 +68,7 @@ Result<Args> Args::parse(const Verb& verb, std::span<const std::string_view> wor
     auto& values = args.values_[option->name];
     if (option->value.empty()) {
       if (inline_value && *inline_value != "true")
-        return fail(Errc::kUsage, "{} takes no value", option->name);
+        return fail(Errc::kUsage, "{} does not take a value", option->name);
       values.emplace_back();
     } else if (inline_value) {
       values.emplace_back(*inline_value);
@@ -112,8 +112,8 @@ Result<std::optional<std::uint64_t>> Args::number(std::string_view option, std::
   if (!given) return std::nullopt;
   const auto number = parse_number(*given);
   if (!number || *number < least || *number > most)
-    return fail(Errc::kUsage, "{} is '{}'", option, *given)
-        .hint("it takes a number from {} to {}", least, most);
+    return fail(Errc::kUsage, "invalid value '{}' for {}", *given, option)
+        .hint("use a number between {} and {}", least, most);
   return *number;
 }
 
@@ -122,7 +122,7 @@ Result<bool> Args::truth(std::string_view option, bool otherwise) const {
   if (!given) return otherwise;
   if (equal_ignoring_case(*given, "true")) return true;
   if (equal_ignoring_case(*given, "false")) return false;
-  return fail(Errc::kUsage, "{} is '{}'", option, *given).hint("it takes true or false");
+  return fail(Errc::kUsage, "invalid value '{}' for {}", *given, option).hint("use true or false");
 }
 
 std::string help_text(const Verb& verb) {
@@ -140,7 +140,7 @@ std::string help_text() {
       "it.\n\n"
       "Usage: clrscope VERB [options]\n\nVerbs:\n";
   for (const auto* verb : verbs()) text += fmt::format("  {:16}{}\n", verb->name, verb->summary);
-  text += "\nclrscope VERB --help says more. Begin with: clrscope ps\n";
+  text += "\nRun clrscope VERB --help for the options of a verb. Start with: clrscope ps\n";
   return text;
 }
 

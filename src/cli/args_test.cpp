@@ -86,7 +86,7 @@ TEST(Verbs, EachHasASummaryTwoExamplesAndAnOptionForMachines) {
 }
 
 TEST(Verbs, HelpNamesEveryReport) {
-  for (const auto* kind : analyze::report_kinds())
+  for (const auto* kind : ops::report_kinds())
     EXPECT_NE(find_verb("report")->usage.find(kind->name), std::string_view::npos) << kind->name;
 }
 

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "cli/command_text.h"
 
 namespace clrscope::cli {
 namespace {
@@ -50,6 +51,12 @@ Console::Console()
       err_is_terminal_(::isatty(STDERR_FILENO) == 1),
       colour_(out_is_terminal_ && !std::getenv("NO_COLOR")),
       width_(terminal_width()) {}
+
+answer::TextStyle Console::text_style() const {
+  return {.width = width_,
+          .paint = [this](Tone tone, std::string_view text) { return paint(tone, text); },
+          .spell = command_text};
+}
 
 void Console::data(std::string_view text) {
   end_progress();

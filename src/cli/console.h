@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "answer/text.h"
 #include "base/printable.h"
 #include "base/table.h"
 
@@ -42,6 +43,8 @@ class Console {
   std::size_t width() const { return width_; }
   // `text` in colour where stdout is a terminal that wants it.
   std::string paint(Tone tone, std::string_view text) const;
+  // For documents; lives as long as the console.
+  answer::TextStyle text_style() const;
 
  private:
   template <class T>

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "answer/text.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/console.h"
-#include "ops/page_text.h"
 
 namespace clrscope::cli {
 namespace {
@@ -45,8 +45,8 @@ std::string readable_number(double value) {
   return std::abs(value) >= 1000 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value);
 }
 
-void CounterBoard::add(std::span<const hub::CounterValue> values) {
-  const auto put = [&](const hub::CounterValue& value, const std::string& title, double number) {
+void CounterBoard::add(std::span<const ops::CounterValue> values) {
+  const auto put = [&](const ops::CounterValue& value, const std::string& title, double number) {
     auto& row = rows_[{process_title(value.pid, value.process), value.provider, title}];
     row.title = printable(title);
     row.now = readable_number(number);
@@ -56,11 +56,11 @@ void CounterBoard::add(std::span<const hub::CounterValue> values) {
   for (const auto& value : values) {
     auto title = ops::counter_title(value);
     if (!value.tags.empty()) title += fmt::format(" [{}]", value.tags_text());
-    if (value.kind != hub::CounterKind::kHistogram) {
-      put(value, title, hub::shown_value(value));
+    if (value.kind != ops::CounterKind::kHistogram) {
+      put(value, title, ops::shown_value(value));
       continue;
     }
-    for (const auto& [share, one] : hub::shown_quantiles(value))
+    for (const auto& [share, one] : ops::shown_quantiles(value))
       put(value, fmt::format("{} p{:g}", title, share * 100), one);
   }
 }

@@ -12,8 +12,8 @@ namespace clrscope::cli {
 
 class CounterBoard {
  public:
-  void add(std::span<const hub::CounterValue> values);
-  // It ended: its last values are not to stand there for ever.
+  void add(std::span<const ops::CounterValue> values);
+  // It ended: its last values are removed.
   void forget(pid_t pid, const std::string& process);
   // At most `width` columns and `height` lines.
   std::string text(std::size_t width, std::size_t height) const;

@@ -12,8 +12,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-hub::CounterValue value(std::string name, std::string generation = {}) {
-  hub::CounterValue one{.pid = 7, .process = "shop", .provider = "System.Runtime", .name = name};
+ops::CounterValue value(std::string name, std::string generation = {}) {
+  ops::CounterValue one{.pid = 7, .process = "shop", .provider = "System.Runtime", .name = name};
   one.display = std::move(name);
   if (!generation.empty()) one.tags = {{"gc.heap.generation", std::move(generation)}};
   one.value = 17;
@@ -22,7 +22,7 @@ hub::CounterValue value(std::string name, std::string generation = {}) {
 
 TEST(CounterBoard, ShowsQuantilesOfHistogramsWithBuckets) {
   auto pause = value("dotnet.gc.pause.duration");
-  pause.kind = hub::CounterKind::kHistogram;
+  pause.kind = ops::CounterKind::kHistogram;
   pause.buckets = {{.upper = 1, .count = 10}, {.upper = 2, .count = 10}};
   CounterBoard board;
   board.add(std::vector{pause});

@@ -37,12 +37,12 @@ std::string forward_text(const JsonValue& status) {
   auto out = fmt::format(
       "forward {}  up {}  cpu {:.1f} %  memory {}{}\n", number_of(status, "pid"),
       format_uptime(
-          std::chrono::seconds{static_cast<std::int64_t>(number_of(status, "upSeconds"))}),
+          std::chrono::seconds{static_cast<std::int64_t>(number_of(status, "upMs") / 1000)}),
       number_of(status, "cpuPercent"),
       format_bytes(static_cast<std::uint64_t>(number_of(status, "rssBytes"))),
       text_of(status, "config").empty() ? "" : "  config " + text_of(status, "config"));
   if (number_of(status, "reloads") > 0)
-    out += fmt::format("  read again {} times, the last time: {}\n", count_of(status, "reloads"),
+    out += fmt::format("  reloaded {} times, last result: {}\n", count_of(status, "reloads"),
                        text_of(status, "lastReload"));
   out += fmt::format("\n  {:>7}  {:<24} {:<10} {:>8} {:>14} {:>10}\n", "PID", "PROCESS", "RUNTIME",
                      "SESSIONS", "EVENTS", "PER S");
@@ -54,29 +54,29 @@ std::string forward_text(const JsonValue& status) {
   out += fmt::format("\n  {:>14} {:>12} {:>9} {:>9} {:>9} {:>9}  {}\n", "EVENTS", "VALUES", "PER S",
                      "DROPPED", "LOST", "LAG MS", "SINK");
   for (const auto& one : array_of(status, "sinks")) {
-    out +=
-        fmt::format("  {:>14} {:>12} {:>9.0f} {:>9} {:>9} {:>9.1f}  {}", count_of(one, "events"),
-                    count_of(one, "values"), number_of(one, "perSecond"), count_of(one, "dropped"),
-                    count_of(one, "lost"), number_of(one, "lagMs"), text_of(one, "to"));
+    out += fmt::format("  {:>14} {:>12} {:>9.0f} {:>9} {:>9} {:>9.1f}  {}", count_of(one, "events"),
+                       count_of(one, "values"), number_of(one, "eventsPerSecond"),
+                       count_of(one, "dropped"), count_of(one, "lost"), number_of(one, "lagMs"),
+                       text_of(one, "to"));
     if (const auto state = text_of(one, "state"); !state.empty()) out += "  " + state;
     if (number_of(one, "leftOut") > 0)
-      out += fmt::format("  values of series beyond the limit: {}", count_of(one, "leftOut"));
+      out += fmt::format("  values left out beyond the series limit: {}", count_of(one, "leftOut"));
     out += '\n';
     if (number_of(one, "failures") > 0)
-      out += fmt::format("  {:>14} failures, the last: {}\n", count_of(one, "failures"),
+      out += fmt::format("  {:>14} failures, last: {}\n", count_of(one, "failures"),
                          text_of(one, "lastFailure"));
   }
-  std::set<std::string> notices;  // several sinks hear of the same thing
+  std::set<std::string> notes;  // several sinks have the same
   for (const auto& one : array_of(status, "sinks"))
-    for (const auto& text : array_of(one, "notices"))
-      if (text.text() && notices.insert(*text.text()).second)
+    for (const auto& text : array_of(one, "notes"))
+      if (text.text() && notes.insert(*text.text()).second)
         out += fmt::format("\n  {}\n", printable(*text.text()));
   return out;
 }
 
 std::string sink_examples() {
   std::string all;
-  for (const auto* kind : sinks::sink_kinds())
+  for (const auto* kind : ops::sink_kinds())
     all +=
         fmt::format("{}{}{}{}", all.empty() ? "" : ", ", kind->name,
                     kind->target.starts_with('[') || kind->target.empty() ? "" : ":", kind->target);

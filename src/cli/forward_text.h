@@ -1,4 +1,4 @@
-// What `forward --status` shows of a running forward, from the JSON it tells.
+// The text of `forward --status`, made from the JSON that a running forward publishes.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the live verbs (events, counters) share: several targets at once, until told to stop.
+// Options shared by the live verbs (events, counters): several targets, until stopped.
 #pragma once
 
 #include "base/result.h"
@@ -12,7 +12,7 @@ extern const Options
 
 extern const Options kMeterLimitOptions;  // --max-histograms, --max-time-series
 
-Result<ops::WatchWish> watch_wish(const Args& args);
-Result<hub::MeterLimits> meter_limits(const Args& args);
+Result<ops::WatchRequest> watch_request(const Args& args);
+Result<ops::MeterLimits> meter_limits(const Args& args);
 
 }  // namespace clrscope::cli

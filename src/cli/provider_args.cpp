@@ -4,16 +4,19 @@ namespace clrscope::cli {
 namespace {
 
 constexpr Option kProviders[] = {
-    {.name = "--profile", .value = "NAMES", .help = "named sets of providers, see list-profiles"},
+    {.name = "--profile",
+     .value = "NAMES",
+     .help = "named sets of providers; clrscope list-profiles lists them"},
     {.name = "--providers",
      .value = "LIST",
-     .help = "Name[:keywords[:level[:key=value;…]]],…; only events 1 and 5: 'Name[1,5]'"},
+     .help =
+         "providers: Name[:keywords[:level[:key=value;…]]],…; 'Name[1,5]' is events 1 and 5 only"},
     {.name = "--clrevents",
      .value = "LIST",
      .help = "groups of runtime events: gc+exception+contention"},
     {.name = "--clreventlevel",
      .value = "LEVEL",
-     .help = "how much of them: informational, verbose, 0 to 5"},
+     .help = "level of the --clrevents: informational, verbose, or 0 to 5"},
 };
 
 }  // namespace

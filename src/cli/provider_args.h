@@ -1,8 +1,8 @@
-// Which events of runtimes are wanted: what the verbs that ask for them share.
+// Options that select events, shared by the verbs that record them.
 #pragma once
 
 #include "cli/args.h"
-#include "ops/wish.h"
+#include "ops/event_selection.h"
 
 namespace clrscope::cli {
 

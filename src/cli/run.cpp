@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
+#include "cli/json_schema.h"
 #include "cli/verb.h"
 
 namespace clrscope::cli {
@@ -16,7 +17,8 @@ bool asks_for_help(std::string_view word) {
 Error unknown_verb(std::string_view word) {
   std::vector<std::string_view> names;
   for (const auto* verb : verbs()) names.push_back(verb->name);
-  Error error{Errc::kUsage, fmt::format("'{}' is not a verb", word), "clrscope --help lists them"};
+  Error error{Errc::kUsage, fmt::format("unknown verb '{}'", word),
+              "run clrscope --help to list the verbs"};
   if (const auto meant = nearest(word, names))
     error.hint = fmt::format("did you mean clrscope {}?", *meant);
   return error;
@@ -41,6 +43,10 @@ int run(std::span<const std::string_view> words) {
   if (!args) return report(args.error());
   if (args->has("--help")) {
     console.data(help_text(*verb));
+    return kDone;
+  }
+  if (args->has("--json-schema")) {
+    console.data(json_schema(*verb));
     return kDone;
   }
   if (args->has("--verbose")) set_log_level(LogLevel::kDebug);

@@ -1,4 +1,4 @@
-// Ctrl+C, SIGTERM and, on a terminal, Enter: a wish to stop, as descriptors to poll.
+// Ctrl+C, SIGTERM and, on a terminal, Enter: a request to stop, as descriptors to poll.
 #pragma once
 
 #include <span>

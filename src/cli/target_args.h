@@ -1,4 +1,4 @@
-// From -p, -n, --diagnostic-port and -- COMMAND to a wish.
+// From -p, -n, --diagnostic-port and -- COMMAND to a request.
 #pragma once
 
 #include "base/result.h"
@@ -7,9 +7,9 @@
 
 namespace clrscope::cli {
 
-Result<ops::TargetWish> target_wish(const Args& args);
+Result<ops::TargetRequest> target_request(const Args& args);
 // For verbs that take -a too: one or the other.
-Result<ops::TargetWish> machine_or_target(const Args& args);
+Result<ops::TargetRequest> machine_or_target(const Args& args);
 
 // Of --symbol-dir; empty without it.
 Result<std::string> symbol_folder(const Args& args);

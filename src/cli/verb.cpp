@@ -21,20 +21,31 @@ const Verb* find_verb(std::string_view name) {
   return nullptr;
 }
 
+void gather_shapes(const JsonAnswer& answer, std::map<std::string_view, const Shape*>& all) {
+  if (answer.value)
+    clrscope::gather_shapes(answer.value(), all);
+  else
+    clrscope::gather_shapes(answer.shape(), all);
+}
+
 namespace {
 
 constexpr Option kCommon[] = {
-    {.name = "--json", .help = "machine-readable answer on stdout"},
-    {.name = "--verbose", .help = "say more on stderr", .letter = 'v'},
-    {.name = "--help", .help = "this text", .letter = 'h'},
+    {.name = "--json", .help = "JSON output on stdout"},
+    {.name = "--json-schema", .help = "JSON schema of that output"},
+    {.name = "--verbose", .help = "more detail on stderr", .letter = 'v'},
+    {.name = "--help", .help = "this help", .letter = 'h'},
 };
 
 constexpr Option kTarget[] = {
-    {.name = "--process-id", .value = "PID", .help = "the process", .letter = 'p'},
-    {.name = "--name", .value = "NAME", .help = "the one process of that name", .letter = 'n'},
+    {.name = "--process-id", .value = "PID", .help = "id of the process", .letter = 'p'},
+    {.name = "--name",
+     .value = "NAME",
+     .help = "name of the process; must match exactly one",
+     .letter = 'n'},
     {.name = "--diagnostic-port",
      .value = "PATH[,connect|listen]",
-     .help = "a diagnostic port: connect to it, or listen for runtimes that connect",
+     .help = "diagnostic port to connect to, or to listen on for runtimes that connect",
      .alias = "--dport"},
 };
 

@@ -1,11 +1,13 @@
-// A verb of the command line: what it is called, what it takes, what it does. One file each in
-// verbs/, listed in verbs.inc.
+// A verb of the command line: its name, its options and what it does. One file each in verbs/,
+// listed in verbs.inc.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/shape.h"
 
 namespace clrscope::cli {
 
@@ -22,6 +24,23 @@ struct Option {
 
 using Options = std::span<const Option>;
 
+// What `--json` answers.
+struct JsonAnswer {
+  enum class Form : std::uint8_t { kObject, kList, kLines };  // kLines: one object per line
+
+  std::string_view command{};  // "list" of `counters list`; empty: any other
+  Form form = Form::kObject;
+  const Shape& (*shape)() = nullptr;       // of the object, or of each; or
+  const ValueShape& (*value)() = nullptr;  // one of several shapes
+};
+void gather_shapes(const JsonAnswer& answer, std::map<std::string_view, const Shape*>& all);
+
+template <Described T>
+constexpr JsonAnswer answers_with(JsonAnswer::Form form = JsonAnswer::Form::kObject,
+                                  std::string_view command = {}) {
+  return {command, form, []() -> const Shape& { return shape_of(static_cast<const T*>(nullptr)); }};
+}
+
 struct Verb {
   std::string_view name;
   std::string_view summary;  // one line, for `clrscope --help`
@@ -32,6 +51,7 @@ struct Verb {
   std::size_t positionals = 0;  // how many words without a dash it takes at most
   bool takes_command = false;   // `-- COMMAND ARGS…`
   std::string_view alias{};
+  std::span<const JsonAnswer> answers{};  // of --json
 };
 
 std::span<const Verb* const> verbs();

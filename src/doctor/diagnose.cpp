@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -11,9 +12,9 @@
 namespace clrscope::doctor {
 namespace {
 
-bool knows_threads(const inspect::Snapshot& look) {
-  return !look.without_os_thread.empty() ||
-         std::ranges::any_of(look.threads,
+bool knows_threads(const inspect::Snapshot& snapshot) {
+  return !snapshot.without_os_thread.empty() ||
+         std::ranges::any_of(snapshot.threads,
                              [](const auto& thread) { return thread.runtime.has_value(); });
 }
 
@@ -24,26 +25,26 @@ std::string hindrance(const Needs& needs, const Evidence& evidence) {
   if (!evidence.no_proc.empty() && (needs.state || (needs.files && !needs.events)))
     return evidence.no_proc;
   if (evidence.standstill && (needs.events || needs.cpu || needs.least.count() > 0))
-    return "needs a process that runs: it is stopped";
-  if ((needs.looks || needs.events || needs.cpu || needs.events_or_looks) &&
+    return "needs a running process, but it is stopped";
+  if ((needs.snapshots || needs.events || needs.cpu || needs.events_or_snapshots) &&
       !start_held_by(evidence).empty())
     return "needs a runtime that has started";
   const auto missing = [](const std::string& why, std::string_view what) {
     return why.empty() ? fmt::format("needs {}", what) : why;
   };
-  if (needs.looks && evidence.looks.empty())
-    return missing(evidence.no_looks, "to read the process's memory");
-  if (needs.looks && std::ranges::none_of(evidence.looks, knows_threads))
+  if (needs.snapshots && evidence.snapshots.empty())
+    return missing(evidence.no_snapshots, "permission to read the process's memory");
+  if (needs.snapshots && std::ranges::none_of(evidence.snapshots, knows_threads))
     return "the runtime's threads could not be read";
   if (needs.events && !evidence.events) return missing(evidence.no_events, "runtime events");
-  if (needs.events_or_looks && !evidence.events && evidence.looks.empty())
-    return missing(evidence.no_events.empty() ? evidence.no_looks : evidence.no_events,
-                   "runtime events, or to read the process's memory");
+  if (needs.events_or_snapshots && !evidence.events && evidence.snapshots.empty())
+    return missing(evidence.no_events.empty() ? evidence.no_snapshots : evidence.no_events,
+                   "runtime events, or permission to read the process's memory");
   if (needs.cpu && !evidence.cpu) return missing(evidence.no_cpu, "CPU samples");
-  constexpr double kNearly = 0.9;  // a look begins late when the machine is busy
+  constexpr double kNearly = 0.9;  // a snapshot begins late when the machine is busy
   if (needs.least.count() > 0 &&
       evidence.watched_seconds() < kNearly * static_cast<double>(needs.least.count()))
-    return fmt::format("needs --duration {}s or more", needs.least.count());
+    return fmt::format("needs a duration of {} s or more", needs.least.count());
   return {};
 }
 
@@ -111,36 +112,30 @@ Result<> apply(std::vector<Selected>& selected, const std::string& setting) {
   const auto equals = setting.find('=');
   const auto dot = setting.find('.');
   if (equals == std::string::npos || dot > equals)
-    return fail(Errc::kUsage, "cannot read the setting '{}'", setting)
-        .hint("as in --set CS1501.perSecond=10; clrscope doctor --list names them");
+    return fail(Errc::kUsage, "invalid parameter '{}'", setting)
+        .hint("write it as CS1501.perSecond=10; clrscope doctor --list shows all parameters");
   const auto id = setting.substr(0, dot);
   const auto name = setting.substr(dot + 1, equals - dot - 1);
   const auto text = setting.substr(equals + 1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    return fail(Errc::kUsage, "'{}' in the setting '{}' is not a number", text, setting);
+    return fail(Errc::kUsage, "'{}' in the parameter '{}' is not a number", text, setting);
   for (auto& one : selected)
     if (equal_ignoring_case(one.finding->id, id)) {
       if (one.parameters.set(name, value)) return {};
       return fail(Errc::kUsage, "{} has no parameter '{}'", one.finding->id, name)
-          .hint("clrscope doctor --list names them");
+          .hint("clrscope doctor --list shows the parameters of each examination");
     }
-  return fail(Errc::kUsage, "the setting '{}' is for no examination that runs", setting);
+  return fail(Errc::kUsage, "the parameter '{}' belongs to an examination that is not selected",
+              setting);
 }
 
 }  // namespace
 
-std::string_view name_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kFound:
-      return "found";
-    case Outcome::kNotRun:
-      return "notRun";
-    case Outcome::kNothing:
-      break;
-  }
-  return "nothing";
+std::span<const std::string_view> names_of(Outcome) {
+  static constexpr std::array<std::string_view, 3> kNames{"found", "nothing", "notRun"};
+  return kNames;
 }
 
 bool Diagnosis::has(Severity at_least) const {
@@ -161,10 +156,10 @@ Result<std::vector<Selected>> select(const std::vector<std::string>& ids,
     if (!finding) {
       std::vector<std::string_view> known;
       for (const auto* one : findings()) known.push_back(one->id);
-      auto failure = fail(Errc::kUsage, "there is no examination '{}'", id);
+      auto failure = fail(Errc::kUsage, "unknown examination '{}'", id);
       if (const auto meant = nearest(id, known))
         return std::move(failure).hint("did you mean {}?", *meant);
-      return std::move(failure).hint("clrscope doctor --list names them");
+      return std::move(failure).hint("clrscope doctor --list shows all ids");
     }
     add(*finding);
   }

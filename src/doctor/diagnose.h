@@ -1,5 +1,5 @@
-// Looks at evidence with the findings asked for: what each came to, ranked by harm, consequences
-// put to their causes.
+// Evaluates the selected findings on evidence: the outcome of each, ranked by severity, with
+// consequences attached to their causes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace clrscope::doctor {
 
 enum class Outcome : std::uint8_t { kFound, kNothing, kNotRun };
-std::string_view name_of(Outcome outcome);  // "found", "nothing", "notRun"
+std::span<const std::string_view> names_of(Outcome);  // "found", "nothing", "notRun"
 
 struct Examined {
   const Finding* finding = nullptr;

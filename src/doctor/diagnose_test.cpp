@@ -34,21 +34,21 @@ EventFacts storm() {
 
 // Two threads in a cycle, one more behind them, and a third of the pool that waits for it.
 inspect::Snapshot deadlock() {
-  inspect::Snapshot look;
-  look.threads = {waiting(make_thread(131, "orders", "Shop.Orders.Place()"),
-                          inspect::WaitKind::kMonitor, 132, "Shop.Stock", 0x98),
-                  waiting(make_thread(132, "refunds", "Shop.Refunds.Run()"),
-                          inspect::WaitKind::kMonitor, 131, "Shop.Cart", 0x10),
-                  waiting(pool_worker(make_thread(133, "", "Shop.Web.Get()")),
-                          inspect::WaitKind::kMonitor, 131, "Shop.Cart", 0x10),
-                  waiting(pool_worker(make_thread(134, "", "Shop.Web.Get()")),
-                          inspect::WaitKind::kMonitor, 131, "Shop.Cart", 0x10)};
-  look.locks = {
+  inspect::Snapshot snapshot;
+  snapshot.threads = {waiting(make_thread(131, "orders", "Shop.Orders.Place()"),
+                              inspect::WaitKind::kMonitor, 132, "Shop.Stock", 0x98),
+                      waiting(make_thread(132, "refunds", "Shop.Refunds.Run()"),
+                              inspect::WaitKind::kMonitor, 131, "Shop.Cart", 0x10),
+                      waiting(pool_worker(make_thread(133, "", "Shop.Web.Get()")),
+                              inspect::WaitKind::kMonitor, 131, "Shop.Cart", 0x10),
+                      waiting(pool_worker(make_thread(134, "", "Shop.Web.Get()")),
+                              inspect::WaitKind::kMonitor, 131, "Shop.Cart", 0x10)};
+  snapshot.locks = {
       {.object = 0x98, .type = "Shop.Stock", .owner_os_id = 132, .waiters = {131}},
       {.object = 0x10, .type = "Shop.Cart", .owner_os_id = 131, .waiters = {132, 133, 134}}};
-  look.cycles = {{131, 132}};
-  look.pool = inspect::Pool{.workers = 2, .queued = 7};
-  return look;
+  snapshot.cycles = {{131, 132}};
+  snapshot.pool = inspect::Pool{.workers = 2, .queued = 7};
+  return snapshot;
 }
 
 TEST(Registry, EveryFindingHasAnIdOfItsOwnAndAnExplanation) {
@@ -75,10 +75,10 @@ TEST(Select, NamesTheNearestIdAndRefusesUnknownParameters) {
 
 TEST(Diagnose, SaysWhatCouldNotRunAndWhy) {
   auto evidence = with_events({});
-  evidence.no_looks = "needs CAP_SYS_PTRACE";
+  evidence.no_snapshots = "needs CAP_SYS_PTRACE";
   const auto diagnosis = diagnose(evidence, all());
   for (const auto& one : diagnosis.examined)
-    if (one.finding->needs.looks) {
+    if (one.finding->needs.snapshots) {
       EXPECT_EQ(one.outcome, Outcome::kNotRun);
       EXPECT_EQ(one.reason, "needs CAP_SYS_PTRACE");
     }
@@ -91,12 +91,12 @@ TEST(Diagnose, ExaminesByEventsWhereNothingButThePortIsSeen) {
   events.length = 10s;
   const Evidence evidence{.watched = 10s,
                           .events = events,
-                          .no_looks = "another pid namespace",
+                          .no_snapshots = "another pid namespace",
                           .no_proc = "another pid namespace"};
   const auto diagnosis = diagnose(evidence, all());
   EXPECT_THAT(ids(diagnosis), ElementsAre("CS1501"));
   for (const auto& one : diagnosis.examined) {
-    const bool by_events = one.finding->needs.events || one.finding->needs.events_or_looks ||
+    const bool by_events = one.finding->needs.events || one.finding->needs.events_or_snapshots ||
                            one.finding->id == "CS1304";
     if (one.finding->needs.cpu) continue;  // its own reason
     EXPECT_EQ(one.outcome == Outcome::kNotRun, !by_events) << one.finding->id;
@@ -107,11 +107,11 @@ TEST(Diagnose, ExaminesByEventsWhereNothingButThePortIsSeen) {
 TEST(Diagnose, AsksForMoreTimeWhereAFindingNeedsIt) {
   const auto diagnosis = diagnose(with_events(storm(), 300ms), *select({"CS1501"}, {}));
   EXPECT_EQ(diagnosis.examined[0].outcome, Outcome::kNotRun);
-  EXPECT_THAT(diagnosis.examined[0].reason, HasSubstr("--duration 1s"));
+  EXPECT_THAT(diagnosis.examined[0].reason, HasSubstr("a duration of 1 s"));
 }
 
 TEST(Diagnose, ACoreTellsOnlyWhatAMomentCan) {
-  auto evidence = same_look(deadlock(), 1);
+  auto evidence = same_snapshot(deadlock(), 1);
   evidence.live = false;
   const auto diagnosis = diagnose(evidence, all());
   EXPECT_EQ(ids(diagnosis)[0], "CS1001");
@@ -122,7 +122,7 @@ TEST(Diagnose, ACoreTellsOnlyWhatAMomentCan) {
 }
 
 TEST(Diagnose, RanksByHarmAndFoldsConsequencesIntoTheirCause) {
-  auto evidence = same_look(deadlock());
+  auto evidence = same_snapshot(deadlock());
   evidence.events = storm();
   evidence.events->length = 10s;
   const auto diagnosis = diagnose(evidence, all());
@@ -145,14 +145,6 @@ TEST(Examination, WritesTheJsonOfTheContract) {
         R"({"id":"CS1501","name":"exception storm","outcome":"found"})",
         R"("outcome":"notRun","reason":)"})
     EXPECT_THAT(json, HasSubstr(part));
-}
-
-TEST(Examination, EscapesWhatTheTargetSays) {
-  Examination examination{.process = {.pid = 100, .name = "<b>Shop"}};
-  examination.diagnosis = diagnose(with_events(storm()), *select({"CS1501"}, {}));
-  const auto html = to_html(examination);
-  EXPECT_THAT(html, HasSubstr("&lt;none&gt; left"));
-  EXPECT_THAT(html, Not(HasSubstr("<b>")));
 }
 
 TEST(Registry, IsWrittenWithPriceRightsAndParameters) {

@@ -1,4 +1,4 @@
-// What a diagnosis is concluded from: facts of the process, looks at its threads and locks, events
+// What a diagnosis is based on: facts of the process, snapshots of its threads and locks, events
 // of its runtime, samples of its CPU time.
 //
 // Data only; ops/examine.h gathers it. What could not be had is empty, and said in `missing`. A
@@ -127,21 +127,23 @@ struct CpuFacts {
 struct Evidence {
   ProcessFacts process{};
   bool live = true;                    // else a core
-  std::chrono::nanoseconds watched{};  // from the first look to the last
-  std::vector<inspect::Snapshot> looks{};
-  std::vector<std::chrono::nanoseconds> look_times{};  // since the first; as looks
+  std::chrono::nanoseconds watched{};  // from the first snapshot to the last
+  std::vector<inspect::Snapshot> snapshots{};
+  std::vector<std::chrono::nanoseconds> snapshot_times{};  // since the first; as snapshots
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
   std::optional<Standstill> standstill{};
   std::chrono::nanoseconds
       silent{};  // its runtime was asked for events and said nothing for so long
   // Why a source is not there, with the remedy; empty: it was not asked for.
-  std::string no_looks{}, no_events{}, no_cpu{};
+  std::string no_snapshots{}, no_events{}, no_cpu{};
   std::string no_proc{};  // why neither its state nor its files can be seen; empty: they can
   std::vector<std::string> notes{};
   std::optional<ProgramCost> cost{};
 
-  const inspect::Snapshot* last_look() const { return looks.empty() ? nullptr : &looks.back(); }
+  const inspect::Snapshot* last_snapshot() const {
+    return snapshots.empty() ? nullptr : &snapshots.back();
+  }
   double watched_seconds() const { return std::chrono::duration<double>(watched).count(); }
 };
 

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
-#include "base/json.h"
 #include "base/text.h"
-#include "doctor/threads.h"
+#include "doctor/answer.h"
 
 namespace clrscope::doctor {
 namespace {
@@ -16,133 +14,14 @@ double ms(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-void write_frames(JsonWriter& json, const std::vector<ShownFrame>& frames) {
-  json.key("frames").begin_array();
-  for (const auto& frame : frames) {
-    json.begin_object().member("method", frame.method).member("module", frame.module);
-    if (!frame.file.empty()) json.member("file", frame.file).member("line", frame.line);
-    json.end_object();
-  }
-  json.end_array();
-}
-
-void write_evidence(JsonWriter& json, const Report& report) {
-  json.key("evidence").begin_object().key("threads").begin_array();
-  for (const auto& thread : report.threads) {
-    json.begin_object()
-        .member("osId", thread.os_id)
-        .member("managedId", thread.managed_id)
-        .member("name", thread.name)
-        .member("does", thread.does);
-    write_frames(json, thread.frames);
-    json.end_object();
-  }
-  json.end_array().key("objects").begin_array();
-  for (const auto& object : report.objects)
-    json.begin_object()
-        .member("address", fmt::format("0x{:x}", object.address))
-        .member("type", object.type)
-        .member("role", object.role)
-        .end_object();
-  json.end_array().key("numbers").begin_array();
-  for (const auto& number : report.numbers)
-    json.begin_object()
-        .member("name", number.name)
-        .member("value", number.value)
-        .member("unit", number.unit)
-        .member("text", number.words)
-        .end_object();
-  json.end_array().key("details").begin_array();
-  for (const auto& line : report.details) json.value(line);
-  json.end_array().end_object();
-}
-
-void write_report(JsonWriter& json, const Report& report) {
-  json.begin_object()
-      .member("id", report.id)
-      .member("title", report.title)
-      .member("severity", name_of(report.severity))
-      .member("confidence", name_of(report.confidence))
-      .member("summary", report.summary);
-  write_evidence(json, report);
-  json.member("advice", report.advice)
-      .member("docs", fmt::format("docs/findings/{}.md", report.id));
-  if (!report.because_of.empty()) json.member("becauseOf", report.because_of);
-  if (!report.part_of.empty()) json.member("partOf", report.part_of);
-  json.end_object();
-}
-
-std::string_view needs_words(const Needs& needs) {
-  if (needs.looks) return "memory";
-  if (needs.events) return "events";
-  if (needs.cpu) return "cpu";
-  if (needs.events_or_looks) return "memory or events";
-  return "process";
-}
-
 }  // namespace
 
-std::string to_json(const Examination& examination) {
-  JsonWriter json;
-  const auto& process = examination.process;
-  json.begin_object()
-      .member("pid", process.pid)
-      .member("name", process.name)
-      .member("runtime", process.runtime)
-      .member("time",
-              iso8601(std::chrono::time_point_cast<std::chrono::nanoseconds>(examination.taken)))
-      .member("durationMs", ms(examination.took))
-      .member("watchedMs", ms(examination.watched))
-      .member("looks", examination.looks)
-      .member("pauseMs", ms(examination.paused))
-      .member("lost", examination.lost);
-  if (examination.cost)
-    json.member("programCpusBefore", examination.cost->cpus_before)
-        .member("programCpusDuring", examination.cost->cpus_during);
-  if (!examination.core.empty()) json.member("core", examination.core);
-  if (!examination.source.empty()) json.member("source", examination.source);
-  json.key("findings").begin_array();
-  for (const auto& report : examination.diagnosis.reports) write_report(json, report);
-  json.end_array().key("examined").begin_array();
-  for (const auto& one : examination.diagnosis.examined) {
-    json.begin_object()
-        .member("id", one.finding->id)
-        .member("name", one.finding->title)
-        .member("outcome", name_of(one.outcome));
-    if (!one.reason.empty()) json.member("reason", one.reason);
-    json.end_object();
-  }
-  json.end_array().key("notes").begin_array();
-  for (const auto& note : examination.notes) json.value(note);
-  json.end_array().end_object();
-  return std::move(json).take() + "\n";
-}
+std::string to_json(const Examination& examination) { return json_line(answer_of(examination)); }
 
 std::string registry_json() {
-  JsonWriter json;
-  json.begin_array();
-  for (const auto* finding : findings()) {
-    json.begin_object()
-        .member("id", finding->id)
-        .member("name", finding->title)
-        .member("description", finding->description)
-        .member("needs", needs_words(finding->needs))
-        .member("live", finding->needs.live)
-        .member("durationSeconds", finding->needs.least.count())
-        .member("price", finding->price)
-        .member("rights", finding->rights)
-        .member("docs", fmt::format("docs/findings/{}.md", finding->id));
-    json.key("parameters").begin_array();
-    for (const auto& parameter : finding->parameters)
-      json.begin_object()
-          .member("name", parameter.name)
-          .member("default", parameter.value)
-          .member("meaning", parameter.meaning)
-          .end_object();
-    json.end_array().end_object();
-  }
-  json.end_array();
-  return std::move(json).take() + "\n";
+  std::vector<FindingAnswer> all;
+  for (const auto* finding : findings()) all.push_back(answer_of(*finding));
+  return json_line(all);
 }
 
 std::vector<std::string> not_run_lines(const Diagnosis& diagnosis) {
@@ -168,13 +47,13 @@ std::string headline(const Examination& examination) {
         ", {} up", format_uptime(std::chrono::duration_cast<std::chrono::seconds>(process.up)));
   if (!examination.core.empty()) return text + fmt::format(" · from {}", examination.core);
   text += fmt::format(
-      " · looked for {}",
+      " · watched for {}",
       format_duration(examination.watched.count() > 0 ? examination.watched : examination.took));
-  if (examination.looks > 0)
-    text += fmt::format(", paused it {:.{}f} ms", ms(examination.paused),
+  if (examination.snapshots > 0)
+    text += fmt::format(", paused for {:.{}f} ms", ms(examination.paused),
                         examination.paused.count() == 0 ? 0 : 1);
   if (const auto& cost = examination.cost)
-    text += fmt::format(", it used {:.2f} CPUs before and {:.2f} meanwhile", cost->cpus_before,
+    text += fmt::format(", used {:.2f} CPUs before and {:.2f} during it", cost->cpus_before,
                         cost->cpus_during);
   return text;
 }

@@ -1,5 +1,7 @@
 #include "doctor/finding.h"
 
+#include <array>
+
 #include "base/text.h"
 
 namespace clrscope::doctor {
@@ -23,28 +25,33 @@ const Finding* find_finding(std::string_view id) {
   return nullptr;
 }
 
+std::span<const std::string_view> names_of(Severity) {
+  static constexpr std::array<std::string_view, 3> kNames{"info", "warning", "error"};
+  return kNames;
+}
+std::span<const std::string_view> names_of(Confidence) {
+  static constexpr std::array<std::string_view, 3> kNames{"possible", "likely", "certain"};
+  return kNames;
+}
 std::string_view name_of(Severity severity) {
-  switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kInfo:
-      break;
-  }
-  return "info";
+  return names_of(severity)[static_cast<std::size_t>(severity)];
+}
+std::string_view name_of(Confidence confidence) {
+  return names_of(confidence)[static_cast<std::size_t>(confidence)];
 }
 
-std::string_view name_of(Confidence confidence) {
-  switch (confidence) {
-    case Confidence::kCertain:
-      return "certain";
-    case Confidence::kLikely:
-      return "likely";
-    case Confidence::kPossible:
-      break;
-  }
-  return "possible";
+std::span<const std::string_view> names_of(EvidenceKind) {
+  static constexpr std::array<std::string_view, 5> kNames{"memory", "events", "cpu",
+                                                          "memory or events", "process"};
+  return kNames;
+}
+
+EvidenceKind kind_of(const Needs& needs) {
+  if (needs.snapshots) return EvidenceKind::kMemory;
+  if (needs.events) return EvidenceKind::kEvents;
+  if (needs.cpu) return EvidenceKind::kCpu;
+  if (needs.events_or_snapshots) return EvidenceKind::kMemoryOrEvents;
+  return EvidenceKind::kProcess;
 }
 
 bool Parameters::set(std::string_view name, double value) {

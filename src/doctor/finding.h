@@ -1,18 +1,21 @@
 // A finding: something that can be wrong, how it is recognised, what looking for it costs. One file
 // each in findings/, listed in findings.inc.
 //
-// examine() is a pure function of the evidence. The id is for ever; docs/findings/ID.md says what
+// examine() is a pure function of the evidence. The id never changes; docs/findings/ID.md says what
 // it means and how it is cured.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/remedy.h"
 #include "base/result.h"
 #include "doctor/evidence.h"
+#include "inspect/answer.h"
 
 namespace clrscope::doctor {
 
@@ -21,16 +24,13 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 enum class Confidence : std::uint8_t { kPossible, kLikely, kCertain };
 std::string_view name_of(Severity severity);      // "info", "warning", "error"
 std::string_view name_of(Confidence confidence);  // "possible", "likely", "certain"
+std::span<const std::string_view> names_of(Severity);
+std::span<const std::string_view> names_of(Confidence);
 
-struct ShownFrame {
-  std::string method{};
-  std::string module{};
-  std::string file{};
-  std::uint32_t line = 0;
-};
+using ShownFrame = inspect::FrameAnswer;
 struct ShownThread {
   std::uint32_t os_id = 0;
-  std::uint32_t managed_id = 0;
+  std::optional<std::uint32_t> managed_id{};
   std::string name{};
   std::string does{};  // "holds Shop.Cart 0x7f…10, wants Shop.Stock 0x7f…98"
   std::vector<ShownFrame> frames{};
@@ -58,6 +58,7 @@ struct Report {
   std::vector<ShownObject> objects{};
   std::vector<ShownNumber> numbers{};
   std::string advice{};
+  std::vector<Remedy> next{};  // what to run to see more
   // For putting consequences to their causes: the threads that suffer, and those that make them.
   std::vector<std::uint32_t> sufferers{};
   std::vector<std::uint32_t> culprits{};
@@ -72,19 +73,24 @@ struct Report {
 
 // What a finding cannot do without.
 struct Needs {
-  bool looks = false;
+  bool snapshots = false;
   bool events = false;
   bool cpu = false;
-  bool events_or_looks = false;
+  bool events_or_snapshots = false;
   bool files = false;            // the application's: its configuration, how it was compiled
   bool state = false;            // what the kernel says of it: whether it is stopped
   bool live = false;             // a core cannot tell
   std::chrono::seconds least{};  // watched for at least so long
 };
 
+// What a finding needs before all.
+enum class EvidenceKind : std::uint8_t { kMemory, kEvents, kCpu, kMemoryOrEvents, kProcess };
+EvidenceKind kind_of(const Needs& needs);
+std::span<const std::string_view> names_of(EvidenceKind);  // "memory", "events", "cpu" …
+
 struct Parameter {
   std::string_view name;
-  double value;  // unless told otherwise
+  double value;  // default
   std::string_view meaning;
 };
 

@@ -1,4 +1,5 @@
-// Findings from events, CPU samples and facts: each with the sick and with what looks like it.
+// Findings from events, CPU samples and facts: each with the problem, and with
+// healthy evidence that looks similar.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,7 +99,7 @@ TEST(LockConvoy, IsTheAverageLengthOfTheQueue) {
   };
   const auto convoy = examined("CS1003", with_waits(25s, 0));
   ASSERT_THAT(convoy, SizeIs(1));
-  EXPECT_THAT(convoy[0].title, HasSubstr("2.5 threads on average"));
+  EXPECT_THAT(convoy[0].title, HasSubstr("on average 2.5 threads"));
   EXPECT_THAT(examined("CS1003", with_waits(3s, 0)), IsEmpty());
   EXPECT_THAT(examined("CS1003", with_waits(25s, 1000)), IsEmpty());  // a deadlock's waits
 }

@@ -1,4 +1,4 @@
-// What the runtime was told, by its environment or by runtimeconfig.json.
+// Settings of the runtime, from its environment or from runtimeconfig.json.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Setting {
 std::optional<Setting> setting(const ProcessFacts& process, std::string_view variable,
                                std::string_view property);
 
-// The most that the GC may use: as it was told, or three quarters of a container's memory; nothing
+// The heap limit of the GC: the configured one, or three quarters of a container's memory; nothing
 // when it has no limit of its own.
 std::optional<std::uint64_t> heap_limit(const ProcessFacts& process);
 

@@ -50,20 +50,20 @@ inline inspect::ThreadView pool_worker(inspect::ThreadView thread) {
   return thread;
 }
 
-// A look a second.
-inline Evidence with_looks(std::vector<inspect::Snapshot> looks) {
+// A snapshot a second.
+inline Evidence with_snapshots(std::vector<inspect::Snapshot> snapshots) {
   Evidence evidence;
   evidence.process = {.pid = 100, .name = "Shop"};
-  for (auto& look : looks) {
-    look.pid = 100;
-    evidence.look_times.push_back(std::chrono::seconds{evidence.looks.size()});
-    evidence.looks.push_back(std::move(look));
+  for (auto& snapshot : snapshots) {
+    snapshot.pid = 100;
+    evidence.snapshot_times.push_back(std::chrono::seconds{evidence.snapshots.size()});
+    evidence.snapshots.push_back(std::move(snapshot));
   }
-  if (!evidence.look_times.empty()) evidence.watched = evidence.look_times.back();
+  if (!evidence.snapshot_times.empty()) evidence.watched = evidence.snapshot_times.back();
   return evidence;
 }
-inline Evidence same_look(const inspect::Snapshot& look, std::size_t times = 11) {
-  return with_looks(std::vector<inspect::Snapshot>(times, look));
+inline Evidence same_snapshot(const inspect::Snapshot& snapshot, std::size_t times = 11) {
+  return with_snapshots(std::vector<inspect::Snapshot>(times, snapshot));
 }
 
 inline Evidence with_events(EventFacts events, std::chrono::nanoseconds length = 10s) {

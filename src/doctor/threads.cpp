@@ -14,8 +14,8 @@ using inspect::Snapshot;
 using inspect::ThreadView;
 using inspect::WaitKind;
 
-std::string label(const Snapshot& look, std::uint32_t os_id) {
-  const auto* thread = find_thread(look, os_id);
+std::string label(const Snapshot& snapshot, std::uint32_t os_id) {
+  const auto* thread = find_thread(snapshot, os_id);
   return thread ? title_of(*thread) : fmt::format("thread {}", os_id);
 }
 
@@ -58,6 +58,12 @@ std::string site_text(const ThreadView& thread) {
   return frame ? place_text(*frame) : "?";
 }
 
+Remedy remedy(const Evidence& evidence, std::string verb,
+              std::map<std::string, std::string> options) {
+  options["pid"] = evidence.process.pid == 0 ? "" : std::to_string(evidence.process.pid);
+  return {std::move(verb), std::move(options)};
+}
+
 ShownThread shown(const ThreadView& thread, std::string does, std::size_t most) {
   ShownThread out{.os_id = thread.os_id(), .does = std::move(does)};
   if (thread.runtime) {
@@ -70,7 +76,7 @@ ShownThread shown(const ThreadView& thread, std::string does, std::size_t most) 
   for (const auto* frame = site; frame != thread.frames.data() + thread.frames.size(); ++frame) {
     if (out.frames.size() == most) break;
     if (frame->method.empty() || frame->kind != site->kind) continue;
-    out.frames.push_back({frame->method, frame->module, frame->file, frame->line});
+    out.frames.push_back(answer_of(*frame));
   }
   return out;
 }
@@ -110,18 +116,18 @@ std::string_view words_for(WaitKind kind) {
 }
 
 bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
-  // A thread that a look had to stop for a moment ran for a moment too.
+  // A thread that a snapshot had to stop for a moment ran for a moment too.
   constexpr std::chrono::microseconds kStopCosts{100};
-  if (evidence.looks.size() < 2) return false;
+  if (evidence.snapshots.size() < 2) return false;
   const ThreadView* before = nullptr;
-  for (const auto& look : evidence.looks) {
-    const auto* now = find_thread(look, os_id);
+  for (const auto& snapshot : evidence.snapshots) {
+    const auto* now = find_thread(snapshot, os_id);
     if (!now || now->running || !now->waiting_for) return false;
     if (before) {
       if (now->waiting_for->kind != before->waiting_for->kind) return false;
       if (now->waiting_for->type != before->waiting_for->type) return false;
-      const auto tolerated = look.pause.count() > 0 ? std::chrono::nanoseconds{kStopCosts}
-                                                    : std::chrono::nanoseconds{};
+      const auto tolerated = snapshot.pause.count() > 0 ? std::chrono::nanoseconds{kStopCosts}
+                                                        : std::chrono::nanoseconds{};
       if (now->os.cpu - before->os.cpu > tolerated) return false;
     }
     before = now;
@@ -130,9 +136,9 @@ bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
 }
 
 std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id) {
-  if (evidence.looks.size() < 2) return {};
-  const auto* first = find_thread(evidence.looks.front(), os_id);
-  const auto* last = find_thread(evidence.looks.back(), os_id);
+  if (evidence.snapshots.size() < 2) return {};
+  const auto* first = find_thread(evidence.snapshots.front(), os_id);
+  const auto* last = find_thread(evidence.snapshots.back(), os_id);
   if (!first || !last) return {};
   return last->os.cpu - first->os.cpu;
 }
@@ -142,9 +148,9 @@ bool is_worker(const ThreadView& thread) {
   return thread.runtime->name.empty() || thread.runtime->name == ".NET TP Worker";
 }
 
-bool is_main(const Snapshot& look, const ThreadView& thread) {
-  if (thread.os.tid == look.pid) return true;
-  return !look.threads.empty() && thread.runtime && thread.runtime->managed_id == 1;
+bool is_main(const Snapshot& snapshot, const ThreadView& thread) {
+  if (thread.os.tid == snapshot.pid) return true;
+  return !snapshot.threads.empty() && thread.runtime && thread.runtime->managed_id == 1;
 }
 
 namespace {
@@ -169,12 +175,12 @@ std::string suspending_setting(const std::map<std::string, std::string>& environ
 
 std::string start_held_by(const Evidence& evidence) {
   // Every runtime starts it right after this wait.
-  const auto has_finalizer = [](const Snapshot& look) {
+  const auto has_finalizer = [](const Snapshot& snapshot) {
     return std::ranges::any_of(
-        look.threads, [](const auto& thread) { return thread.os.name == ".NET Finalizer"; });
+        snapshot.threads, [](const auto& thread) { return thread.os.name == ".NET Finalizer"; });
   };
-  if (!evidence.live || evidence.looks.size() < 2 ||
-      std::ranges::any_of(evidence.looks, has_finalizer))
+  if (!evidence.live || evidence.snapshots.size() < 2 ||
+      std::ranges::any_of(evidence.snapshots, has_finalizer))
     return {};
   return suspending_setting(evidence.process.environment);
 }

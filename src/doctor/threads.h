@@ -1,16 +1,16 @@
-// Threads of a look, as findings compare and show them.
+// Threads of a snapshot, as findings compare and show them.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "doctor/finding.h"
-#include "inspect/look.h"
+#include "inspect/take_snapshot.h"
 
 namespace clrscope::doctor {
 
 // `thread 4312 "orders"`
-std::string label(const inspect::Snapshot& look, std::uint32_t os_id);
+std::string label(const inspect::Snapshot& snapshot, std::uint32_t os_id);
 
 // The first method of the application from the top of the stack; where there is none the first
 // managed one, else the first with a name; null: no frame has one.
@@ -19,6 +19,10 @@ const inspect::Frame* site_of(const inspect::ThreadView& thread);
 std::string site_text(const inspect::ThreadView& thread);
 
 // With the frames that say what it does: from its site on, at most `most`.
+// A verb about the process that was examined.
+Remedy remedy(const Evidence& evidence, std::string verb,
+              std::map<std::string, std::string> options = {});
+
 ShownThread shown(const inspect::ThreadView& thread, std::string does, std::size_t most = 3);
 
 // "Shop.Cart 0x7f0000001010"
@@ -27,22 +31,22 @@ std::string object_text(std::string_view type, std::uint64_t address);
 // "Monitor", "Task" …
 std::string_view words_for(inspect::WaitKind kind);
 
-// Blocked in the same wait in every look, and used (next to) no CPU between them. False when there
-// are fewer than two looks.
+// Blocked in the same wait in every snapshot, and used (next to) no CPU between them. False when
+// there are fewer than two snapshots.
 bool unmoved(const Evidence& evidence, std::uint32_t os_id);
 
-// CPU time between the first look and the last; nothing when it is not in both.
+// CPU time between the first snapshot and the last; nothing when it is not in both.
 std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id);
 
 // A thread of the pool that does its work; the pool's own helpers are not.
 bool is_worker(const inspect::ThreadView& thread);
 
-// The setting that makes its runtime wait at startup for a tool, "NAME=value", when no look shows
-// that it has started; else empty.
+// The setting that makes its runtime wait at startup for a tool, "NAME=value", when no snapshot
+// shows that it has started; else empty.
 std::string start_held_by(const Evidence& evidence);
 
 // The program's first thread.
-bool is_main(const inspect::Snapshot& look, const inspect::ThreadView& thread);
+bool is_main(const inspect::Snapshot& snapshot, const inspect::ThreadView& thread);
 
 // "10 s", "1.5 s"
 std::string seconds_text(std::chrono::nanoseconds time);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analyze/samples.h"
+#include "model/provider_names.h"
 
 namespace clrscope::doctor {
 namespace {
@@ -163,7 +164,7 @@ std::vector<CpuThread> threads_of(const Profile& profile, const Weights& weights
 
 }  // namespace
 
-void TraceEvidence::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
+void TraceEvidence::on_batch(const analyze::TraceReader& reader, const analyze::TraceBatch& batch) {
   exceptions_.on_batch(reader, batch);
   contention_.on_batch(reader, batch);
   pool_.on_batch(reader, batch);
@@ -171,14 +172,14 @@ void TraceEvidence::on_batch(const nettrace::Reader& reader, const nettrace::Bat
   const auto pointer_size = reader.info() ? reader.info()->pointer_size : 8;
   for (const Event& event : batch.events) {
     collections_.on_event(event, known_.of(*event.type), pointer_size);
-    if (!by_kernel_ && event.type->provider == "Universal.Events") by_kernel_ = true;
+    if (!by_kernel_ && event.type->provider == kUniversalEventsProvider) by_kernel_ = true;
     const auto provider = told_ ? analyze::Provider::kOther : providers_.of(*event.type);
     told_ =
         told_ || provider == analyze::Provider::kRuntime || provider == analyze::Provider::kRundown;
   }
 }
 
-void TraceEvidence::end_of_trace(const nettrace::Reader& reader) {
+void TraceEvidence::end_of_trace(const analyze::TraceReader& reader) {
   exceptions_.end_of_trace(reader);
   contention_.end_of_trace(reader);
   pool_.end_of_trace(reader);

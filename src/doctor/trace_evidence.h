@@ -1,4 +1,4 @@
-// The events and the CPU samples of one recording, summed up as evidence.
+// The events and CPU samples of one recording, summarised as evidence.
 #pragma once
 
 #include "analyze/collections.h"
@@ -6,14 +6,15 @@
 #include "analyze/exceptions.h"
 #include "analyze/pool_changes.h"
 #include "analyze/profile_builder.h"
+#include "analyze/report.h"
 #include "doctor/evidence.h"
 
 namespace clrscope::doctor {
 
 class TraceEvidence {
  public:
-  void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
-  void end_of_trace(const nettrace::Reader& reader);
+  void on_batch(const analyze::TraceReader& reader, const analyze::TraceBatch& batch);
+  void end_of_trace(const analyze::TraceReader& reader);
 
   // Whether a runtime said anything: each session ends with its names at least.
   bool told() const { return told_; }

@@ -5,10 +5,12 @@
 
 #include "base/decompress.h"
 #include "base/io.h"
+#include "base/json_reader.h"
 #include "base/test_data.h"
 #include "base/text.h"
 #include "export/byte_sink.h"
 #include "export/format.h"
+#include "nettrace/event_json.h"
 #include "nettrace/writer.h"
 
 namespace clrscope::exports {
@@ -113,10 +115,28 @@ TEST(Ndjson, WritesEachEventAsALine) {
   EXPECT_EQ(made.result->events, 2U);
   EXPECT_EQ(made.result->lost, 2U);
   constexpr std::string_view kLines =
-      R"~({"time":"2023-11-14T22:13:21.250000Z","timeMs":1250.000123,"provider":"Shop \"A\"","name":"Sold","id":5,"pid":7,"tid":11,"payload":{"What":"h\"","Count":7}}
-{"time":"2023-11-14T22:13:22.000000Z","timeMs":2000.000000,"provider":"Nobody","name":"EventID(9)","id":9,"pid":7,"tid":11,"payloadHex":"ab01"}
+      R"~({"time":"2023-11-14T22:13:21.250000Z","atMs":1250.000123,"provider":"Shop \"A\"","name":"Sold","id":5,"pid":7,"osId":11,"payload":{"What":"h\"","Count":7}}
+{"time":"2023-11-14T22:13:22.000000Z","atMs":2000.000000,"provider":"Nobody","name":"EventID(9)","id":9,"pid":7,"osId":11,"payloadHex":"ab01"}
 )~";
   EXPECT_EQ(made.text, kLines);
+}
+
+TEST(Ndjson, HasTheMembersOfItsShape) {
+  const auto& shape = shape_of(static_cast<const nettrace::EventLine*>(nullptr));
+  const auto made = rewrite("ndjson", small_trace());
+  for (const auto line : split(trim(made.text), '\n')) {
+    const auto json = read_json(line);
+    ASSERT_TRUE(json && json->object()) << line;
+    auto member = shape.members().begin();  // in the same order, but for optional ones
+    for (const auto& [name, value] : *json->object()) {
+      while (member != shape.members().end() && member->name != name && member->value->optional)
+        ++member;
+      ASSERT_NE(member, shape.members().end()) << name;
+      EXPECT_EQ(member->name, name);
+      ++member;
+    }
+    for (; member != shape.members().end(); ++member) EXPECT_TRUE(member->value->optional);
+  }
 }
 
 TEST(Ndjson, HasALineForEveryEventOfARecordedTrace) {

@@ -131,7 +131,7 @@ net::HttpResponse Access::refuse_key(const net::HttpRequest& head) {
     return refusal;
   }
   auto refusal =
-      problem(401, "this key is not good here", "clrscope key list shows those there are");
+      problem(401, "this key is not valid here", "clrscope key list shows the valid keys");
   refusal.fields.push_back({"WWW-Authenticate", "Bearer error=\"invalid_token\""});
   return refusal;
 }

@@ -1,6 +1,5 @@
 #include "http/answer.h"
 
-#include "base/json.h"
 #include "base/printable.h"
 
 namespace clrscope::http {
@@ -8,32 +7,6 @@ namespace {
 
 net::HttpResponse answer(std::string_view type, std::string body, int status) {
   return {.status = status, .type = std::string{type}, .body = std::move(body)};
-}
-
-}  // namespace
-
-net::HttpResponse json_answer(std::string body, int status) {
-  return answer(kJson, std::move(body), status);
-}
-
-net::HttpResponse text_answer(std::string body, int status) {
-  body = printable_lines(body);  // plain text is looked at in terminals
-  return answer("text/plain; charset=utf-8", std::move(body), status);
-}
-
-net::HttpResponse html_answer(std::string body, int status) {
-  return answer("text/html; charset=utf-8", std::move(body), status);
-}
-
-net::HttpResponse problem(int status, std::string_view detail, std::string_view hint) {
-  JsonWriter json;
-  json.begin_object()
-      .member("status", status)
-      .member("title", net::status_text(status))
-      .member("detail", detail);
-  if (!hint.empty()) json.member("hint", hint);
-  json.end_object();
-  return answer("application/problem+json", std::move(json).take() + "\n", status);
 }
 
 int status_of(const Error& error) {
@@ -61,6 +34,40 @@ int status_of(const Error& error) {
       break;
   }
   return 500;
+}
+
+}  // namespace
+
+net::HttpResponse json_answer(std::string body, int status) {
+  return answer(kJson, std::move(body), status);
+}
+
+net::HttpResponse text_answer(std::string body, int status) {
+  body = printable_lines(body);  // plain text is looked at in terminals
+  return answer("text/plain; charset=utf-8", std::move(body), status);
+}
+
+net::HttpResponse html_answer(std::string body, int status) {
+  return answer("text/html; charset=utf-8", std::move(body), status);
+}
+
+const Shape& shape_of(const Problem*) {
+  using P = Problem;
+  static const auto shape =
+      describe<P>("Problem", "An error (RFC 9457)",
+                  {member<&P::status>("status", "HTTP status code"),
+                   member<&P::title>("title", "meaning of the status code"),
+                   member<&P::detail>("detail", "what failed, with the value that failed"),
+                   member_unless_empty<&P::hint>("hint", "what to do about it")});
+  return shape;
+}
+
+net::HttpResponse problem(int status, std::string_view detail, std::string_view hint) {
+  const Problem answered{.status = status,
+                         .title = std::string{net::status_text(status)},
+                         .detail = std::string{detail},
+                         .hint = std::string{hint}};
+  return answer(kProblem, json_text(answered) + "\n", status);
 }
 
 net::HttpResponse problem(const Error& error) {

@@ -8,7 +8,6 @@
 
 #include "base/bytes.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/private_folder.h"
 #include "base/text.h"
 
@@ -39,20 +38,20 @@ std::string without_secrets(std::string_view target) {
   return out;
 }
 
-std::string json_of(const Use& use) {
-  JsonWriter json;
-  json.begin_object()
-      .member("time", iso8601(use.time))
-      .member("caller", use.caller)
-      .member("address", use.address)
-      .member("method", use.method)
-      .member("target", use.target);
-  if (!use.process.empty()) json.member("process", use.process);
-  json.member("status", use.status)
-      .member("bytes", use.bytes)
-      .member("durationMs", std::chrono::duration<double, std::milli>(use.took).count())
-      .end_object();
-  return std::move(json).take();
+const Shape& shape_of(const Use*) {
+  using U = Use;
+  static const auto shape = describe<U>(
+      "Use", "A request to this controller",
+      {member<&U::time>("time", "time of the request"),
+       member<&U::caller>("caller", "name of the key or user; nobody: it was refused"),
+       member<&U::address>("address", "address of the client"),
+       member<&U::method>("method", "HTTP method"),
+       member<&U::target>("target", "path and query, without secrets"),
+       member_unless_empty<&U::process>("process", "pid and name of the target process"),
+       member<&U::status>("status", "HTTP status code"),
+       member<&U::bytes>("bytes", Unit::kBytes, "size of the answer"),
+       member<&U::took>("durationMs", "time until the answer was sent")});
+  return shape;
 }
 
 Audit::Audit(Setting setting)
@@ -121,13 +120,13 @@ Result<> Audit::write(const std::string& line) {
 void Audit::run(const std::stop_token& stop) {
   while (const auto first = inbox_.pop(stop)) {
     // What waits already goes with it: a line each would cost more than the requests do.
-    auto lines = json_of(*first) + "\n";
+    auto lines = json_text(*first) + "\n";
     std::uint64_t count = 1;
     const auto most = std::min<std::uint64_t>(kAtOnce, setting_.file_bytes / 2);
     while (lines.size() < most) {
       const auto next = inbox_.pop_for(stop, std::chrono::nanoseconds{0});
       if (!next) break;
-      lines += json_of(*next) + "\n";
+      lines += json_text(*next) + "\n";
       ++count;
     }
     const auto done = write(lines);

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/guarded.h"
 #include "base/result.h"
+#include "base/shape.h"
 
 namespace clrscope::http {
 
@@ -69,7 +70,7 @@ class Audit {
   std::jthread thread_;  // last member: joins first
 };
 
-std::string json_of(const Use& use);
+const Shape& shape_of(const Use*);
 // The query with the values of `once` and `key` taken out; control letters too.
 std::string without_secrets(std::string_view target);
 

@@ -39,7 +39,7 @@ Result<std::optional<std::int64_t>> Call::number(std::string_view name, std::int
     const auto value = static_cast<std::int64_t>(*digits) * (negative ? -1 : 1);
     if (value >= least && value <= most) return value;
   }
-  return fail(Errc::kUsage, "{}={} is no number from {} to {}", name, *word, least, most);
+  return fail(Errc::kUsage, "{}={}: must be a number between {} and {}", name, *word, least, most);
 }
 
 Result<bool> Call::truth(std::string_view name, bool otherwise) const {
@@ -58,21 +58,6 @@ Result<> Call::need(Scope scope, std::string_view what) const {
 
 std::string Call::link(std::string_view path) const {
   return admitted_->base_path + std::string{path};
-}
-
-Result<HttpResponse> Call::answer_of(const Route& route, std::vector<std::string> path_values,
-                                     std::string_view type, std::optional<std::string> query) {
-  auto as_asked = std::make_shared<Admitted>(*admitted_);
-  as_asked->route = &route;
-  as_asked->path_values = std::move(path_values);
-  as_asked->type = std::string{type};
-  std::swap(admitted_, as_asked);
-  std::string own_query = request_.query;
-  if (query) request_.query = *std::move(query);
-  auto response = route.answer(*this);
-  request_.query = std::move(own_query);
-  std::swap(admitted_, as_asked);
-  return response;
 }
 
 void Call::send(HttpResponse response) {

@@ -2,29 +2,31 @@
 
 #include <unistd.h>
 
+#include "archive/examinations.h"
+#include "archive/operations.h"
+#include "archive/recordings.h"
+#include "archive/sessions.h"
+#include "archive/state_folder.h"
 #include "base/log.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "http/accept.h"
 #include "http/access.h"
 #include "http/answer.h"
 #include "http/audit.h"
-#include "http/examinations.h"
 #include "http/exposure.h"
 #include "http/keys.h"
 #include "http/limits.h"
-#include "http/operations.h"
 #include "http/origin.h"
-#include "http/page.h"
 #include "http/processes.h"
-#include "http/recordings.h"
 #include "http/router.h"
 #include "http/services.h"
-#include "http/sessions.h"
+#include "http/shell.h"
 #include "http/sign_in_page.h"
-#include "http/state_folder.h"
 #include "http/workers.h"
+#include "live/metrics.h"
+#include "live/watch.h"
 #include "net/http_server.h"
-#include "ops/live/metrics.h"
 #include "ops/processes.h"
 #include "ops/runtimes.h"
 
@@ -34,43 +36,6 @@ namespace {
 constexpr std::size_t kWorkers = 64;
 constexpr std::size_t kLasting = 256;  // recordings and downloads under way
 constexpr std::chrono::seconds kPatience{2};
-
-// Pages as routes of their own, where no data route has their path.
-std::vector<Route> page_routes() {
-  std::vector<Route> routes;
-  for (const auto* page : pages()) {
-    bool taken = false;
-    for (const auto& group : route_groups())
-      for (const auto& route : group)
-        taken = taken || (route.path == page->path && route.method == "GET");
-    if (!taken)
-      routes.push_back({.method = "GET",
-                        .path = page->path,
-                        .scope = page->scope,
-                        .summary = page->title,
-                        .types = kHtml,
-                        .answer = [](Call& call) -> Result<HttpResponse> {
-                          return page_answer(call, *find_page(call.admitted().route->path));
-                        },
-                        .hidden = true});
-  }
-  return routes;
-}
-
-// The type that the client likes best; the first of those it likes alike.
-std::string negotiated(const Route& route, const net::HttpRequest& head) {
-  if (route.types.empty()) return {};
-  const auto accept = head.field("Accept");
-  std::string best;
-  double quality = 0;
-  const auto offer = [&](std::string_view type) {
-    const auto liked = net::accept_quality(accept, type);
-    if (liked > quality) quality = liked, best = type;
-  };
-  for (const auto type : split(route.types, ' ')) offer(type);
-  if (route.method == "GET" && find_page(route.path)) offer(kHtml);
-  return best;
-}
 
 // What the address of --metric-urls answers.
 bool is_for_monitoring(std::string_view path) {
@@ -85,10 +50,16 @@ bool is_audited(const Route& route) {
          route.path != "/status";
 }
 
+// What was asked for, as it was sent, without the base path: for links.
+std::string_view own_target(const net::HttpRequest& head, std::string_view path,
+                            std::string_view base) {
+  const std::string_view target = head.target;
+  const bool below = path.size() != head.path.size() && target.starts_with(base);
+  return below ? target.substr(base.size()) : target;
+}
+
 void answer(Call& call) {
   const auto& route = *call.admitted().route;
-  if (call.wants(kHtml) && route.method == "GET")
-    if (const auto* page = find_page(route.path)) return call.send(page_answer(call, *page));
   if (route.serve) return route.serve(std::move(call));
   auto response = route.answer(call);
   if (response)
@@ -105,7 +76,7 @@ struct Controller::Impl {
 
   net::HttpAdmission admit(const net::HttpRequest& head, bool metrics_only);
   HttpResponse refusal_for(const net::HttpRequest& head, const Admitted& admitted,
-                           HttpResponse refusal) const;
+                           std::string_view target, HttpResponse refusal) const;
   void answered(const net::HttpRequest& outline, const net::HttpOutcome& outcome);
   void handle(net::HttpRequest request, net::HttpReply reply);
   Result<> listen(const std::vector<std::string>& urls, bool metrics_only);
@@ -115,21 +86,22 @@ struct Controller::Impl {
 
   ServeSetting setting;
   std::shared_ptr<ops::Runtimes> runtimes;
-  std::string folder = state_folder_path(setting.folder);
+  std::string folder = archive::state_folder_path(setting.folder);
   Keys keys{folder};
   Access access{setting, keys};
   Limits limits;
-  Audit audit{{.folder = make_state_folder(folder) ? folder : ""}};
+  Audit audit{{.folder = archive::make_state_folder(folder) ? folder : ""}};
   Processes processes{setting, runtimes};
-  std::vector<Route> of_pages = page_routes();
-  Router router = make_router();
-  Operations operations;
-  Recordings recordings{setting};
-  Sessions sessions{recordings, operations};
-  Examinations examinations{setting, operations};
-  ops::Live live{ops::LiveSetting{.limits = {.keep = setting.keep_live}}};
-  ops::LiveMetrics metrics{live, [this] { return processes.list(); },
-                           [this](const Process& one) { return processes.target(one); }};
+  Router router{route_groups()};
+  archive::Operations operations;
+  archive::Recordings recordings{setting};
+  archive::Sessions sessions{recordings, operations};
+  archive::Examinations examinations{setting, operations};
+  live::Live live{live::LiveSetting{.limits = {.keep = setting.keep_live}}};
+  live::LiveMetrics metrics{live, [this] { return processes.list(); },
+                            [this](const Process& one) { return processes.target(one); }};
+  live::Watch watch{{.list = [this] { return processes.list(); },
+                     .reach = [this](const Process& one) { return processes.target(one); }}};
   Workers workers{kWorkers};
   Workers lasting{kLasting, 16};
   Services services{.setting = setting,
@@ -144,17 +116,12 @@ struct Controller::Impl {
                     .sessions = sessions,
                     .examinations = examinations,
                     .live = live,
-                    .metrics = metrics};
+                    .metrics = metrics,
+                    .watch = watch};
   std::vector<Exposed> exposed;
   std::vector<std::string> warnings;
   std::shared_ptr<net::TlsContext> tls;
   std::vector<std::unique_ptr<net::HttpServer>> servers;  // last member: stops first
-
-  Router make_router() {
-    std::vector<Routes> groups{route_groups().begin(), route_groups().end()};
-    groups.emplace_back(of_pages);
-    return Router{groups};
-  }
 };
 
 std::optional<std::string> Controller::Impl::own_path(const net::HttpRequest& head,
@@ -192,23 +159,31 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
   if (metrics_only && !is_for_monitoring(*path))
     return refuse(problem(404, "this address answers only /metrics and /health"));
   auto match = router.find(head.method, *path);
-  if (!match.route) {
+  const auto accept = accept_of(head);
+  const auto target = own_target(head, *path, admitted->base_path);
+  const bool reads = head.method == "GET" || head.method == "HEAD";
+  const Route* shell = nullptr;
+  if (reads && !metrics_only && (match.route || match.allowed.empty() || is_page(*path)))
+    shell = shell_route(*path, match.route, accept);
+  if (shell) admitted->text_link = text_link(admitted->base_path, target, match.route);
+  if (!match.route && !shell) {
     if (match.allowed.empty())
       return refuse(problem(404, fmt::format("there is no {}", *path), "/openapi.json tells all"));
     auto response = problem(405, fmt::format("{} is not for {}", *path, head.method));
     response.fields.push_back({"Allow", match.allowed});
     return refuse(std::move(response));
   }
-  const auto& route = *match.route;
-  admitted->type = negotiated(route, head);
+  const auto& route = shell ? *shell : *match.route;
+  admitted->type = best_type(route.types, accept);
   if (from_foreign_page(head, admitted->type == kHtml || route.path == "/sign-in"))
     return refuse(problem(403, "this request does not come from a page of this server",
                           "a page of another site may link to pages of this one, no more"));
-  if (route.scope != Scope::kOpen) {
+  const bool known = shell || route.scope != Scope::kOpen;  // a page needs a caller, but no scope
+  if (known) {
     auto who = access.identify(head);
     if (auto* refusal = std::get_if<HttpResponse>(&who))
       return refuse(metrics_only ? std::move(*refusal)
-                                 : refusal_for(head, *admitted, std::move(*refusal)));
+                                 : refusal_for(head, *admitted, target, std::move(*refusal)));
     admitted->caller = std::get<Caller>(std::move(who));
     if (!admitted->caller.scopes.has(route.scope))
       return refuse(problem(403, fmt::format("{} needs the scope {}", *path, name_of(route.scope)),
@@ -222,7 +197,6 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
   admitted->place = std::get<Limits::Place>(std::move(place));
   admitted->route = &route;
   admitted->path_values = std::move(match.values);
-  const bool known = route.scope != Scope::kOpen;
   if (!route.upload)
     return {.body_limit = route.body_limit,
             .admitted = std::move(admitted),
@@ -247,18 +221,18 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
 
 // A browser is given a page that says what to do.
 HttpResponse Controller::Impl::refusal_for(const net::HttpRequest& head, const Admitted& admitted,
-                                           HttpResponse refusal) const {
+                                           std::string_view target, HttpResponse refusal) const {
   if (refusal.status != 401 || (head.method != "GET" && head.method != "HEAD")) return refusal;
-  const auto accept = head.field("Accept");
-  if (!accept || accept->find("text/html") == std::string_view::npos) return refusal;
-  auto page = html_answer(sign_in_page(admitted.base_path, own_place(head.target), ""), 401);
+  const auto accept = accept_of(head);
+  if (!accept || accept->find(kHtml) == std::string_view::npos) return refusal;
+  auto page = html_answer(sign_in_page(admitted.base_path, own_place(target), ""), 401);
   for (auto& field : refusal.fields) page.fields.push_back(std::move(field));
   return page;
 }
 
 void Controller::Impl::answered(const net::HttpRequest& outline, const net::HttpOutcome& outcome) {
   const auto& admitted = *std::static_pointer_cast<Admitted>(outline.admitted);
-  if (!is_audited(*admitted.route)) return;
+  if (!is_audited(*admitted.route) || admitted.repeated) return;
   const auto& caller = admitted.caller.name;
   audit.note({.time = wall_now(),
               .caller = caller.empty() ? "nobody" : caller,
@@ -273,7 +247,7 @@ void Controller::Impl::answered(const net::HttpRequest& outline, const net::Http
 
 void Controller::Impl::handle(net::HttpRequest request, net::HttpReply reply) {
   Call call{services, std::move(request), std::move(reply)};
-  if (call.admitted().route->runs == Runs::kAtOnce && !call.wants(kHtml)) return answer(call);
+  if (call.admitted().route->runs == Runs::kAtOnce) return answer(call);
   const auto shared = std::make_shared<Call>(std::move(call));
   auto& threads = shared->admitted().route->runs == Runs::kLong ? lasting : workers;
   if (threads.run([shared] { answer(*shared); })) return;
@@ -342,9 +316,10 @@ Result<std::unique_ptr<Controller>> Controller::start(ServeSetting setting) {
   std::shared_ptr<ops::Runtimes> runtimes;
   if (!setting.diagnostic_port.empty())
     runtimes = TRY(ops::Runtimes::listen(setting.diagnostic_port));
-  if (setting.owner) setting.owner_name = ops::application_of(*setting.owner).value_or("");
+  if (setting.visible.owner)
+    setting.visible.owner_name = ops::application_of(*setting.visible.owner).value_or("");
   auto impl = std::make_unique<Impl>(std::move(setting), std::move(runtimes));
-  if (const auto made = make_state_folder(impl->folder); !made)
+  if (const auto made = archive::make_state_folder(impl->folder); !made)
     impl->warnings.push_back("nothing can be kept: " + made.error().what);
   if (const auto read = impl->keys.refresh(wall_now()); !read)
     impl->warnings.push_back(read.error().what);

@@ -21,7 +21,7 @@ Result<Endpoint> parse_url(std::string_view url) {
     rest.remove_prefix(8);
     endpoint.tls = true;
   } else if (!rest.starts_with("unix:")) {
-    return fail(Errc::kUsage, "{} is no address", url)
+    return fail(Errc::kUsage, "{} is not an address", url)
         .hint("http://127.0.0.1:52323, https://0.0.0.0:52323 or unix:PATH");
   }
   while (rest.ends_with('/') && !rest.starts_with("unix:")) rest.remove_suffix(1);

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "archive/file_name.h"
 #include "base/io.h"
 
 namespace clrscope::http {
@@ -52,34 +53,14 @@ std::string tar_header(const std::string& name, std::uint64_t size) {
 
 }  // namespace
 
-std::string safe_file_name(std::string_view name) {
-  std::string out;
-  for (const auto c : name) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                       c == '.' || c == '-' || c == '_';
-    out += plain ? c : '_';
-  }
-  while (out.starts_with('.')) out.erase(0, 1);
-  return out.empty() ? "recording" : out;
-}
-
-std::string dated_name(std::string_view what, std::string_view extension) {
-  const auto now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y%m%d_%H%M%S", &local);
-  return std::string{what} + "_" + text + std::string{extension};
-}
-
 HttpResponse file_head(std::string_view type, std::string_view name) {
-  return {
-      .type = std::string{type},
-      .fields = {{"Content-Disposition", "attachment; filename=\"" + safe_file_name(name) + "\""}}};
+  return {.type = std::string{type},
+          .fields = {{"Content-Disposition",
+                      "attachment; filename=\"" + archive::safe_file_name(name) + "\""}}};
 }
 
 Result<bool> send_file(Call& call, HttpResponse head, const std::string& path) {
-  (void)TRY(open_for_reading(path));  // what cannot be had is said before the head is
+  (void)TRY(open_for_reading(path));  // fails before the head is sent
   const auto stream = call.stream(std::move(head));
   // A stream that is not ended is broken off: the client sees that it lacks something.
   const auto whole = copy_file(*stream, path);

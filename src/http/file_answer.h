@@ -19,10 +19,4 @@ inline constexpr std::string_view kTar = "application/x-tar";
 // The files of a folder, as one tar.
 Result<bool> send_folder(Call& call, HttpResponse head, const std::string& folder);
 
-// "Shop.Api_20261115_024512.nettrace"
-std::string dated_name(std::string_view what, std::string_view extension);
-
-// A name that fits between quotation marks and in a folder.
-std::string safe_file_name(std::string_view name);
-
 }  // namespace clrscope::http

@@ -6,8 +6,8 @@ namespace clrscope::http {
 
 Result<JsonValue> read_body(const Call& call) {
   auto body = read_json(call.request().body);
-  if (!body) return fail(Errc::kUsage, "the body is no JSON: {}", body.error().what);
-  if (body->object() == nullptr) return fail(Errc::kUsage, "the body is no JSON object");
+  if (!body) return fail(Errc::kUsage, "the body is not JSON: {}", body.error().what);
+  if (body->object() == nullptr) return fail(Errc::kUsage, "the body must be a JSON object");
   return *std::move(body);
 }
 
@@ -22,17 +22,16 @@ Result<std::optional<bool>> truth_of(const JsonValue& object, std::string_view n
   const auto* value = find_member(object, name);
   if (value == nullptr || value->is_null()) return std::nullopt;
   if (const auto truth = value->boolean()) return *truth;
-  return fail(Errc::kUsage, "{} is neither true nor false", name);
+  return fail(Errc::kUsage, "{} must be true or false", name);
 }
 
 Result<std::vector<std::string>> texts_of(const JsonValue& object, std::string_view name) {
   std::vector<std::string> texts;
   const auto* value = find_member(object, name);
   if (value == nullptr || value->is_null()) return texts;
-  if (value->array() == nullptr) return fail(Errc::kUsage, "{} is no list", name);
+  if (value->array() == nullptr) return fail(Errc::kUsage, "{} must be an array", name);
   for (const auto& one : *value->array()) {
-    if (one.text() == nullptr)
-      return fail(Errc::kUsage, "{} holds something that is no text", name);
+    if (one.text() == nullptr) return fail(Errc::kUsage, "{} must hold strings only", name);
     texts.push_back(*one.text());
   }
   return texts;

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
+#include "archive/state_folder.h"
 #include "base/fd.h"
-#include "base/json.h"
 #include "base/json_reader.h"
 #include "base/private_folder.h"
+#include "base/shape.h"
 #include "base/text.h"
-#include "http/state_folder.h"
 #include "net/digest.h"
 
 namespace clrscope::http {
@@ -47,18 +47,13 @@ std::optional<WallTime> time_of(const JsonValue& key, std::string_view name) {
   return WallTime{std::chrono::seconds{*seconds}};
 }
 
-std::string text_member(const JsonValue& key, std::string_view name) {
-  const auto* value = key.find(name);
-  return value && value->text() ? *value->text() : "";
-}
-
 Result<Key> parse_key(const JsonValue& json) {
-  Key key{.id = text_member(json, "id"), .name = text_member(json, "name")};
-  key.digest = text_member(json, "sha256");
+  Key key{.id = text_at(json, "id"), .name = text_at(json, "name")};
+  key.digest = text_at(json, "sha256");
   const bool whole =
       key.digest.size() == 64 && key.digest.find_first_not_of(kIdLetters) == std::string::npos;
   if (key.id.empty() || !whole) return fail(Errc::kCorrupt, "a key has no id or no digest");
-  const auto scopes = text_member(json, "scopes");
+  const auto scopes = text_at(json, "scopes");
   for (const auto word : split(scopes, ',')) {
     const auto scope = parse_scope(word);
     if (!scope) return fail(Errc::kCorrupt, "key {} has the unknown scope '{}'", key.id, word);
@@ -73,38 +68,64 @@ Result<Key> parse_key(const JsonValue& json) {
   return key;
 }
 
+// As they lie in their file; times are seconds since 1970.
+struct StoredKey {
+  std::string id{}, name{}, scopes{};
+  std::int64_t created = 0;
+  std::optional<std::int64_t> expires{}, used{};
+  std::string digest{};
+};
+const Shape& shape_of(const StoredKey*) {
+  using K = StoredKey;
+  static const auto shape = describe<K>(
+      "StoredKey", "A key, as it lies in the state folder",
+      {member<&K::id>("id", "id of the key"), member<&K::name>("name", "its name"),
+       member<&K::scopes>("scopes", "its scopes, separated by commas"),
+       member<&K::created>("created", "time it was made"),
+       member<&K::expires>("expires", "time from which it is invalid"),
+       member<&K::used>("used", "last use"), member<&K::digest>("sha256", "digest of the key")});
+  return shape;
+}
+struct StoredKeys {
+  std::vector<StoredKey> keys{};
+};
+const Shape& shape_of(const StoredKeys*) {
+  static const auto shape =
+      describe<StoredKeys>("StoredKeys", "The keys, as they lie in the state folder",
+                           {member<&StoredKeys::keys>("keys", "all of them")});
+  return shape;
+}
+
 }  // namespace
 
 Result<std::vector<Key>> parse_keys(std::string_view text) {
   const auto json = TRY(read_json(text));
   const auto* list = json.find("keys");
-  if (!list || !list->array()) return fail(Errc::kCorrupt, "there is no list of keys");
+  if (!list || !list->array()) return fail(Errc::kCorrupt, "the list of keys is missing");
   std::vector<Key> keys;
   for (const auto& one : *list->array()) keys.push_back(TRY(parse_key(one)));
   return keys;
 }
 
 std::string text_of(const std::vector<Key>& keys) {
-  JsonWriter json;
-  json.begin_object().key("keys").begin_array();
+  StoredKeys stored;
   for (const auto& key : keys) {
-    json.begin_object()
-        .member("id", key.id)
-        .member("name", key.name)
-        .member("scopes", text_of(key.scopes))
-        .member("created", seconds_of(key.created));
-    if (key.expires) json.member("expires", seconds_of(*key.expires));
-    if (key.used) json.member("used", seconds_of(*key.used));
-    json.member("sha256", key.digest).end_object();
+    StoredKey one{.id = key.id,
+                  .name = key.name,
+                  .scopes = text_of(key.scopes),
+                  .created = seconds_of(key.created),
+                  .digest = key.digest};
+    if (key.expires) one.expires = seconds_of(*key.expires);
+    if (key.used) one.used = seconds_of(*key.used);
+    stored.keys.push_back(std::move(one));
   }
-  json.end_array().end_object();
-  return std::move(json).take() + "\n";
+  return json_text(stored) + "\n";
 }
 
 Result<int> Keys::folder(Missing missing) const {
   return opened_.with([&](UniqueFd& opened) -> Result<int> {
     if (!opened) {
-      if (missing == Missing::kIsMade) TRY(make_state_folder(folder_));
+      if (missing == Missing::kIsMade) TRY(archive::make_state_folder(folder_));
       opened = TRY(open_private_folder(folder_));
     }
     return opened.get();
@@ -138,6 +159,8 @@ Result<> Keys::rewrite(Change change) {
   return replace_private_file(opened, kFile, text_of(keys));
 }
 
+Keys Keys::in(const std::string& folder) { return Keys{archive::state_folder_path(folder)}; }
+
 Result<Keys::Made> Keys::create(const std::string& name, ScopeSet scopes,
                                 std::optional<WallTime> expires, WallTime now) {
   Made made{.key = {.id = random_text(8, kIdLetters),
@@ -169,7 +192,7 @@ Result<Key> Keys::revoke(const std::string& which) {
       found = std::ranges::find_if(keys, named);
     }
     if (found == keys.end())
-      return fail(Errc::kNotFound, "there is no key {}", which).hint("clrscope key list");
+      return fail(Errc::kNotFound, "key {} does not exist", which).hint("clrscope key list");
     gone = *found;
     keys.erase(found);
     return {};

@@ -32,6 +32,8 @@ struct Key {
 class Keys {
  public:
   explicit Keys(std::string folder) : folder_(std::move(folder)) {}
+  // Those of `folder`, or of the usual one when it is empty.
+  static Keys in(const std::string& folder);
 
   struct Made {
     Key key;

@@ -19,12 +19,6 @@
 
 namespace clrscope::http {
 
-struct Limit {
-  std::string_view name;
-  std::size_t all = 0;
-  std::size_t one = 0;  // for one caller
-};
-
 class Limits {
  public:
   using Table = std::array<Limit, kLoads>;  // by Load

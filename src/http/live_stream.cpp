@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "http/answer.h"
 #include "http/processes.h"
@@ -13,21 +12,21 @@ namespace {
 
 constexpr std::chrono::seconds kHeartbeat{15};
 
-class StreamFollower final : public ops::Follower {
+class StreamFollower final : public live::Follower {
  public:
-  StreamFollower(std::shared_ptr<net::HttpStream> stream, StreamWish wish, bool events,
+  StreamFollower(std::shared_ptr<net::HttpStream> stream, StreamOptions request, bool events,
                  std::string ids)
       : stream_(std::move(stream)),
-        render_(std::move(wish.render)),
-        until_(wish.duration ? Deadline{*wish.duration}
-                             : Deadline{std::chrono::nanoseconds::max()}),
+        render_(std::move(request.render)),
+        until_(request.duration ? Deadline{*request.duration}
+                                : Deadline{std::chrono::nanoseconds::max()}),
         events_(events),
         ids_(std::move(ids)) {}
 
-  bool on_item(const ops::LiveItem& item) override {
+  bool on_item(const live::LiveItem& item) override {
     auto text = render_(item);
     if (text.empty()) return !stream_->gone();
-    if (events_) text = event(ops::name_of(item.topic), text, item.id);
+    if (events_) text = event(live::name_of(item.topic), text, item.id);
     if (dropped_ != 0 && !tell_dropped()) return count_dropped();
     if (!stream_->try_write(std::move(text))) return count_dropped();
     wrote_ = TraceClock::now();
@@ -50,17 +49,12 @@ class StreamFollower final : public ops::Follower {
 
   void on_missed(std::uint64_t items, bool exact) override {
     if (events_)
-      (void)stream_->try_write(event(
-          "missed", fmt::format("{{\"items\":{},\"exact\":{}}}", items, exact), std::nullopt));
+      (void)stream_->try_write(
+          event("missed", json_text(StreamMissed{.items = items, .exact = exact}), std::nullopt));
   }
 
   void on_end(const std::string& why) override {
-    if (events_) {
-      std::string reason;
-      append_json_string(reason, why);
-      (void)stream_->try_write(
-          event("end", fmt::format("{{\"reason\":{}}}", reason), std::nullopt));
-    }
+    if (events_) (void)stream_->try_write(event("end", json_text(StreamEnd{why}), std::nullopt));
     stream_->end();
   }
 
@@ -76,7 +70,7 @@ class StreamFollower final : public ops::Follower {
   bool tell_dropped() {
     if (!events_) return dropped_ = 0, true;  // the other shapes have no words for it
     if (!stream_->try_write(
-            event("missed", fmt::format("{{\"items\":{},\"exact\":true,\"slow\":true}}", dropped_),
+            event("missed", json_text(StreamMissed{.items = dropped_, .exact = true, .slow = true}),
                   std::nullopt)))
       return false;
     dropped_ = 0;
@@ -98,32 +92,49 @@ class StreamFollower final : public ops::Follower {
 
 }  // namespace
 
-Result<ops::LiveWho> chosen_live(const Call& call) {
+const Shape& shape_of(const StreamMissed*) {
+  using M = StreamMissed;
+  static const auto shape = describe<M>(
+      "StreamMissed", "Items that are missing at this place of the stream",
+      {member<&M::items>("items", "number of missing items"),
+       member<&M::exact>("exact", "whether the number is exact; false: at least so many"),
+       member<&M::slow>("slow", "true: the client reads too slowly")});
+  return shape;
+}
+
+const Shape& shape_of(const StreamEnd*) {
+  static const auto shape = describe<StreamEnd>("StreamEnd", "The end of the stream",
+                                                {member<&StreamEnd::reason>("reason", "why")});
+  return shape;
+}
+
+Result<live::LiveWho> chosen_live(const Call& call) {
   auto& services = call.services();
   const auto process = services.processes.chosen(call);
-  if (process) return ops::LiveWho{process->pid, services.processes.target(*process)};
+  if (process) return live::LiveWho{process->pid, services.processes.target(*process)};
   const auto pid = TRY(call.number("pid", 1, 0x7fffffff));
   // What is followed was allowed when it was there.
   if (pid && services.live.knows(static_cast<pid_t>(*pid)))
-    return ops::LiveWho{static_cast<pid_t>(*pid)};
+    return live::LiveWho{static_cast<pid_t>(*pid)};
   return fail(process.error());
 }
 
-ops::Messages messages_for(const Call& call) {
-  return call.caller().scopes.has(Scope::kTrace) ? ops::Messages::kShown : ops::Messages::kWithheld;
+live::Messages messages_for(const Call& call) {
+  return call.caller().scopes.has(Scope::kTrace) ? live::Messages::kShown
+                                                 : live::Messages::kWithheld;
 }
 
 HttpResponse live_problem(const Error& error) {
-  if (!ops::is_limit(error)) return problem(error);
+  if (!live::is_limit(error)) return problem(error);
   auto response = problem(429, error.what, error.hint);
   response.fields.push_back({"Retry-After", "30"});
   return response;
 }
 
-void serve_stream(Call call, const ops::LiveWho& who, StreamWish wish) {
+void serve_stream(Call call, const live::LiveWho& who, StreamOptions request) {
   const auto process = call.services().live.process(who);
   if (!process) return call.send(live_problem(process.error()));
-  for (const auto& feed : wish.feeds)
+  for (const auto& feed : request.feeds)
     if (const auto asked = (*process)->ask(feed); !asked)
       return call.send(live_problem(asked.error()));
   const bool events = call.wants(kEventStream);
@@ -133,10 +144,10 @@ void serve_stream(Call call, const ops::LiveWho& who, StreamWish wish) {
   if (events) (void)stream->try_write("retry: 2000\n\n");
   auto ids = (*process)->id_text(0);
   ids.pop_back();
-  const auto feeds = wish.feeds;
-  auto after = wish.after;
+  const auto feeds = request.feeds;
+  auto after = request.after;
   const auto follower =
-      std::make_shared<StreamFollower>(stream, std::move(wish), events, std::move(ids));
+      std::make_shared<StreamFollower>(stream, std::move(request), events, std::move(ids));
   if (const auto done = (*process)->follow(feeds, follower, std::move(after)); !done)
     follower->on_end(done.error().what);
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace clrscope::http {
 
@@ -16,5 +17,12 @@ enum class Load : std::uint8_t {
   kHealth,      // as kLight, and answered when all connections are taken
 };
 inline constexpr std::size_t kLoads = 7;
+
+// How many may be under way at a time. 0: any number.
+struct Limit {
+  std::string_view name;
+  std::size_t all = 0;
+  std::size_t one = 0;  // for one caller
+};
 
 }  // namespace clrscope::http

@@ -2,24 +2,17 @@
 
 #include <algorithm>
 
+#include "base/proc.h"
 #include "base/text.h"
 #include "ops/processes.h"
 #include "ops/runtimes.h"
 
 namespace clrscope::http {
-
 namespace {
 
-constexpr std::string_view kNoProcess = "no such process";
+constexpr std::chrono::seconds kKnownFor{3};
 
 }  // namespace
-
-bool is_no_process(const Error& error) { return error.what == kNoProcess; }
-
-bool Selector::fits(const Process& process) const {
-  return (!pid || process.pid == *pid) && (!uid || equal_ignoring_case(*uid, process.uid)) &&
-         (!name || equal_ignoring_case(*name, process.name));
-}
 
 Result<Selector> selector_of(const Call& call) {
   Selector selector{.uid = call.text("uid"), .name = call.text("name")};
@@ -28,27 +21,8 @@ Result<Selector> selector_of(const Call& call) {
   return selector;
 }
 
-bool restricted(const ServeSetting& setting) { return setting.owner || !setting.allow.empty(); }
-
-bool shown(const ServeSetting& setting, const Process& process) {
-  if (setting.owner) return !process.foreign && process.pid == *setting.owner;
-  if (setting.allow.empty()) return true;
-  return std::ranges::any_of(setting.allow, [&](const std::string& word) {
-    return glob_match(word, process.name) || (!process.uid.empty() && word == process.uid) ||
-           (!process.foreign && word == std::to_string(process.pid));
-  });
-}
-
-bool shown_of_earlier(const ServeSetting& setting, const Process& process) {
-  if (!restricted(setting)) return true;
-  if (process.pid <= 0) return false;
-  const bool same_application = setting.owner && !process.foreign && !setting.owner_name.empty() &&
-                                process.name == setting.owner_name;
-  return same_application || shown(setting, process);
-}
-
 Result<> Processes::machine_allowed() const {
-  if (!restricted(setting_)) return {};
+  if (!setting_.visible.restricted()) return {};
   return fail(Errc::kDenied, "all: only some processes may be seen here")
       .hint("say ?pid=, ?uid= or ?name=; GET /processes lists them");
 }
@@ -66,7 +40,35 @@ Result<Process> Processes::chosen(const Call& call) const {
   return chosen(call, TRY(selector_of(call)));
 }
 
+// Without looking at all others. Nothing: it is not known for sure, the list tells.
+std::optional<Process> Processes::by_pid(pid_t pid) const {
+  if (runtimes_) return std::nullopt;  // its pid may be of another namespace
+  const auto status = proc_status(pid);
+  if (!status || status->state == 'T') return std::nullopt;
+  const auto now = TraceClock::now();
+  auto process = known_.with([&](auto& known) -> std::optional<Process> {
+    std::erase_if(known, [&](const auto& one) { return now - one.second.asked > kKnownFor; });
+    const auto at = known.find(pid);
+    if (at == known.end() || at->second.start_ticks != status->start_ticks) return std::nullopt;
+    return at->second.process;
+  });
+  if (process) {
+    ops::update_usage(*process, *status);
+    return process;
+  }
+  auto found = ops::list_process(pid);
+  if (!found) return std::nullopt;
+  if (found->reachable())
+    known_.with([&](auto& known) { known[pid] = {*found, status->start_ticks, now}; });
+  return *std::move(found);
+}
+
 Result<Process> Processes::chosen(const Call& call, const Selector& selector) const {
+  if (selector.pid)
+    if (auto one = by_pid(*selector.pid); one && allowed(*one) && selector.fits(*one)) {
+      call.note_process(fmt::format("{} {}", one->pid, one->name));
+      return *std::move(one);
+    }
   auto found = TRY(list());
   std::erase_if(found, [&](const Process& process) { return !selector.fits(process); });
   if (found.size() == 1) {
@@ -74,12 +76,12 @@ Result<Process> Processes::chosen(const Call& call, const Selector& selector) co
     return std::move(found.front());
   }
   if (found.empty())
-    return fail(Errc::kUsage, "{}", kNoProcess).hint("GET /processes lists those there are");
-  return fail(Errc::kUsage, "{} processes are there: which one?", found.size())
+    return fail(Errc::kUsage, "no such process").hint("GET /processes lists the processes");
+  return fail(Errc::kUsage, "{} processes match", found.size())
       .hint("say ?pid=, ?uid= or ?name=; GET /processes lists them");
 }
 
-ops::TargetWish Processes::target(const Process& process) const {
+ops::TargetRequest Processes::target(const Process& process) const {
   if (process.by_port) return {.uid = process.uid, .runtimes = runtimes_};
   return {.pid = process.pid};
 }
@@ -95,21 +97,48 @@ std::optional<ops::CheckRow> Processes::port_row() const {
       .hint = refused.empty() ? "" : "see who else connects to " + runtimes_->path()};
 }
 
-void write_process(JsonWriter& json, const Process& process) {
-  json.member("pid", process.pid)
-      .member("uid", process.uid.empty() ? "00000000-0000-0000-0000-000000000000" : process.uid)
-      .member("name", process.name)
-      .member("commandLine", process.command_line)
-      .member("operatingSystem", "Linux")
-      .member("processArchitecture", process.architecture)
-      .member("runtime", process.runtime)
-      .member("user", process.user)
-      .member("upSeconds", std::chrono::duration<double>(process.up).count());
-  if (process.cpu_percent) json.member("cpuPercent", *process.cpu_percent);
-  if (process.rss_bytes) json.member("rssBytes", *process.rss_bytes);
-  if (!process.container.empty()) json.member("container", process.container);
-  json.member("reachable", process.reachable());
-  if (!process.reachable()) json.member("reason", process.reason).member("hint", process.hint);
+const Shape& shape_of(const ProcessInfo*) {
+  using P = ProcessInfo;
+  static const auto shape = describe<P>(
+      "ProcessInfo", "A .NET process",
+      {member<&P::pid>("pid", "process id"), member<&P::uid>("uid", "GUID of its runtime"),
+       member<&P::name>("name", "process name"),
+       member<&P::command_line>("commandLine", "command line"),
+       member<&P::operating_system>("operatingSystem", "always Linux"),
+       member<&P::architecture>("processArchitecture", "x64 or arm64"),
+       member<&P::runtime>("runtime", ".NET version; empty: unknown"),
+       member<&P::user>("user", "user it runs as"),
+       member<&P::up>("upSeconds", "time since it started"),
+       member<&P::cpu_percent>("cpuPercent", Unit::kPercent,
+                               "CPU time since it started; 100 is one core"),
+       member<&P::rss_bytes>("rssBytes", Unit::kBytes, "resident memory"),
+       member_unless_empty<&P::container>("container", "container it runs in"),
+       member<&P::reachable>("reachable", "whether its runtime can be reached"),
+       member_unless_empty<&P::reason>("reason", "why it cannot be reached"),
+       member_unless_empty<&P::hint>("hint", "what to do about it"),
+       member<&P::is_default>("isDefault", "whether requests without a selector are about it")});
+  return shape;
+}
+
+ProcessInfo info_of(const Process& process) {
+  ProcessInfo info{
+      .pid = process.pid,
+      .uid = process.uid.empty() ? "00000000-0000-0000-0000-000000000000" : process.uid,
+      .name = process.name,
+      .command_line = process.command_line,
+      .architecture = process.architecture,
+      .runtime = process.runtime,
+      .user = process.user,
+      .up = process.up,
+      .cpu_percent = process.cpu_percent,
+      .rss_bytes = process.rss_bytes,
+      .container = process.container,
+      .reachable = process.reachable()};
+  if (!info.reachable) {
+    info.reason = process.reason;
+    info.hint = process.hint;
+  }
+  return info;
 }
 
 }  // namespace clrscope::http

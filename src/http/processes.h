@@ -3,40 +3,29 @@
 // The only way to a process, and to what was kept of one: --allow and --owner are judged here.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/clock.h"
+#include "base/guarded.h"
 #include "base/result.h"
+#include "base/shape.h"
 #include "http/route.h"
 #include "http/setting.h"
 #include "model/process.h"
 #include "ops/check.h"
 #include "ops/target.h"
+#include "ops/visibility.h"
 
 namespace clrscope::http {
 
-// Which one is meant.
-struct Selector {
-  std::optional<pid_t> pid{};
-  std::optional<std::string> uid{};
-  std::optional<std::string> name{};
-  bool any() const { return pid || uid || name; }
-  bool fits(const Process& process) const;
-};
+using ops::Selector;
 
 // ?pid=, ?uid=, ?name=
 Result<Selector> selector_of(const Call& call);
-
-// Whether anything is hidden at all.
-bool restricted(const ServeSetting& setting);
-// A process that is there, or that this serve looked at.
-bool shown(const ServeSetting& setting, const Process& process);
-// What an earlier serve kept of a process. The owner's earlier lives are known by its name. What
-// is of no single process, the machine or an upload, is shown only where everything is.
-bool shown_of_earlier(const ServeSetting& setting, const Process& process);
 
 class Processes {
  public:
@@ -49,23 +38,42 @@ class Processes {
   // By ?pid=, ?uid= or ?name=; without any: the only one there is.
   Result<Process> chosen(const Call& call) const;
   Result<Process> chosen(const Call& call, const Selector& selector) const;
-  bool allowed(const Process& process) const { return shown(setting_, process); }
+  bool allowed(const Process& process) const { return setting_.visible.shows(process); }
   // Whether the whole machine may be recorded: not where only some processes may be seen.
   Result<> machine_allowed() const;
   // How an operation reaches it: by its pid, or through the port that it connected to.
-  ops::TargetWish target(const Process& process) const;
+  ops::TargetRequest target(const Process& process) const;
   // The port that applications connect to, if there is one.
   std::optional<ops::CheckRow> port_row() const;
 
  private:
+  // One that was looked up lately: pages ask about the same again and again.
+  struct Known {
+    Process process{};
+    std::uint64_t start_ticks = 0;
+    TraceTime asked{};
+  };
+  std::optional<Process> by_pid(pid_t pid) const;
+
   const ServeSetting& setting_;
   std::shared_ptr<ops::Runtimes> runtimes_;
+  mutable Guarded<std::map<pid_t, Known>> known_{};
 };
 
-// chosen() found none: a bad request, as dotnet-monitor has it.
-bool is_no_process(const Error& error);
-
-// The members of an object: what dotnet-monitor tells of a process, and what we know beside.
-void write_process(JsonWriter& json, const Process& process);
+// What dotnet-monitor tells of a process, and what we know beside.
+struct ProcessInfo {
+  pid_t pid = 0;
+  std::string uid{}, name{}, command_line{}, operating_system = "Linux", architecture{}, runtime{},
+                                             user{};
+  std::chrono::duration<double> up{};
+  std::optional<double> cpu_percent{};
+  std::optional<std::uint64_t> rss_bytes{};
+  std::string container{};
+  bool reachable = true;
+  std::string reason{}, hint{};
+  std::optional<bool> is_default{};  // in lists
+};
+const Shape& shape_of(const ProcessInfo*);
+ProcessInfo info_of(const Process& process);
 
 }  // namespace clrscope::http

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shape.h"
 #include "http/load.h"
 #include "http/scope.h"
 #include "net/http_server.h"
@@ -34,7 +35,9 @@ struct Admitted {
   Caller caller{};
   std::string type{};                   // the media type to answer with, one of the route's
   std::string base_path{};              // before every link: "/clrscope", or empty
+  std::string text_link{};              // of a page: where it can be read without a script
   std::string process{};                // that it turned out to be about; for the audit log
+  bool repeated = false;                // the same was asked lately: no line in the audit log
   std::shared_ptr<void> place{};        // among those under way: see limits.h
   std::string upload{};                 // the file that the body went to; for routes with `upload`
   std::shared_ptr<void> upload_file{};  // which is removed with the last of these
@@ -69,13 +72,11 @@ class Call {
   // Which process it is about, for the audit log.
   void note_process(std::string text) const { admitted_->process = std::move(text); }
 
-  // A path of ours as a page must link to it: with the base path.
-  std::string link(std::string_view path) const;
+  // That it is one of many that ask the same: the audit log has the first.
+  void note_repeated() const { admitted_->repeated = true; }
 
-  // What another route answers to the same caller: for pages, which are made of it. Without a query
-  // of its own it sees ours. Only of routes with `answer`.
-  Result<HttpResponse> answer_of(const Route& route, std::vector<std::string> path_values,
-                                 std::string_view type, std::optional<std::string> query = {});
+  // A path of ours as a client must ask for it: with the base path.
+  std::string link(std::string_view path) const;
 
   // Answers. Once.
   void send(HttpResponse response);
@@ -108,6 +109,16 @@ struct Parameter {
 // kLong: on threads for what lasts or waits for slow clients, such as recordings and downloads.
 enum class Runs : std::uint8_t { kWorker, kAtOnce, kLong };
 
+// What a JSON value looks like: value_shape<T>.
+using JsonShape = const ValueShape& (*)();
+
+// One kind of server-sent event.
+struct StreamEvent {
+  std::string_view name;
+  JsonShape data = nullptr;  // none: it is not described
+  bool gaps = false;         // a live::LiveGap may come in its place
+};
+
 struct Route {
   std::string_view method;  // "GET"
   std::string_view path;    // "/sessions/{id}/stop"
@@ -119,18 +130,21 @@ struct Route {
   // Exactly one of these two.
   Result<HttpResponse> (*answer)(Call& call) = nullptr;
   void (*serve)(Call call) = nullptr;
+  JsonShape json = nullptr;               // of application/json
+  JsonShape line = nullptr;               // of each line of NDJSON and JSON sequences
+  std::span<const StreamEvent> events{};  // of server-sent events
+  JsonShape body = nullptr;               // of the JSON body; none: none is taken
   Runs runs = Runs::kWorker;
   Load load = Load::kRequest;
+  Limit running{};                // of what it starts and leaves running when it has answered
   std::string_view live_types{};  // those of `types` that are answered as a live stream
   std::uint64_t body_limit = 64 << 10;
-  bool upload = false;      // the body goes to a file (Admitted::upload), up to the disk's limit
-  std::string_view body{};  // JSON schema of the body, as text; empty: none is taken
-  std::string_view statuses{};  // other than 200: "201 202 404 429"
-  bool hidden = false;          // not in openapi.json: pages and their parts
+  bool upload = false;  // the body goes to a file (Admitted::upload), up to the disk's limit
+  std::string_view statuses{};  // "404 429": beside 200; with 201, 202 or 204 in place of it
+  bool hidden = false;          // not in openapi.json: the web app and its files
 };
 
-// What an answer of that type costs: a stream if it is live, else what the route says. A page is
-// made on a worker, so it is at least a request.
+// What an answer of that type costs: a stream if it is live, else what the route says.
 Load load_of(const Route& route, std::string_view type);
 
 using Routes = std::span<const Route>;

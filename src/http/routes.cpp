@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/route.h"
 
 namespace clrscope::http {
@@ -21,9 +20,8 @@ std::span<const Routes> route_groups() {
 
 Load load_of(const Route& route, std::string_view type) {
   const auto live = split(route.live_types, ' ');
-  if (!type.empty() && std::ranges::find(live, type) != live.end()) return Load::kStream;
-  const bool light = route.load == Load::kLight || route.load == Load::kHealth;
-  return light && type == kHtml ? Load::kRequest : route.load;
+  const bool streams = !type.empty() && std::ranges::find(live, type) != live.end();
+  return streams ? Load::kStream : route.load;
 }
 
 }  // namespace clrscope::http

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -63,7 +65,6 @@ TEST(Routes, AreLightOnlyWhenTheyAreAnsweredAtOnce) {
     EXPECT_EQ(light, route->runs == Runs::kAtOnce) << name_of(*route);
     EXPECT_NE(route->load, Load::kStream) << name_of(*route) << ": name its live_types";
     EXPECT_NE(route->load, Load::kConversion) << name_of(*route) << ": entered by handlers";
-    EXPECT_TRUE(!light || load_of(*route, kHtml) == Load::kRequest) << name_of(*route);
   }
 }
 
@@ -74,6 +75,40 @@ TEST(Routes, LiveTypesAreAmongTheTypes) {
     for (const auto type : split(route->live_types, ' '))
       EXPECT_THAT(types, testing::Contains(type)) << name_of(*route);
   }
+}
+
+TEST(Routes, DescribeEveryJsonAnswer) {
+  const std::set<std::string> open{"GET /openapi.json"};  // described by its standard
+  for (const auto* route : all_routes()) {
+    if (route->hidden) continue;
+    const auto types = split(route->types, ' ');
+    const bool answers_json = std::ranges::find(types, kJson) != types.end();
+    EXPECT_EQ(answers_json && route->json == nullptr, open.contains(name_of(*route)))
+        << name_of(*route);
+  }
+}
+
+TEST(Routes, UseOneNameForOneShape) {
+  std::map<std::string_view, const Shape*> all;
+  const auto look = [&](JsonShape shape) {
+    if (!shape) return;
+    std::map<std::string_view, const Shape*> own;
+    gather_shapes(shape(), own);
+    for (const auto& [name, one] : own)
+      EXPECT_EQ(all.emplace(name, one).first->second, one) << name;
+  };
+  for (const auto* route : all_routes()) {
+    for (const auto shape : {route->json, route->line, route->body}) look(shape);
+    for (const auto& event : route->events) look(event.data);
+  }
+}
+
+TEST(Routes, LimitWhatTheyLeaveRunning) {
+  std::set<std::string> limited;
+  for (const auto* route : all_routes())
+    if (route->running.all != 0) limited.insert(name_of(*route));
+  EXPECT_THAT(limited,
+              testing::UnorderedElementsAre("POST /sessions", "GET /doctor", "POST /doctor"));
 }
 
 }  // namespace

@@ -1,23 +1,26 @@
 // What handlers work with. Owned by the controller; each is safe for any thread.
 #pragma once
 
-namespace clrscope::ops {
+namespace clrscope::archive {
+class Examinations;
+class Operations;
+class Recordings;
+class Sessions;
+}  // namespace clrscope::archive
+namespace clrscope::live {
 class Live;
 class LiveMetrics;
-}  // namespace clrscope::ops
+class Watch;
+}  // namespace clrscope::live
 
 namespace clrscope::http {
 
 struct ServeSetting;
 class Access;
 class Audit;
-class Examinations;
 class Limits;
-class Operations;
 class Processes;
-class Recordings;
 class Router;
-class Sessions;
 class Workers;
 
 struct Services {
@@ -28,12 +31,13 @@ struct Services {
   Processes& processes;
   const Router& router;
   Audit& audit;
-  Operations& operations;
-  Recordings& recordings;
-  Sessions& sessions;
-  Examinations& examinations;
-  ops::Live& live;
-  ops::LiveMetrics& metrics;
+  archive::Operations& operations;
+  archive::Recordings& recordings;
+  archive::Sessions& sessions;
+  archive::Examinations& examinations;
+  live::Live& live;
+  live::LiveMetrics& metrics;
+  live::Watch& watch;
 };
 
 }  // namespace clrscope::http

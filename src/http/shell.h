@@ -1,16 +1,26 @@
-// What is around every page: rail, process picker, status strip.
+// The one document of the web app. It holds no data: the app asks the data routes for them.
+//
+// Every address of a page is answered with it. The list of these, pages.inc, is made by
+// web/build.mjs from the app's own (web/src/pages).
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "http/page.h"
-#include "model/process.h"
+#include "http/route.h"
 
 namespace clrscope::http {
 
-// The whole document. `processes` are those of the picker.
-std::string page_html(const Call& call, const PageContent& content,
-                      const std::vector<Process>& processes);
+bool is_page(std::string_view path);
+
+// The route to answer with instead of `data`, which is that of the path or null: the shell, for who
+// prefers HTML and asks for a page or for an address that does not exist. Null: none.
+const Route* shell_route(std::string_view path, const Route* data,
+                         const std::optional<std::string>& accept);
+
+// Where the same can be read without a script: `target` as text, or as JSON; what has neither leads
+// to the list of processes. `target` is without the base path.
+std::string text_link(std::string_view base_path, std::string_view target, const Route* data);
 
 }  // namespace clrscope::http

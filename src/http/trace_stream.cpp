@@ -8,13 +8,14 @@
 #include <atomic>
 #include <cerrno>
 
+#include "archive/file_name.h"
+#include "archive/operations.h"
+#include "archive/record_thread.h"
+#include "archive/recordings.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
-#include "http/operations.h"
-#include "http/record_thread.h"
-#include "http/recordings.h"
 #include "http/services.h"
 
 namespace clrscope::http {
@@ -42,8 +43,8 @@ std::string one_line(const std::vector<std::string>& lines) {
   return fmt::format("{}", fmt::join(lines, "; "));
 }
 
-HttpResponse head_of(const Call& call, const RecordState& state, const std::string& operation,
-                     const std::string& title) {
+HttpResponse head_of(const Call& call, const archive::RecordState& state,
+                     const std::string& operation, const std::string& title) {
   auto head = file_head(kOctets, title);
   head.fields.push_back({"Location", call.link("/operations/" + operation)});
   head.fields.push_back({"Clrscope-Sampling", state.sampling});
@@ -54,7 +55,7 @@ HttpResponse head_of(const Call& call, const RecordState& state, const std::stri
   return head;
 }
 
-std::vector<net::HttpField> trailers_of(const RecordState& state) {
+std::vector<net::HttpField> trailers_of(const archive::RecordState& state) {
   std::vector<net::HttpField> out{
       {"Clrscope-Ending", state.ending.empty() && state.error ? state.error->what : state.ending},
       {"Clrscope-Events", std::to_string(state.status.events)},
@@ -67,7 +68,7 @@ std::vector<net::HttpField> trailers_of(const RecordState& state) {
 // The copy that is kept of it, if one is.
 class Kept {
  public:
-  static Result<Kept> begin(Recordings& all, Recording about) {
+  static Result<Kept> begin(archive::Recordings& all, archive::Recording about) {
     auto recording = TRY(all.begin(std::move(about)));
     UniqueFd fd{::open(recording.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
     if (!fd) return fail(errc_of(errno), "cannot write {}: {}", recording.path, errno_text());
@@ -80,20 +81,20 @@ class Kept {
     room_ -= failed_ ? 0 : bytes.size();
   }
   // What a client did not wait for is not kept.
-  void end(const RecordState& state, bool whole) {
+  void end(const archive::RecordState& state, bool whole) {
     if (!whole || failed_) {
       (void)all_->discard(recording_.id);
       return;
     }
-    take_state(recording_, state);
+    archive::take_state(recording_, state);
     (void)all_->finish(std::move(recording_));
   }
 
  private:
-  Kept(Recordings& all, Recording recording, UniqueFd fd, std::uint64_t room)
+  Kept(archive::Recordings& all, archive::Recording recording, UniqueFd fd, std::uint64_t room)
       : all_(&all), recording_(std::move(recording)), fd_(std::move(fd)), room_(room) {}
-  Recordings* all_;
-  Recording recording_;
+  archive::Recordings* all_;
+  archive::Recording recording_;
   UniqueFd fd_;
   std::uint64_t room_;
   bool failed_ = false;
@@ -101,21 +102,21 @@ class Kept {
 
 class TraceStream {
  public:
-  TraceStream(Call call, const TraceWish& wish) : call_(std::move(call)), wish_(wish) {}
+  TraceStream(Call call, const TraceRequest& options) : call_(std::move(call)), options_(options) {}
   ~TraceStream() { pipe_.from.reset(); }  // a recorder that waits for room in it goes on
   TraceStream(const TraceStream&) = delete;
   TraceStream& operator=(const TraceStream&) = delete;
 
   Result<> run() {
     auto& services = call_.services();
-    auto record = TRY(record_wish(wish_));
-    const auto seconds = wish_.duration_seconds.value_or(kDefaultSeconds);
+    auto record = TRY(record_request(options_));
+    const auto seconds = options_.duration_seconds.value_or(kDefaultSeconds);
     if (seconds >= 0) record.duration = std::chrono::seconds{seconds};
     Process process{.pid = 0, .name = "machine", .user = {}};
-    if (wish_.whole_machine) {
+    if (options_.whole_machine) {
       TRY(services.processes.machine_allowed());
     } else {
-      process = TRY(services.processes.chosen(call_, wish_.selector));
+      process = TRY(services.processes.chosen(call_, options_.selector));
       record.target = services.processes.target(process);
     }
     const bool keep = TRY(call_.truth("keep", false));
@@ -125,24 +126,25 @@ class TraceStream {
     }
     pipe_ = TRY(make_pipe());
     record.output_fd = pipe_.to.get();
-    thread_ = std::make_shared<RecordThread>(std::move(record), [this](const RecordState&) {
-      pipe_.to.reset();  // the other end reads on to here
-    });
-    const std::weak_ptr<RecordThread> weak = thread_;
+    thread_ = std::make_shared<archive::RecordThread>(
+        std::move(record), [this](const archive::RecordState&) {
+          pipe_.to.reset();  // the other end reads on to here
+        });
+    const std::weak_ptr<archive::RecordThread> weak = thread_;
     const auto cancelled = cancelled_;
     operation_ = services.operations.begin({.kind = "trace",
                                             .process = process,
-                                            .tags = wish_.tags,
+                                            .tags = options_.tags,
                                             .stop =
                                                 [weak] {
                                                   if (const auto thread = weak.lock())
-                                                    thread->stop("stopped");
+                                                    thread->stop(archive::StopCause::kStopped);
                                                 },
                                             .cancel =
                                                 [weak, cancelled] {
                                                   *cancelled = true;
                                                   if (const auto thread = weak.lock())
-                                                    thread->stop("cancelled");
+                                                    thread->stop(archive::StopCause::kCancelled);
                                                 }});
     return follow(process, keep);
   }
@@ -160,21 +162,21 @@ class TraceStream {
       operation_->fail(error.what);
       return fail(error);
     }
-    const auto title = dated_name(process.name, ".nettrace");
+    const auto title = archive::dated_name(process.name, ".nettrace");
     std::optional<Kept> kept;
     if (keep)
       kept.emplace(
-          TRY(Kept::begin(call_.services().recordings, {.kind = "trace",
+          TRY(Kept::begin(call_.services().recordings, {.kind = archive::RecordingKind::kTrace,
                                                         .title = title,
                                                         .process = process,
-                                                        .profile = wish_.profile.value_or(""),
+                                                        .profile = options_.profile.value_or(""),
                                                         .by = call_.caller().name})));
     auto head = head_of(call_, started, operation_->id(), title);
     if (kept) head.fields.push_back({"Clrscope-Recording", kept->id()});
     const auto stream = call_.stream(std::move(head));
     const bool whole = pump(*stream, kept);
     pipe_.from.reset();  // a recorder that still writes fails, and ends
-    thread_->stop("client left");
+    thread_->stop(archive::StopCause::kClientLeft);
     thread_->wait_ended(std::chrono::hours{24});
     const auto ended = thread_->state();
     if (kept) kept->end(ended, whole);
@@ -205,23 +207,23 @@ class TraceStream {
 
   Result<> give_up() {
     pipe_.from.reset();
-    thread_->stop("client left");
+    thread_->stop(archive::StopCause::kClientLeft);
     operation_->fail("the client left");
     return {};
   }
 
   Call call_;
-  const TraceWish& wish_;
+  const TraceRequest& options_;
   std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   Pipe pipe_;
-  std::unique_ptr<OperationHandle> operation_;
-  std::shared_ptr<RecordThread> thread_;  // last member: ends first
+  std::unique_ptr<archive::OperationHandle> operation_;
+  std::shared_ptr<archive::RecordThread> thread_;  // last member: ends first
 };
 
 }  // namespace
 
-void stream_trace(Call call, const TraceWish& wish) {
-  TraceStream stream{std::move(call), wish};
+void stream_trace(Call call, const TraceRequest& options) {
+  TraceStream stream{std::move(call), options};
   if (const auto done = stream.run(); !done) stream.call().send(record_problem(done.error()));
 }
 

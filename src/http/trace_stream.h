@@ -4,11 +4,11 @@
 // The trailers say why and what was lost. A client that leaves takes the recording with it.
 #pragma once
 
-#include "http/trace_wish.h"
+#include "http/trace_request.h"
 
 namespace clrscope::http {
 
 // Answers the call, with the trace or with why there is none. Takes as long as it takes.
-void stream_trace(Call call, const TraceWish& wish);
+void stream_trace(Call call, const TraceRequest& request);
 
 }  // namespace clrscope::http

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/provider_names.h"
 
 namespace clrscope::hub {
 namespace {
@@ -111,8 +112,9 @@ std::string identity(const CounterValue& value) {
 
 // .NET 9 and 10 declare these as counters. They go down too: the conventions have them right.
 bool is_level(const CounterValue& value) {
-  return value.provider == "System.Runtime" && (value.name == "dotnet.thread_pool.thread.count" ||
-                                                value.name == "dotnet.thread_pool.queue.length");
+  return value.provider == kSystemRuntimeProvider &&
+         (value.name == "dotnet.thread_pool.thread.count" ||
+          value.name == "dotnet.thread_pool.queue.length");
 }
 
 bool same_bounds(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
@@ -170,20 +172,13 @@ void merge(CounterValue& into, CounterValue&& next) {
 
 }  // namespace
 
+std::span<const std::string_view> names_of(CounterKind) {
+  static constexpr std::string_view kNames[] = {"rate", "gauge", "updown", "mean", "histogram"};
+  return kNames;
+}
+
 std::string_view name_of(CounterKind kind) {
-  switch (kind) {
-    case CounterKind::kRate:
-      return "rate";
-    case CounterKind::kGauge:
-      return "gauge";
-    case CounterKind::kUpDown:
-      return "updown";
-    case CounterKind::kMean:
-      return "mean";
-    case CounterKind::kHistogram:
-      return "histogram";
-  }
-  return "";
+  return names_of(kind)[static_cast<std::size_t>(kind)];
 }
 
 std::string CounterValue::tags_text() const {
@@ -316,23 +311,23 @@ std::optional<std::string> meters_trouble(const Event& event, const PayloadPlan&
   const auto fields = fields_of(event, plan);
   if (type == "TimeSeriesLimitReached")
     return fmt::format(
-        "more series than its runtime collects for us ({}): those that came later are missing; "
-        "name fewer meters or instruments, or raise --max-time-series",
+        "its runtime reached the limit of {} time series: later ones are missing; select fewer "
+        "meters or instruments, or raise --max-time-series",
         format_count(limits.series));
   if (type == "HistogramLimitReached")
     return fmt::format(
-        "more histograms than its runtime collects for us ({}, each set of tags is one): those "
-        "that came later are missing; name fewer meters or instruments, or raise --max-histograms",
+        "its runtime reached the limit of {} histograms (each set of tags counts): later ones are "
+        "missing; select fewer meters or instruments, or raise --max-histograms",
         format_count(limits.histograms));
   if (type == "MultipleSessionsNotSupportedError")
     return fmt::format(
-        "another tool has its meters for itself (session '{}'): of meters only what that one asked "
-        "for is told, until it ends",
+        "another tool has exclusive use of its meters (session '{}'): until it ends, only the "
+        "meters that tool selected are available",
         text_in(fields, "runningSessionId"));
   if (type == "MultipleSessionsConfiguredIncorrectlyError") {
     const auto interval = fields.find("expectedRefreshInterval");
     return fmt::format(
-        "another tool set up its meters first: its limits are in force, and its interval{}",
+        "another tool enabled its meters first: that tool's limits and interval apply{}",
         interval == fields.end() || !interval->second.number
             ? ""
             : fmt::format(", {} s", *interval->second.number));
@@ -372,15 +367,15 @@ std::vector<std::pair<double, double>> shown_quantiles(const CounterValue& value
   return quantiles;
 }
 
-bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value) {
-  for (const auto& wish : wishes) {
-    if (wish.provider != value.provider &&
-        !(wish.is_pattern() && glob_match(wish.provider, value.provider)))
+bool wanted(const std::vector<CounterRequest>& requests, const CounterValue& value) {
+  for (const auto& request : requests) {
+    if (request.provider != value.provider &&
+        !(request.is_pattern() && glob_match(request.provider, value.provider)))
       continue;
-    if (wish.kind == CounterWish::Kind::kEventCounters && value.meter) continue;
-    if (wish.kind == CounterWish::Kind::kMeter && !value.meter) continue;
-    if (wish.names.empty() ||
-        std::find(wish.names.begin(), wish.names.end(), value.name) != wish.names.end())
+    if (request.kind == CounterRequest::Kind::kEventCounters && value.meter) continue;
+    if (request.kind == CounterRequest::Kind::kMeter && !value.meter) continue;
+    if (request.names.empty() ||
+        std::find(request.names.begin(), request.names.end(), value.name) != request.names.end())
       return true;
   }
   return false;

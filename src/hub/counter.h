@@ -10,13 +10,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "hub/wish.h"
+#include "hub/request.h"
 #include "nettrace/payload.h"
 
 namespace clrscope::hub {
@@ -29,6 +31,7 @@ enum class CounterKind : std::uint8_t {
   kHistogram,  // buckets or quantiles of what was recorded in the interval; count, sum; value: the
                // median
 };
+std::span<const std::string_view> names_of(CounterKind);
 std::string_view name_of(CounterKind kind);  // "rate", "gauge", …
 
 // So many recordings above the bound of the bucket before and not above this one's.
@@ -87,7 +90,7 @@ std::optional<double> quantile_of(const std::vector<Bucket>& buckets, double sha
 std::vector<std::pair<double, double>> shown_quantiles(const CounterValue& value);
 
 // Whether a listener asked for this counter.
-bool wanted(const std::vector<CounterWish>& wishes, const CounterValue& value);
+bool wanted(const std::vector<CounterRequest>& requests, const CounterValue& value);
 
 // "a=1,b=2"
 std::vector<std::pair<std::string, std::string>> parse_tags(std::string_view text);

@@ -4,47 +4,73 @@
 
 #include <cmath>
 
-#include "base/json.h"
-
 namespace clrscope::hub {
 
-void append_json_line(std::string& out, const CounterValue& value) {
-  JsonWriter json;
-  json.begin_object()
-      .member("time", iso8601(value.time))
-      .member("pid", value.pid)
-      .member("process", value.process)
-      .member("provider", value.provider)
-      .member("name", value.name)
-      .key("tags")
-      .begin_object();
-  for (const auto& [key, one] : value.tags) json.member(key, one);
-  json.end_object()
-      .member("value", shown_value(value))
-      .member("unit", value.unit)
-      .member("kind", name_of(value.kind));
-  if (!value.display.empty() && value.display != value.name) json.member("display", value.display);
-  if (value.total) json.member("total", *value.total);
+const Shape& shape_of(const CounterLine*) {
+  using A = CounterLine;
+  static const auto shape = describe<A>(
+      "CounterValue", "a value of a counter or of a meter's instrument",
+      {member<&A::time>("time", "when it was published"), member<&A::pid>("pid", "process id"),
+       member<&A::process>("process", "name of the process"),
+       member<&A::provider>("provider", "EventSource or meter"),
+       member<&A::name>("name", "name of the counter"), member<&A::tags>("tags", "tags by name"),
+       member<&A::value>("value", "the value: per second for rates, the median for histograms"),
+       member<&A::unit>("unit", "its unit; empty if none"),
+       member<&A::kind>("kind", "what the value means"),
+       member<&A::display>("display", "display name, if it differs from the name"),
+       member<&A::total>("total", "total since the counter's start, for rates"),
+       member<&A::count>("count", "measurements in the interval, for means and histograms"),
+       member<&A::sum>("sum", "sum of the measurements"),
+       member<&A::min>("min", "smallest measurement"),
+       member<&A::max>("max", "largest measurement"),
+       member<&A::quantiles>("quantiles", "values by quantile, as the program publishes them"),
+       member<&A::buckets>("buckets", "measurements by upper bound, not cumulative"),
+       member<&A::interval>("intervalMs", "length of the interval")});
+  return shape;
+}
+
+CounterLine line_of(const CounterValue& value) {
+  CounterLine line{.time = value.time,
+                   .pid = value.pid,
+                   .process = value.process,
+                   .provider = value.provider,
+                   .name = value.name,
+                   .tags = value.tags,
+                   .value = shown_value(value),
+                   .unit = value.unit,
+                   .kind = value.kind,
+                   .total = value.total,
+                   .sum = value.sum,
+                   .min = value.min,
+                   .max = value.max,
+                   .interval = value.interval};
+  if (!value.display.empty() && value.display != value.name) line.display = value.display;
   if (value.kind == CounterKind::kHistogram || value.kind == CounterKind::kMean)
-    json.member("count", value.count);
-  if (value.sum) json.member("sum", *value.sum);
-  if (value.min) json.member("min", *value.min);
-  if (value.max) json.member("max", *value.max);
+    line.count = value.count;
   if (!value.quantiles.empty()) {
-    json.key("quantiles").begin_object();
-    for (const auto& [share, one] : value.quantiles) json.member(fmt::format("{:g}", share), one);
-    json.end_object();
+    auto& quantiles = line.quantiles.emplace();
+    for (const auto& [share, one] : value.quantiles)
+      quantiles.emplace_back(fmt::format("{:g}", share), one);
   }
-  if (!value.buckets.empty()) {  // by upper bound; not added up
-    json.key("buckets").begin_object();
+  if (!value.buckets.empty()) {
+    auto& buckets = line.buckets.emplace();
     for (const auto& one : value.buckets)
-      json.member(std::isinf(one.upper) ? "+Inf" : fmt::format("{:g}", one.upper), one.count);
-    json.end_object();
+      buckets.emplace_back(std::isinf(one.upper) ? "+Inf" : fmt::format("{:g}", one.upper),
+                           one.count);
   }
-  json.member("intervalMs", std::chrono::duration<double, std::milli>(value.interval).count());
-  json.end_object();
-  out += json.text();
-  out += '\n';
+  return line;
+}
+
+void write_json(JsonWriter& json, const CounterValue& value) {
+  clrscope::write_json(json, line_of(value));
+}
+
+void write_members(JsonWriter& json, const CounterValue& value) {
+  clrscope::write_members(json, line_of(value));
+}
+
+void append_json_line(std::string& out, const CounterValue& value) {
+  out += json_line(line_of(value));
 }
 
 }  // namespace clrscope::hub

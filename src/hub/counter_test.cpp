@@ -68,7 +68,7 @@ TEST(CounterAggregate, KeepsTheLastOfPolledValues) {
   EXPECT_EQ(polled.max, 5);
 }
 
-TEST(CounterAggregate, LeavesValuesOfTheWishedIntervalAsTheyAre) {
+TEST(CounterAggregate, LeavesValuesOfTheRequestedIntervalAsTheyAre) {
   CounterAggregate aggregate{kSecond};
   auto almost = made(CounterKind::kRate, 7);
   almost.interval = std::chrono::milliseconds{990};
@@ -87,9 +87,9 @@ TEST(Counter, IsWantedByProviderNameAndKind) {
   EXPECT_TRUE(wanted({{.provider = "Shop", .names = {"orders"}}}, value));
   EXPECT_FALSE(wanted({{.provider = "Shop", .names = {"queue"}}}, value));
   EXPECT_FALSE(wanted({{.provider = "Other"}}, value));
-  EXPECT_FALSE(wanted({{.provider = "Shop", .kind = CounterWish::Kind::kMeter}}, value));
+  EXPECT_FALSE(wanted({{.provider = "Shop", .kind = CounterRequest::Kind::kMeter}}, value));
   value.meter = true;
-  EXPECT_TRUE(wanted({{.provider = "Shop", .kind = CounterWish::Kind::kMeter}}, value));
+  EXPECT_TRUE(wanted({{.provider = "Shop", .kind = CounterRequest::Kind::kMeter}}, value));
 }
 
 }  // namespace

@@ -97,19 +97,19 @@ CounterValue made(std::string_view name, CounterKind kind, std::chrono::nanoseco
 
 }  // namespace
 
-std::vector<ProviderWish> providers_for_derived(const std::vector<std::string>& names) {
-  std::vector<ProviderWish> wishes;
+std::vector<ProviderRequest> providers_for_derived(const std::vector<std::string>& names) {
+  std::vector<ProviderRequest> requests;
   for (const auto provider : {kRuntimeProvider, kFrameworkProvider}) {
-    ProviderWish wish{.name = std::string{provider}, .level = 4};
+    ProviderRequest request{.name = std::string{provider}, .level = 4};
     for (const auto& one : kMetrics) {
       const bool named = std::find(names.begin(), names.end(), one.name) != names.end();
       if (one.provider != provider || !(named || (names.empty() && !one.by_name_only))) continue;
-      wish.keywords |= one.keywords;
-      wish.level = std::max(wish.level, one.level);
+      request.keywords |= one.keywords;
+      request.level = std::max(request.level, one.level);
     }
-    if (wish.keywords != 0) wishes.push_back(std::move(wish));
+    if (request.keywords != 0) requests.push_back(std::move(request));
   }
-  return wishes;
+  return requests;
 }
 
 bool may_be_derived_from(std::string_view provider) {
@@ -224,8 +224,8 @@ void DerivedMetrics::on_jit(const Event& event, Known known) {
   jitting_.erase(begun);
 }
 
-// Work is told by the hash of its object: two that wait at once may share it, which is rare. What
-// was queued before we listened is not known.
+// Work is identified by the hash of its object: two that wait at once may share it, which is rare.
+// What was queued before we listened is not known.
 void DerivedMetrics::on_pool_work(const Event& event, Known known) {
   const auto work = read_as<nettrace::PoolWork>(event, pointer_size_);
   if (!work || event.type->provider != kFrameworkProvider) return;

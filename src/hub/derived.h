@@ -15,17 +15,15 @@
 #include <vector>
 
 #include "hub/counter.h"
-#include "hub/wish.h"
+#include "hub/request.h"
+#include "model/provider_names.h"
 #include "nettrace/payload_events.h"
 
 namespace clrscope::hub {
 
-constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
-constexpr std::string_view kFrameworkProvider = "System.Diagnostics.Eventing.FrameworkEventSource";
-
 // Which events these metrics need. No names: all but those that cost two events for each piece of
 // the pool's work, which must be named.
-std::vector<ProviderWish> providers_for_derived(const std::vector<std::string>& names);
+std::vector<ProviderRequest> providers_for_derived(const std::vector<std::string>& names);
 // Whether one of them may be needed.
 bool may_be_derived_from(std::string_view provider);
 

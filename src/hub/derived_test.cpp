@@ -166,7 +166,7 @@ TEST(DerivedMetrics, MeasuresHowLongThePoolsWorkWaits) {
 }
 
 TEST(DerivedMetrics, AsksForThePoolsWorkOnlyByName) {
-  for (const auto& wish : providers_for_derived({})) EXPECT_NE(wish.name, kFrameworkProvider);
+  for (const auto& request : providers_for_derived({})) EXPECT_NE(request.name, kFrameworkProvider);
   const auto named = providers_for_derived({"dotnet.thread_pool.queue.wait"});
   ASSERT_EQ(named.size(), 1U);
   EXPECT_EQ(named[0].name, kFrameworkProvider);

@@ -88,24 +88,24 @@ void Hub::look_for_counters() {
 void Hub::serve_new_counters(Attached& process) {
   const auto major = process.source->info()->runtime_major();
   for (const auto& [id, listening] : listeners_) {
-    const auto known = process.wishes.find(id);
-    if (known == process.wishes.end()) continue;
-    const auto& wish = listening.listener->wish();
-    auto& wishes = known->second;
-    const auto before = wishes.size();
-    for (auto& one :
-         providers_for(expand(wish.counters, *process.counter_sources, major), major, wish.limits))
-      if (std::find(wishes.begin(), wishes.end(), one) == wishes.end())
-        wishes.push_back(std::move(one));
-    if (wishes.size() == before) continue;
-    if (!serve_wishes(process, id, before)) {
+    const auto known = process.requests.find(id);
+    if (known == process.requests.end()) continue;
+    const auto& request = listening.listener->request();
+    auto& requests = known->second;
+    const auto before = requests.size();
+    for (auto& one : providers_for(expand(request.counters, *process.counter_sources, major), major,
+                                   request.limits))
+      if (std::find(requests.begin(), requests.end(), one) == requests.end())
+        requests.push_back(std::move(one));
+    if (requests.size() == before) continue;
+    if (!serve_requests(process, id, before)) {
       // Asked again at the next look.
       const auto listener = id;
       for (auto& session : process.sessions)
         std::erase_if(session->ties, [&](const auto& tie) {
-          return tie.listener == listener && tie.wish >= before;
+          return tie.listener == listener && tie.request >= before;
         });
-      wishes.resize(before);
+      requests.resize(before);
       for (auto& session : process.sessions) reroute(process, *session);
     }
     changed();
@@ -118,35 +118,35 @@ void Hub::reroute(const Attached& process, RuntimeSession& session) const {
     const auto first = routes->routes.size();
     for (const auto& tie : session.ties) {
       if (tie.listener != id) continue;
-      const auto& wishes = process.wishes.at(id);
+      const auto& requests = process.requests.at(id);
       auto at = std::find_if(
           routes->routes.begin() + static_cast<std::ptrdiff_t>(first), routes->routes.end(),
           [&](const auto& route) { return route.to == tie.to && route.from == tie.from; });
       if (at == routes->routes.end())
         at = routes->routes.insert(at, {.listener = listening.listener,
-                                        .wishes = wishes,
-                                        .here = std::vector<bool>(wishes.size()),
+                                        .requests = requests,
+                                        .here = std::vector<bool>(requests.size()),
                                         .to = tie.to,
                                         .from = tie.from});
-      at->here[tie.wish] = true;
+      at->here[tie.request] = true;
     }
   }
   session.set_routes(std::move(routes));
 }
 
 Need Hub::need_of(const Attached& process, const RuntimeSession::Tie& tie) const {
-  const auto& wish = listeners_.at(tie.listener).listener->wish();
-  return {.wish = process.wishes.at(tie.listener)[tie.wish],
-          .stacks = wish.stacks,
-          .alone = wish.waits ? static_cast<std::uint64_t>(tie.listener) : 0};
+  const auto& request = listeners_.at(tie.listener).listener->request();
+  return {.request = process.requests.at(tie.listener)[tie.request],
+          .stacks = request.stacks,
+          .alone = request.waits ? static_cast<std::uint64_t>(tie.listener) : 0};
 }
 
 Result<> Hub::serve(Attached& process, ListenerId id, const Listening& listening) {
-  const auto& wish = listening.listener->wish();
+  const auto& request = listening.listener->request();
   const auto& info = process.source->info();
-  auto& wishes = process.wishes[id];
-  wishes = wish.providers;
-  const bool by_pattern = std::any_of(wish.counters.begin(), wish.counters.end(),
+  auto& requests = process.requests[id];
+  requests = request.providers;
+  const bool by_pattern = std::any_of(request.counters.begin(), request.counters.end(),
                                       [](const auto& one) { return one.is_pattern(); });
   if (by_pattern && !process.counter_sources) {
     process.counter_sources = process.source->counter_sources();
@@ -155,25 +155,26 @@ Result<> Hub::serve(Attached& process, ListenerId id, const Listening& listening
   }
   const auto major = info->runtime_major();
   const auto counters =
-      by_pattern ? expand(wish.counters, *process.counter_sources, major) : wish.counters;
-  for (auto& one : providers_for(counters, major, wish.limits)) wishes.push_back(std::move(one));
+      by_pattern ? expand(request.counters, *process.counter_sources, major) : request.counters;
+  for (auto& one : providers_for(counters, major, request.limits))
+    requests.push_back(std::move(one));
   if (by_pattern && !process.counter_sources->incomplete.empty())
     listening.listener->tell(
         fmt::format("{} ({}): {}", info->process, info->pid, process.counter_sources->incomplete));
-  return serve_wishes(process, id, 0);
+  return serve_requests(process, id, 0);
 }
 
-Result<> Hub::serve_wishes(Attached& process, ListenerId id, std::size_t first) {
+Result<> Hub::serve_requests(Attached& process, ListenerId id, std::size_t first) {
   const auto& info = process.source->info();
-  const auto& wishes = process.wishes.at(id);
+  const auto& requests = process.requests.at(id);
   std::vector<Need> missing;
   std::vector<std::size_t> places;
-  for (std::size_t i = first; i < wishes.size(); ++i) {
+  for (std::size_t i = first; i < requests.size(); ++i) {
     auto need = need_of(process, {id, i});
     const auto at =
         std::find_if(process.sessions.begin(), process.sessions.end(), [&](const auto& session) {
           return session->ended().empty() && session->alone() == need.alone &&
-                 serves(session->wish(), need.wish, need.stacks);
+                 serves(session->request(), need.request, need.stacks);
         });
     if (at == process.sessions.end()) {
       missing.push_back(std::move(need));
@@ -184,7 +185,7 @@ Result<> Hub::serve_wishes(Attached& process, ListenerId id, std::size_t first) 
   }
   for (auto& session : process.sessions) reroute(process, *session);
   for (auto& planned : plan_sessions(missing)) {
-    auto session = std::make_unique<RuntimeSession>(planned.wish, planned.alone, info, next_++);
+    auto session = std::make_unique<RuntimeSession>(planned.request, planned.alone, info, next_++);
     for (const auto need : planned.needs) session->ties.push_back({id, places[need]});
     reroute(process, *session);
     session->place = free_place(process);
@@ -241,7 +242,7 @@ void Hub::stop_serving(Attached& process, ListenerId id) {
   gone.clear();
   for (auto& session : process.sessions)
     if (std::erase_if(session->ties, is_its) != 0) reroute(process, *session);
-  process.wishes.erase(id);
+  process.requests.erase(id);
 }
 
 Result<> Hub::consolidate() {
@@ -271,7 +272,7 @@ Result<> Hub::consolidate(Attached& process) {
   // What is as it should be stays.
   std::erase_if(plan, [&](const PlannedSession& planned) {
     const auto as_planned = [&](const RuntimeSession* one) {
-      return one->wish() == planned.wish && one->ties.size() == planned.needs.size() &&
+      return one->request() == planned.request && one->ties.size() == planned.needs.size() &&
              std::all_of(planned.needs.begin(), planned.needs.end(),
                          [&](auto need) { return ties[need].first == one; });
     };
@@ -280,15 +281,16 @@ Result<> Hub::consolidate(Attached& process) {
   if (plan.empty()) return {};
   Sessions fresh;
   for (const auto& planned : plan) {
-    auto session = std::make_unique<RuntimeSession>(planned.wish, planned.alone,
+    auto session = std::make_unique<RuntimeSession>(planned.request, planned.alone,
                                                     process.source->info(), next_++, true);
     for (const auto need : planned.needs) {
       const auto& [was, tie] = ties[need];
       const auto from = std::find(old.begin(), old.end(), was) - old.begin();
-      session->ties.push_back(
-          {.listener = tie.listener, .wish = tie.wish, .from = static_cast<std::size_t>(from)});
+      session->ties.push_back({.listener = tie.listener,
+                               .request = tie.request,
+                               .from = static_cast<std::size_t>(from)});
       for (auto& one : was->ties)
-        if (one.listener == tie.listener && one.wish == tie.wish) one.to = fresh.size();
+        if (one.listener == tie.listener && one.request == tie.request) one.to = fresh.size();
     }
     fresh.push_back(std::move(session));
   }
@@ -331,10 +333,11 @@ Result<> Hub::switch_over(Attached& process, const std::vector<RuntimeSession*>&
   return {};
 }
 
-Result<ListenerId> Hub::add(SessionWish wish, std::unique_ptr<Sink> sink, Chooses chooses) {
+Result<ListenerId> Hub::add(SessionRequest request, std::unique_ptr<Sink> sink, Chooses chooses) {
   const std::lock_guard lock{mutex_};
   const ListenerId id{next_++};
-  Listening made{std::make_shared<Listener>(std::move(wish), std::move(sink)), std::move(chooses)};
+  Listening made{std::make_shared<Listener>(std::move(request), std::move(sink)),
+                 std::move(chooses)};
   {
     const std::lock_guard view{view_};
     listeners_[id] = std::move(made);

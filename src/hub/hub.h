@@ -1,8 +1,8 @@
 // The hub: many processes on one side, many listeners on the other, and between them as few runtime
-// sessions as their wishes allow.
+// sessions as their requests allow.
 //
-// A listener's wish for a provider is served by one session: one that is there and covers it, or a
-// new one for all that is missing. So nobody sees an event twice, nobody gets what only others
+// A listener's request for a provider is served by one session: one that is there and covers it, or
+// a new one for all that is missing. So nobody sees an event twice, nobody gets what only others
 // asked for, and those who were there notice nothing when others come and go. Some time after the
 // last change the sessions are replaced by fewer or narrower ones where that can be, again without
 // anybody's notice (switch_over.h). A session that serves nobody is closed: without listeners
@@ -42,7 +42,7 @@ class Hub {
   Hub& operator=(const Hub&) = delete;
 
   // Fails when a process that is there refuses; then nothing has changed.
-  Result<ListenerId> add(SessionWish wish, std::unique_ptr<Sink> sink, Chooses chooses = {});
+  Result<ListenerId> add(SessionRequest request, std::unique_ptr<Sink> sink, Chooses chooses = {});
   // Its sink is closed when this returns.
   SessionSummary remove(ListenerId id);
   std::vector<std::pair<ListenerId, SessionSummary>> summaries() const;
@@ -78,7 +78,7 @@ class Hub {
   using Sessions = std::vector<std::unique_ptr<RuntimeSession>>;
   struct Attached {
     std::shared_ptr<Source> source;
-    std::map<ListenerId, std::vector<ProviderWish>> wishes{};
+    std::map<ListenerId, std::vector<ProviderRequest>> requests{};
     Sessions sessions{};
     std::uint64_t events = 0, unwanted = 0;  // of sessions that are no more
     std::uint64_t switches = 0;
@@ -87,8 +87,8 @@ class Hub {
   };
 
   Result<> serve(Attached& process, ListenerId id, const Listening& listening);
-  // Its wishes from the first of these places on.
-  Result<> serve_wishes(Attached& process, ListenerId id, std::size_t first);
+  // Its requests from the first of these places on.
+  Result<> serve_requests(Attached& process, ListenerId id, std::size_t first);
   void serve_new_counters(Attached& process);
   void stop_serving(Attached& process, ListenerId id);
   Need need_of(const Attached& process, const RuntimeSession::Tie& tie) const;

@@ -64,9 +64,9 @@ struct Ear {
   }
 };
 
-Ear listen(Hub& hub, SessionWish wish, Hub::Chooses chooses = {}) {
+Ear listen(Hub& hub, SessionRequest request, Hub::Chooses chooses = {}) {
   Ear ear;
-  const auto id = hub.add(std::move(wish), std::make_unique<NumberSink>(ear.got), chooses);
+  const auto id = hub.add(std::move(request), std::make_unique<NumberSink>(ear.got), chooses);
   EXPECT_TRUE(id.has_value());
   ear.id = id.value_or(ListenerId{});
   return ear;
@@ -100,13 +100,13 @@ TEST(Hub, GivesEachListenerExactlyWhatItAskedFor) {
   EXPECT_THAT(shop.numbers(), ElementsAre(4));
 }
 
-TEST(Hub, ServesEqualAndSmallerWishesWithOneSessionAndClosesItAfterTheLast) {
+TEST(Hub, ServesEqualAndSmallerRequestsWithOneSessionAndClosesItAfterTheLast) {
   Hub hub;
   const auto source = std::make_shared<TestSource>(1);
   ASSERT_TRUE(hub.attach(source));
   EXPECT_EQ(source->sessions(), 0U);
-  const SessionWish wide{.providers = {{.name = "Runtime", .keywords = 0x11, .level = 5}}};
-  const SessionWish narrow{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  const SessionRequest wide{.providers = {{.name = "Runtime", .keywords = 0x11, .level = 5}}};
+  const SessionRequest narrow{.providers = {{.name = "Runtime", .keywords = 0x1}}};
   const auto a = listen(hub, wide), b = listen(hub, wide), c = listen(hub, narrow);
   EXPECT_EQ(source->sessions(), 1U);
   hub.remove(a.id);
@@ -123,9 +123,9 @@ TEST(Hub, OpensASessionForWhatIsMissingOnly) {
   const auto a = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1}}});
   const auto b = listen(hub, {.providers = {{.name = "Runtime", .keywords = 0x1},
                                             {.name = "Shop", .keywords = ~0ULL}}});
-  ASSERT_EQ(source->wishes().size(), 2U);
-  ASSERT_EQ(source->wishes()[1].providers.size(), 1U);
-  EXPECT_EQ(source->wishes()[1].providers[0].name, "Shop");
+  ASSERT_EQ(source->requests().size(), 2U);
+  ASSERT_EQ(source->requests()[1].providers.size(), 1U);
+  EXPECT_EQ(source->requests()[1].providers[0].name, "Shop");
   source->emit(kGc, 7);
   source->emit(kShop, 8);
   hub.remove(a.id);
@@ -165,8 +165,8 @@ TEST(Hub, ASlowSinkLosesItsOwnEventsOnlyAndIsToldSo) {
   Hub hub;
   const auto source = std::make_shared<TestSource>(1);
   ASSERT_TRUE(hub.attach(source));
-  const SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}};
-  const auto slow = listen(hub, wish), quick = listen(hub, wish);
+  const SessionRequest request{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  const auto slow = listen(hub, request), quick = listen(hub, request);
   slow.got->hold = true;
   constexpr std::int32_t kEvents = 1000;
   for (std::int32_t i = 0; i < kEvents; ++i) {
@@ -227,8 +227,8 @@ TEST(Hub, ReplacesSessionsByFewerAndNarrowerOnesUnderRunningListeners) {
     hub.remove(wide.id);
     ASSERT_TRUE(hub.consolidate());
     EXPECT_EQ(source->sessions(), 1U);
-    EXPECT_EQ(source->wishes().back().providers,
-              (std::vector<ProviderWish>{{.name = "Runtime", .keywords = 0x11}}));
+    EXPECT_EQ(source->requests().back().providers,
+              (std::vector<ProviderRequest>{{.name = "Runtime", .keywords = 0x11}}));
   }
   stop = true;
   writer.join();
@@ -253,7 +253,7 @@ TEST(Hub, EndsNoSessionOfAConfiguredProviderThatOthersHave) {
   const auto source = std::make_shared<TestSource>(1);
   ASSERT_TRUE(hub.attach(source));
   const auto logs = [](std::uint8_t level) {
-    return SessionWish{
+    return SessionRequest{
         .providers = {{.name = "Runtime", .keywords = 0x1, .level = level, .arguments = "f=a"}}};
   };
   const auto loud = listen(hub, logs(5));
@@ -295,7 +295,7 @@ TEST(Hub, StaysAsItIsWhenAReplacementIsRefused) {
   EXPECT_THAT(jit.numbers(), ElementsAre(2));
 }
 
-TEST(Hub, GivesAnEventOnceWhenTwoWishesOfAListenerTakeIt) {
+TEST(Hub, GivesAnEventOnceWhenTwoRequestsOfAListenerTakeIt) {
   Hub hub{std::chrono::hours{1}};
   const auto source = std::make_shared<TestSource>(1);
   ASSERT_TRUE(hub.attach(source));
@@ -312,10 +312,10 @@ TEST(Hub, AWaitingListenerHoldsUpItsOwnSessionOnlyAndLosesNothing) {
   Hub hub;
   const auto source = std::make_shared<TestSource>(1);
   ASSERT_TRUE(hub.attach(source));
-  SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}};
-  const auto quick = listen(hub, wish);
-  wish.waits = true;
-  const auto slow = listen(hub, wish);
+  SessionRequest request{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  const auto quick = listen(hub, request);
+  request.waits = true;
+  const auto slow = listen(hub, request);
   EXPECT_EQ(source->sessions(), 2U);
   slow.got->hold = true;
   constexpr std::int32_t kEvents = 1000;  // more than its queue takes
@@ -334,8 +334,8 @@ TEST(Hub, AWaitingListenerThatNeverGoesOnIsLetGo) {
   Hub hub;
   const auto source = std::make_shared<TestSource>(1);
   ASSERT_TRUE(hub.attach(source));
-  SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}, .waits = true};
-  const auto slow = listen(hub, wish);
+  SessionRequest request{.providers = {{.name = "Runtime", .keywords = 0x1}}, .waits = true};
+  const auto slow = listen(hub, request);
   slow.got->hold = true;
   std::atomic<int> written{0};
   std::thread writer{[&] {
@@ -372,9 +372,9 @@ TEST(Hub, PassesOnOnlyWhatItsFilterTakes) {
   Hub hub;
   const auto source = std::make_shared<TestSource>(1);
   ASSERT_TRUE(hub.attach(source));
-  SessionWish wish{.providers = {{.name = "Runtime", .keywords = 0x1}}};
-  wish.where = *Where::parse("n>=2 n!=3 name=Num*");
-  const auto some = listen(hub, std::move(wish));
+  SessionRequest request{.providers = {{.name = "Runtime", .keywords = 0x1}}};
+  request.where = *Where::parse("n>=2 n!=3 name=Num*");
+  const auto some = listen(hub, std::move(request));
   for (std::int32_t i = 0; i < 5; ++i) source->emit(kGc, i);
   hub.remove(some.id);
   EXPECT_THAT(some.numbers(), ElementsAre(2, 4));
@@ -390,21 +390,21 @@ TEST(Hub, ServesAPatternWithWhatTheProcessHasAndWithWhatComesLater) {
   ASSERT_TRUE(hub.attach(source));
   const auto all = listen(hub, {.counters = {{.provider = "*"}}});
   // System.Runtime is a meter here, and an array pool has no counters.
-  ASSERT_EQ(source->wishes().size(), 1U);
-  ASSERT_EQ(source->wishes()[0].providers.size(), 2U);
-  const auto shop = source->wishes()[0].providers[0];
+  ASSERT_EQ(source->requests().size(), 1U);
+  ASSERT_EQ(source->requests()[0].providers.size(), 2U);
+  const auto shop = source->requests()[0].providers[0];
   EXPECT_EQ(shop.name, "Shop");
   EXPECT_EQ(shop.keywords, 0U);
   EXPECT_EQ(shop.level, 1);  // switches on none of its events
-  EXPECT_THAT(source->wishes()[0].providers[1].arguments, HasSubstr("Metrics=*;"));
+  EXPECT_THAT(source->requests()[0].providers[1].arguments, HasSubstr("Metrics=*;"));
 
   source->has.with([](auto& has) { has.event_sources.push_back("Later"); });
   hub.look_for_counters();
-  ASSERT_EQ(source->wishes().size(), 2U);
-  ASSERT_EQ(source->wishes()[1].providers.size(), 1U);
-  EXPECT_EQ(source->wishes()[1].providers[0].name, "Later");
+  ASSERT_EQ(source->requests().size(), 2U);
+  ASSERT_EQ(source->requests()[1].providers.size(), 1U);
+  EXPECT_EQ(source->requests()[1].providers[0].name, "Later");
   hub.look_for_counters();
-  EXPECT_EQ(source->wishes().size(), 2U);
+  EXPECT_EQ(source->requests().size(), 2U);
   EXPECT_THAT(hub.remove(all.id).notices, ElementsAre("shop (1): one is missing"));
 }
 
@@ -417,20 +417,20 @@ TEST(Hub, AsksAgainForALaterSourceThatWasRefused) {
   source->has.with([](auto& has) { has.event_sources.push_back("Later"); });
   source->refuses = true;
   hub.look_for_counters();
-  EXPECT_EQ(source->wishes().size(), 1U);
+  EXPECT_EQ(source->requests().size(), 1U);
   source->refuses = false;
   hub.look_for_counters();
-  ASSERT_EQ(source->wishes().size(), 2U);
-  EXPECT_EQ(source->wishes()[1].providers[0].name, "Later");
+  ASSERT_EQ(source->requests().size(), 2U);
+  EXPECT_EQ(source->requests()[1].providers[0].name, "Later");
 }
 
-TEST(Wish, PutsNamesInThePlaceOfPatterns) {
+TEST(EventSelection, PutsNamesInThePlaceOfPatterns) {
   const CounterSources has{.event_sources = {"Shop.Orders", "System.Runtime"},
                            .meters = {"Shop.Meter", "Other"}};
-  const auto names = [&](const CounterWish& wish, std::uint32_t major) {
+  const auto names = [&](const CounterRequest& request, std::uint32_t major) {
     std::vector<std::string> all;
-    for (const auto& one : expand({wish}, has, major))
-      all.push_back((one.kind == CounterWish::Kind::kMeter ? "Meter " : "") + one.provider);
+    for (const auto& one : expand({request}, has, major))
+      all.push_back((one.kind == CounterRequest::Kind::kMeter ? "Meter " : "") + one.provider);
     return all;
   };
   EXPECT_THAT(names({.provider = "*"}, 8),
@@ -439,13 +439,13 @@ TEST(Wish, PutsNamesInThePlaceOfPatterns) {
   EXPECT_THAT(names({.provider = "Shop.*"}, 8), ElementsAre("Shop.Orders", "Meter Shop.Meter"));
   EXPECT_THAT(names({.provider = "Shop.*"}, 10), ElementsAre("Shop.Orders", "Meter Shop.*"));
   EXPECT_THAT(names({.provider = "S?op.*"}, 10), ElementsAre("Shop.Orders", "Meter *"));
-  EXPECT_THAT(names({.provider = "*", .kind = CounterWish::Kind::kEventCounters}, 10),
+  EXPECT_THAT(names({.provider = "*", .kind = CounterRequest::Kind::kEventCounters}, 10),
               ElementsAre("Shop.Orders", "System.Runtime"));
 }
 
-TEST(Wish, TakesAPatternOfMetersForAllThatItCovers) {
+TEST(EventSelection, TakesAPatternOfMetersForAllThatItCovers) {
   const auto metrics = [](const std::string& meters) {
-    return providers_for({{.provider = meters, .kind = CounterWish::Kind::kMeter}}, 10).front();
+    return providers_for({{.provider = meters, .kind = CounterRequest::Kind::kMeter}}, 10).front();
   };
   EXPECT_TRUE(covers(metrics("*"), metrics("Shop")));
   EXPECT_TRUE(covers(metrics("Sh*"), metrics("Shop")));
@@ -455,12 +455,12 @@ TEST(Wish, TakesAPatternOfMetersForAllThatItCovers) {
   EXPECT_FALSE(wanted({{.provider = "Sh*"}}, {.provider = "Other", .name = "orders"}));
 }
 
-TEST(Wish, CoversWhatIsSmallerWithTheSameArguments) {
-  const ProviderWish has{.name = "P", .keywords = 0x3, .level = 4, .arguments = "a=1"};
+TEST(EventSelection, CoversWhatIsSmallerWithTheSameArguments) {
+  const ProviderRequest has{.name = "P", .keywords = 0x3, .level = 4, .arguments = "a=1"};
   const auto wants = [&](auto change) {
-    auto wish = has;
-    change(wish);
-    return covers(has, wish);
+    auto request = has;
+    change(request);
+    return covers(has, request);
   };
   EXPECT_TRUE(wants([](auto& w) { w.keywords = 0x1; }));
   EXPECT_TRUE(wants([](auto& w) { w.ids = {1, 2}; }));
@@ -470,7 +470,7 @@ TEST(Wish, CoversWhatIsSmallerWithTheSameArguments) {
   EXPECT_FALSE(wants([](auto& w) { w.name = "Q"; }));
 }
 
-TEST(Wish, AsksMetersOnceWithOneSetOfLimits) {
+TEST(EventSelection, AsksMetersOnceWithOneSetOfLimits) {
   const auto providers = providers_for(
       {{.provider = "System.Runtime"}, {.provider = "Shop", .names = {"orders", "queue"}}}, 10);
   ASSERT_EQ(providers.size(), 2U);  // Shop may publish EventCounters too

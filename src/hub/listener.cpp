@@ -17,16 +17,16 @@ constexpr std::size_t kMaxNotices = 32;
 
 }  // namespace
 
-Listener::Listener(SessionWish wish, std::unique_ptr<Sink> sink, std::size_t queue_batches)
-    : wish_(std::move(wish)),
+Listener::Listener(SessionRequest request, std::unique_ptr<Sink> sink, std::size_t queue_batches)
+    : request_(std::move(request)),
       sink_(std::move(sink)),
-      aggregate_(wish_.interval),
-      series_(std::max<std::size_t>(SeriesLimit::kPerMetric, wish_.limits.series),
-              std::max<std::size_t>(SeriesLimit::kPerProcess, wish_.limits.series)),
-      wants_derived_(std::any_of(wish_.counters.begin(), wish_.counters.end(),
+      aggregate_(request_.interval),
+      series_(std::max<std::size_t>(SeriesLimit::kPerMetric, request_.limits.series),
+              std::max<std::size_t>(SeriesLimit::kPerProcess, request_.limits.series)),
+      wants_derived_(std::any_of(request_.counters.begin(), request_.counters.end(),
                                  [](const auto& one) { return one.provider == kDerivedProvider; })),
       inbox_(queue_batches, kMaxQueuedBytes),
-      waits_until_(wish_.waits ? TraceTime::max() : TraceTime::min()),
+      waits_until_(request_.waits ? TraceTime::max() : TraceTime::min()),
       worker_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void Listener::offer(Batch batch) {
@@ -39,7 +39,7 @@ void Listener::offer(Batch batch) {
 }
 
 void Listener::stop_waiting() {
-  if (wish_.waits) waits_until_ = TraceClock::now() + kLastWait;
+  if (request_.waits) waits_until_ = TraceClock::now() + kLastWait;
 }
 
 void Listener::source_changed(std::shared_ptr<const SourceInfo> source, SourceChange change) {
@@ -95,7 +95,7 @@ void Listener::run(const std::stop_token& stop) {
     } else if (stop.stop_requested()) {
       break;
     }
-    if (wants_derived_ && TraceClock::now() - derived_taken_ >= wish_.interval) take_derived();
+    if (wants_derived_ && TraceClock::now() - derived_taken_ >= request_.interval) take_derived();
     if (TraceClock::now() - ticked >= std::chrono::seconds{1}) {
       ticked = TraceClock::now();
       note(sink_->on_tick());
@@ -121,9 +121,10 @@ std::uint8_t Listener::use_of(const EventType& type) const {
   std::uint8_t use = kLookedAt;
   if (wants_derived_ && may_be_derived_from(type.provider)) use |= kDerived;
   const bool counters = type.name == kEventCountersName;
-  if (!wish_.counters.empty() && (counters || type.provider == kMetricsProvider)) use |= kCounter;
+  if (!request_.counters.empty() && (counters || type.provider == kMetricsProvider))
+    use |= kCounter;
   if ((use & kCounter) != 0 && may_be_meters_trouble(type)) use |= kTrouble;
-  for (const auto& one : wish_.providers)
+  for (const auto& one : request_.providers)
     // Another listener may have made the provider tell its counters.
     if (matches(one, type) && (!counters || !one.arguments.empty())) use |= kEvent;
   return use;
@@ -147,7 +148,7 @@ void Listener::take(Batch& batch) {
     if ((use & kManifest) != 0) known.manifests.add(event.type->provider, event.payload);
     if ((use & kCounter) != 0) {
       if (auto value = known.counters.decode(event, known.plans.of(event))) {
-        if (!wanted(wish_.counters, *value)) continue;
+        if (!wanted(request_.counters, *value)) continue;
         value->time = block.wall_of(event);
         value->pid = block.source().pid;
         if (!admits(*value)) continue;
@@ -157,7 +158,7 @@ void Listener::take(Batch& batch) {
       }
     }
     if ((use & kTrouble) != 0)
-      if (const auto why = meters_trouble(event, known.plans.of(event), wish_.limits))
+      if (const auto why = meters_trouble(event, known.plans.of(event), request_.limits))
         notice(fmt::format("{} ({}): {}", block.source().process, block.source().pid, *why));
     if ((use & kDerived) != 0) {
       known.known.resize(known.uses.size());
@@ -169,7 +170,7 @@ void Listener::take(Batch& batch) {
           .first->second.metrics.on_event(event, kind);
     }
     if ((use & kEvent) != 0 &&
-        (wish_.where.empty() || wish_.where.passes(event, known.plans.of(event))))
+        (request_.where.empty() || request_.where.passes(event, known.plans.of(event))))
       rows.push_back(row);
   }
   if (!rows.empty()) {
@@ -184,7 +185,7 @@ bool Listener::admits(const CounterValue& value) {
   ++left_out_;
   if (!std::exchange(told_left_out_, true))
     notice(fmt::format(
-        "{} has more series than are kept ({} of a metric, {} of a process): the rest is left out",
+        "{} has too many series (limits: {} per metric, {} per process): the rest is left out",
         value.name, format_count(series_.per_metric()), format_count(series_.per_process())));
   return false;
 }
@@ -195,7 +196,7 @@ void Listener::give(std::vector<CounterValue> values) {
   note(sink_->on_counters(values));
 }
 
-// By our own clock, so that nothing is told as 0 too; and a step of the wall clock does not matter.
+// By our own clock, so that silence is reported as 0; and a step of the wall clock does not matter.
 void Listener::take_derived() {
   const auto now = TraceClock::now();
   const auto interval = now - std::exchange(derived_taken_, now);
@@ -205,7 +206,7 @@ void Listener::take_derived() {
       value.time = wall_now();
       value.pid = derived.source.pid;
       value.process = derived.source.process;
-      if (wanted(wish_.counters, value) && admits(value)) values.push_back(std::move(value));
+      if (wanted(request_.counters, value) && admits(value)) values.push_back(std::move(value));
     }
   give(std::move(values));
 }

@@ -1,7 +1,7 @@
-// A listener: its wish, its sink, and the thread that brings the one to the other.
+// A listener: its request, its sink, and the thread that brings the one to the other.
 //
-// offer() does not wait, unless the wish says so: what does not fit the queue is dropped, counted,
-// and told to the sink. The listener sees only what it asked for; counters come at its own
+// offer() does not wait, unless the request says so: what does not fit the queue is dropped,
+// counted, and told to the sink. The listener sees only what it asked for; counters come at its own
 // interval.
 #pragma once
 
@@ -22,9 +22,9 @@ namespace clrscope::hub {
 
 class Listener {
  public:
-  Listener(SessionWish wish, std::unique_ptr<Sink> sink, std::size_t queue_batches = 256);
+  Listener(SessionRequest request, std::unique_ptr<Sink> sink, std::size_t queue_batches = 256);
 
-  const SessionWish& wish() const { return wish_; }
+  const SessionRequest& request() const { return request_; }
 
   // Any thread.
   void offer(Batch batch);
@@ -81,7 +81,7 @@ class Listener {
   void note(const Result<>& done);
   void notice(std::string text);
 
-  SessionWish wish_;
+  SessionRequest request_;
   std::unique_ptr<Sink> sink_;  // but for its state touched by worker_ only, as the next three
   std::map<std::uint64_t, Knowledge> knowledge_;  // by reader
   CounterAggregate aggregate_;

@@ -1,5 +1,7 @@
 #include "hub/otel_names.h"
 
+#include "model/provider_names.h"
+
 namespace clrscope::hub {
 namespace {
 
@@ -17,10 +19,10 @@ constexpr auto kCounter = OtelKind::kCounter;
 constexpr auto kUpDown = OtelKind::kUpDownCounter;
 constexpr auto kGauge = OtelKind::kGauge;
 
-constexpr std::string_view kRuntime = "System.Runtime";
-constexpr std::string_view kHosting = "Microsoft.AspNetCore.Hosting";
-constexpr std::string_view kKestrel = "Microsoft-AspNetCore-Server-Kestrel";
-constexpr std::string_view kHttp = "System.Net.Http";
+constexpr std::string_view kRuntime = kSystemRuntimeProvider;
+constexpr std::string_view kHosting = kHostingProvider;
+constexpr std::string_view kKestrel = kKestrelProvider;
+constexpr std::string_view kHttp = kHttpProvider;
 constexpr std::string_view kGeneration = "gc.heap.generation";
 constexpr std::string_view kHeapSize = "dotnet.gc.last_collection.heap.size";
 // The conventions count a collection once, EventCounters in every younger generation too. That is

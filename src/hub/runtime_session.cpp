@@ -11,10 +11,10 @@ constexpr std::size_t kMaxHeldBytes = 64 << 20;
 
 }  // namespace
 
-RuntimeSession::RuntimeSession(SourceWish wish, std::uint64_t alone,
+RuntimeSession::RuntimeSession(SourceRequest request, std::uint64_t alone,
                                std::shared_ptr<const SourceInfo> source, std::uint64_t reader,
                                bool held)
-    : wish_(std::move(wish)),
+    : request_(std::move(request)),
       alone_(alone),
       source_(std::move(source)),
       reader_(reader),
@@ -22,7 +22,7 @@ RuntimeSession::RuntimeSession(SourceWish wish, std::uint64_t alone,
 
 Result<> RuntimeSession::open(Source& source) {
   session_ = TRY(source.open(
-      wish_,
+      request_,
       {.on_batch = [this](const auto& reader, const auto& batch,
                           const auto& owner) { on_batch(reader, batch, owner); },
        .on_end =
@@ -70,7 +70,7 @@ void RuntimeSession::on_batch(const nettrace::Reader& reader, const nettrace::Ba
           source_, owner, reader_, info->start.time_since_epoch() - sync.time_since_epoch() + shift,
           info->pointer_size);
     }
-    const auto row = block->add(event, wish_.stacks ? reader.stack(event.stack) : StackView{});
+    const auto row = block->add(event, request_.stacks ? reader.stack(event.stack) : StackView{});
     for (const auto taker : kind.takers) rows_[taker].push_back(row);
     for (const auto to : kind.to) {
       if (to >= last_.size()) last_.resize(to + 1);
@@ -162,10 +162,10 @@ const RuntimeSession::Kind& RuntimeSession::kind_of(const EventType& type) {
   kind.content = content_of(type);
   for (std::uint32_t i = 0; known_routes_ && i < known_routes_->routes.size(); ++i) {
     const auto& route = known_routes_->routes[i];
-    const auto first = std::find_if(route.wishes.begin(), route.wishes.end(),
-                                    [&](const auto& wish) { return matches(wish, type); });
-    if (first == route.wishes.end()) continue;
-    if (!route.here[static_cast<std::size_t>(first - route.wishes.begin())]) continue;
+    const auto first = std::find_if(route.requests.begin(), route.requests.end(),
+                                    [&](const auto& request) { return matches(request, type); });
+    if (first == route.requests.end()) continue;
+    if (!route.here[static_cast<std::size_t>(first - route.requests.begin())]) continue;
     kind.takers.push_back(i);
     if (route.to != Routes::kNoPeer &&
         std::find(kind.to.begin(), kind.to.end(), route.to) == kind.to.end())

@@ -1,8 +1,9 @@
 // One session in one process: reads on its own thread and gives each event to those who asked.
 //
-// Who gets what is told by Routes, which are replaced and never changed; what the reading thread
-// finds there is not locked against the hub. For a switch to other sessions (switch_over.h) the old
-// one notes what it handed on, and the new one holds its events until the old one has ended.
+// Routes say which listener gets which event; they are replaced and never changed; what the reading
+// thread finds there is not locked against the hub. For a switch to other sessions (switch_over.h)
+// the old one notes what it handed on, and the new one holds its events until the old one has
+// ended.
 #pragma once
 
 #include <atomic>
@@ -26,11 +27,11 @@ enum class ListenerId : std::uint64_t {};
 struct Routes {
   struct Route {
     std::shared_ptr<Listener> listener;
-    // All that the listener asked for, and which of it this session serves. The first wish that an
-    // event matches decides, so that it comes once where several match.
-    std::vector<ProviderWish> wishes;
+    // All that the listener asked for, and which of it this session serves. The first request that
+    // an event matches decides, so that it comes once where several match.
+    std::vector<ProviderRequest> requests;
     std::vector<bool> here;
-    // In a switch: which of the new sessions these wishes go to, which of the old they come from.
+    // In a switch: which of the new sessions these requests go to, which of the old they come from.
     std::size_t to = kNoPeer, from = kNoPeer;
   };
   static constexpr std::size_t kNoPeer = ~std::size_t{0};
@@ -39,25 +40,25 @@ struct Routes {
 
 class RuntimeSession {
  public:
-  // A listener's wish, served by this session.
+  // A listener's request, served by this session.
   struct Tie {
     ListenerId listener{};
-    std::size_t wish = 0;  // its place among the listener's
+    std::size_t request = 0;  // its place among the listener's
     std::size_t to = Routes::kNoPeer, from = Routes::kNoPeer;
   };
 
-  RuntimeSession(SourceWish wish, std::uint64_t alone, std::shared_ptr<const SourceInfo> source,
-                 std::uint64_t reader, bool held = false);
+  RuntimeSession(SourceRequest request, std::uint64_t alone,
+                 std::shared_ptr<const SourceInfo> source, std::uint64_t reader, bool held = false);
 
   Result<> open(Source& source);
   // What the runtime still holds is handed on first; what is held here is not.
   void close();
 
-  const SourceWish& wish() const { return wish_; }
+  const SourceRequest& request() const { return request_; }
   std::uint64_t alone() const { return alone_; }
   // The provider that has been configured by it; null: none. It has no other then.
-  const ProviderWish* configured() const {
-    return is_configured(wish_.providers.front()) ? &wish_.providers.front() : nullptr;
+  const ProviderRequest* configured() const {
+    return is_configured(request_.providers.front()) ? &request_.providers.front() : nullptr;
   }
   void set_routes(std::shared_ptr<const Routes> routes);
 
@@ -105,7 +106,7 @@ class RuntimeSession {
   const Kind& kind_of(const EventType& type);
   void leave_out_copies(const Routes& routes, const Block& block, RowsByRoute& rows);
 
-  const SourceWish wish_;
+  const SourceRequest request_;
   const std::uint64_t alone_;
   const std::shared_ptr<const SourceInfo> source_;
   const std::uint64_t reader_;
@@ -123,7 +124,7 @@ class RuntimeSession {
   TraceTime opened_{};  // by the program's clock; known with the first event
   TraceTime on_{};
   std::vector<Old> old_;
-  std::vector<CopyFilter> filters_;      // by where the wishes come from
+  std::vector<CopyFilter> filters_;      // by where the requests come from
   std::vector<std::uint64_t> contents_;  // by type
   std::atomic<bool> filters_copies_{false};
 

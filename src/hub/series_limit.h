@@ -1,6 +1,6 @@
-// Bounds how many series a listener hears of: a program may make tags of whatever its users send.
+// Limits the number of series of a listener: a program may make tags from whatever its users send.
 //
-// Those that came first stay; the rest is left out and counted. Belongs to one thread.
+// The first ones stay; the rest is left out and counted. Belongs to one thread.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 namespace clrscope::hub {
 namespace {
 
-std::optional<std::string> joined_arguments(const ProviderWish& a, const ProviderWish& b) {
+std::optional<std::string> joined_arguments(const ProviderRequest& a, const ProviderRequest& b) {
   if (a.arguments == b.arguments) return a.arguments;
   if (a.arguments.empty() && only_counters(b.arguments)) return b.arguments;
   if (b.arguments.empty() && only_counters(a.arguments)) return a.arguments;
@@ -16,12 +16,12 @@ std::optional<std::string> joined_arguments(const ProviderWish& a, const Provide
   return {};
 }
 
-bool wants_only_counters(const ProviderWish& wish) {
-  return wish.keywords == 0 && wish.ids.empty() && only_counters(wish.arguments);
+bool wants_only_counters(const ProviderRequest& request) {
+  return request.keywords == 0 && request.ids.empty() && only_counters(request.arguments);
 }
 
-// One wish that asks for both and for nothing else, if there is one.
-std::optional<ProviderWish> joined(const ProviderWish& a, const ProviderWish& b) {
+// One request that asks for both and for nothing else, if there is one.
+std::optional<ProviderRequest> joined(const ProviderRequest& a, const ProviderRequest& b) {
   if (covers(a, b)) return a;
   if (covers(b, a)) return b;
   auto arguments = joined_arguments(a, b);
@@ -29,7 +29,7 @@ std::optional<ProviderWish> joined(const ProviderWish& a, const ProviderWish& b)
   // Counters come at any level.
   if (a.level != b.level && !wants_only_counters(a) && !wants_only_counters(b)) return {};
   if (a.ids.empty() != b.ids.empty()) return {};
-  ProviderWish both = a;
+  ProviderRequest both = a;
   both.level = std::max(a.level, b.level);
   both.arguments = std::move(*arguments);
   both.keywords |= b.keywords;
@@ -42,28 +42,28 @@ std::optional<ProviderWish> joined(const ProviderWish& a, const ProviderWish& b)
 bool take(PlannedSession& session, const Need& need) {
   if (session.alone != need.alone) return false;
   if (session.serves(need)) return true;
-  if (session.wish.stacks != need.stacks) return false;
-  if (is_configured(need.wish) || is_configured(session.wish.providers.front())) return false;
-  for (auto& has : session.wish.providers) {
-    if (has.name != need.wish.name) continue;
-    auto both = joined(has, need.wish);
+  if (session.request.stacks != need.stacks) return false;
+  if (is_configured(need.request) || is_configured(session.request.providers.front())) return false;
+  for (auto& has : session.request.providers) {
+    if (has.name != need.request.name) continue;
+    auto both = joined(has, need.request);
     if (both) has = std::move(*both);
     return both.has_value();
   }
-  session.wish.providers.push_back(need.wish);
+  session.request.providers.push_back(need.request);
   return true;
 }
 
 }  // namespace
 
-bool serves(const SourceWish& session, const ProviderWish& wants, bool stacks) {
+bool serves(const SourceRequest& session, const ProviderRequest& wants, bool stacks) {
   if (stacks && !session.stacks) return false;
   return std::any_of(session.providers.begin(), session.providers.end(),
                      [&](const auto& has) { return covers(has, wants); });
 }
 
 bool PlannedSession::serves(const Need& need) const {
-  return alone == need.alone && hub::serves(wish, need.wish, need.stacks);
+  return alone == need.alone && hub::serves(request, need.request, need.stacks);
 }
 
 std::vector<PlannedSession> plan_sessions(std::span<const Need> needs) {
@@ -73,7 +73,7 @@ std::vector<PlannedSession> plan_sessions(std::span<const Need> needs) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
     const auto width = [&](std::size_t i) {
-      return std::pair{needs[i].stacks, needs[i].wish.level};
+      return std::pair{needs[i].stacks, needs[i].request.level};
     };
     return width(a) > width(b);
   });
@@ -82,7 +82,7 @@ std::vector<PlannedSession> plan_sessions(std::span<const Need> needs) {
     auto at =
         std::find_if(plan.begin(), plan.end(), [&](auto& one) { return take(one, needs[i]); });
     if (at == plan.end()) {
-      plan.push_back({.wish = {.providers = {needs[i].wish}, .stacks = needs[i].stacks},
+      plan.push_back({.request = {.providers = {needs[i].request}, .stacks = needs[i].stacks},
                       .alone = needs[i].alone});
       at = std::prev(plan.end());
     }
@@ -90,7 +90,7 @@ std::vector<PlannedSession> plan_sessions(std::span<const Need> needs) {
   }
   for (auto& one : plan) {
     std::sort(one.needs.begin(), one.needs.end());
-    std::sort(one.wish.providers.begin(), one.wish.providers.end(),
+    std::sort(one.request.providers.begin(), one.request.providers.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
   }
   return plan;

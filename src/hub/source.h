@@ -1,6 +1,6 @@
-// A process that can tell events: opens a session in it with certain providers.
+// A process that sends events: opens a session in it with certain providers.
 //
-// The EventPipe one is in collect/eventpipe/live_source.h.
+// The EventPipe implementation is in collect/eventpipe/live_source.h.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 
 #include "base/result.h"
 #include "hub/block.h"
-#include "hub/wish.h"
+#include "hub/request.h"
 #include "nettrace/reader.h"
 
 namespace clrscope::hub {
 
-struct SourceWish {
-  std::vector<ProviderWish> providers{};
+struct SourceRequest {
+  std::vector<ProviderRequest> providers{};
   bool stacks = false;
 
-  friend bool operator==(const SourceWish&, const SourceWish&) = default;
+  friend bool operator==(const SourceRequest&, const SourceRequest&) = default;
 };
 
 // Called on the thread that reads the session.
@@ -39,7 +39,7 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual const std::shared_ptr<const SourceInfo>& info() const = 0;
-  virtual Result<std::unique_ptr<SourceSession>> open(const SourceWish& wish,
+  virtual Result<std::unique_ptr<SourceSession>> open(const SourceRequest& request,
                                                       SourceEvents events) = 0;
   // Asked where somebody wants counters by a pattern, and again from time to time; it may take as
   // long as the process takes to answer.

@@ -21,11 +21,11 @@ class TestSource final : public Source {
 
   const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
 
-  Result<std::unique_ptr<SourceSession>> open(const SourceWish& wish,
+  Result<std::unique_ptr<SourceSession>> open(const SourceRequest& request,
                                               SourceEvents events) override {
     if (refuses) return fail(Errc::kDenied, "no more sessions");
     ++opened;
-    return std::make_unique<Session>(*this, wish, std::move(events));
+    return std::make_unique<Session>(*this, request, std::move(events));
   }
 
   CounterSources counter_sources() override {
@@ -50,9 +50,9 @@ class TestSource final : public Source {
     const std::lock_guard lock{mutex_};
     return sessions_.size();
   }
-  std::vector<SourceWish> wishes() const {
+  std::vector<SourceRequest> requests() const {
     const std::lock_guard lock{mutex_};
-    return wishes_;
+    return requests_;
   }
   Guarded<CounterSources> has;  // what in it tells counters
   std::atomic<bool> refuses = false;
@@ -61,11 +61,11 @@ class TestSource final : public Source {
  private:
   class Session final : public SourceSession {
    public:
-    Session(TestSource& source, SourceWish wish, SourceEvents events)
-        : source_(source), wish_(std::move(wish)), events_(std::move(events)) {
+    Session(TestSource& source, SourceRequest request, SourceEvents events)
+        : source_(source), request_(std::move(request)), events_(std::move(events)) {
       const std::lock_guard lock{source_.mutex_};
       source_.sessions_.push_back(this);
-      source_.wishes_.push_back(wish_);
+      source_.requests_.push_back(request_);
     }
     ~Session() override {
       const std::lock_guard lock{source_.mutex_};
@@ -74,7 +74,7 @@ class TestSource final : public Source {
     }
 
     void emit(const EventType& type, Bytes payload, std::uint64_t thread) {
-      for (const auto& one : wish_.providers)
+      for (const auto& one : request_.providers)
         if (matches(one, type)) return write(type, payload, thread);
     }
     void end(const std::string& why) {
@@ -105,7 +105,7 @@ class TestSource final : public Source {
     }
 
     TestSource& source_;
-    SourceWish wish_;
+    SourceRequest request_;
     SourceEvents events_;
     std::shared_ptr<nettrace::Reader> reader_ = std::make_shared<nettrace::Reader>();
     std::optional<nettrace::Writer> writer_;
@@ -116,7 +116,7 @@ class TestSource final : public Source {
   std::shared_ptr<const SourceInfo> info_;
   mutable std::mutex mutex_;
   std::vector<Session*> sessions_;
-  std::vector<SourceWish> wishes_;
+  std::vector<SourceRequest> requests_;
 };
 
 inline EventType numbered(std::string provider, std::uint32_t id, std::uint64_t keywords,

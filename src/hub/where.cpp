@@ -43,7 +43,7 @@ Result<Where> Where::parse(std::string_view text) {
   for (const auto& word : words_of(text)) {
     const auto at = word.find_first_of("=!<>");
     const auto wrong = [&] {
-      return fail(Errc::kUsage, "--where: '{}' is no condition", word)
+      return fail(Errc::kUsage, "--where: '{}' is not a condition", word)
           .hint("write field=value, field!=value or field<number, such as: name=GC/Start Depth>=2");
     };
     if (at == std::string::npos || at == 0) return wrong();
@@ -68,7 +68,7 @@ Result<Where> Where::parse(std::string_view text) {
     condition.text = word.substr(value);
     const auto number = as_number(condition.text);
     if (condition.op >= Op::kLess && !number)
-      return fail(Errc::kUsage, "--where: '{}' compares with '{}', which is no number", word,
+      return fail(Errc::kUsage, "--where: '{}' compares with '{}', which is not a number", word,
                   condition.text);
     condition.number = number.value_or(std::nan(""));
     constexpr std::pair<std::string_view, Of> kWords[] = {

@@ -34,12 +34,12 @@ Result<> CoreImage::read_headers() {
   if (!in.ok()) return fail(Errc::kCorrupt, "{} bytes are too few for a core", size_);
   if (as_text(Bytes{header.e_ident, 4}) != std::string_view{ELFMAG, SELFMAG})
     return fail(Errc::kCorrupt, "not an ELF file");
-  if (header.e_type != ET_CORE) return fail(Errc::kUnsupported, "an ELF file that is no core");
+  if (header.e_type != ET_CORE) return fail(Errc::kUnsupported, "an ELF file that is not a core");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_machine != EM_X86_64)
     return fail(Errc::kUnsupported, "a core of machine {}, not x86-64", header.e_machine);
   if (header.e_phentsize != sizeof(Elf64_Phdr))
-    return fail(Errc::kCorrupt, "its program headers are of {} bytes", header.e_phentsize);
+    return fail(Errc::kCorrupt, "its program headers have {} bytes", header.e_phentsize);
   std::uint64_t count = header.e_phnum;
   if (count == PN_XNUM) {  // too many for the header: the first section says
     const auto section = piece(header.e_shoff, sizeof(Elf64_Shdr));
@@ -75,7 +75,7 @@ Result<> CoreImage::read_headers() {
   });
   notes_ = CoreNotes::parse(notes);
   if (segments_.empty() && notes_.threads.empty())
-    return fail(Errc::kCorrupt, "it is cut short before the first memory");
+    return fail(Errc::kCorrupt, "it is truncated before its first memory segment");
   return {};
 }
 

@@ -54,11 +54,11 @@ class CoreTarget final : public Target, private MemorySource {
   std::vector<std::string> remarks() override {
     std::vector<std::string> remarks;
     if (image_.promised() > image_.size())
-      remarks.push_back(fmt::format("the core is cut short: {} of {} are there",
+      remarks.push_back(fmt::format("the core is truncated: it has {} of {}",
                                     format_bytes(image_.size()), format_bytes(image_.promised())));
     if (!bytes_->unpacked_whole)
       remarks.emplace_back(
-          "the compressed core is damaged or cut short: what is shown of it may be wrong");
+          "the compressed core is damaged or truncated: what is shown may be wrong");
     return remarks;
   }
 
@@ -101,7 +101,8 @@ Result<> write_sparse(int fd, std::uint64_t offset, Bytes bytes) {
         if (put < 0 && errno == EINTR) continue;
         if (put <= 0)
           return fail(errc_of(errno), "cannot unpack the core: {}", errno_text())
-              .hint("{} needs room for all of it; TMPDIR names another folder", temp_folder());
+              .hint("{} needs room for the whole core; set TMPDIR to use another folder",
+                    temp_folder());
         done += static_cast<std::size_t>(put);
       }
     offset += block.size();
@@ -176,10 +177,10 @@ Result<std::unique_ptr<Target>> open_core(const std::string& path) {
   };
   auto image = CoreImage::parse(read_at, bytes->size);
   if (!image)
-    return fail(image.error().code, "{} is no core that can be read: {}", path, image.error().what)
+    return fail(image.error().code, "cannot read {} as a core: {}", path, image.error().what)
         .hint(
-            "cores of createdump, gcore and the kernel are read, also with gzip or zstd; "
-            "clrscope dump writes one");
+            "use a core written by createdump, gcore or the kernel, plain or compressed with gzip "
+            "or zstd; clrscope dump writes one");
   return std::make_unique<CoreTarget>(std::move(bytes), *std::move(image));
 }
 

@@ -99,7 +99,7 @@ TEST_F(CoreOnDisk, NeverReadsAnotherBuild) {
   EXPECT_EQ(read(**target, kBase + 8192, 64), "");
   const auto file = (*target)->open_file(path);
   ASSERT_FALSE(file.has_value());
-  EXPECT_THAT(file.error().what, HasSubstr("another build"));
+  EXPECT_THAT(file.error().what, HasSubstr("but the core was made with"));
 }
 
 TEST_F(CoreOnDisk, NeverReadsAFileWithoutEvidence) {
@@ -211,7 +211,8 @@ TEST_F(CoreOnDisk, IsReadCompressed) {
   std::filesystem::resize_file(path + ".zst", 400'000);
   const auto cut = open_core(path + ".zst");
   ASSERT_TRUE(cut.has_value()) << cut.error().what;
-  EXPECT_THAT((*cut)->remarks(), ElementsAre(HasSubstr("cut short"), HasSubstr("damaged or cut")));
+  EXPECT_THAT((*cut)->remarks(),
+              ElementsAre(HasSubstr("the core is truncated"), HasSubstr("damaged or truncated")));
   EXPECT_EQ(read(**cut, 0x100000, 1000), noise.substr(0, 1000));
 }
 
@@ -230,7 +231,7 @@ TEST_F(CoreOnDisk, WithAWrongChecksumIsReadWithAWord) {
   file.close();
   const auto damaged = open_core(path + ".zst");
   ASSERT_TRUE(damaged.has_value()) << damaged.error().what;
-  EXPECT_THAT((*damaged)->remarks(), Contains(HasSubstr("damaged or cut")));
+  EXPECT_THAT((*damaged)->remarks(), Contains(HasSubstr("damaged or truncated")));
 }
 
 TEST_F(CoreOnDisk, ThatIsNoneIsRefusedInWords) {

@@ -57,7 +57,7 @@ class FakeTarget final : public Target, public MemorySource {
 
 class FakeRuntime final : public RuntimeReader {
  public:
-  std::string_view source() const override { return "fake"; }
+  SnapshotSource source() const override { return SnapshotSource::kContracts; }
   std::string_view version() const override { return "0.0"; }
   Result<std::vector<RuntimeThread>> threads() override { return runtime_threads; }
   Result<MethodInfo> method_at(std::uint64_t pc) override {

@@ -82,7 +82,7 @@ Result<> check_headroom(pid_t pid) {
   return fail(Errc::kDenied,
               "cannot make a twin of process {}: {} of memory are left, {} may be needed", pid,
               format_bytes(room), format_bytes(needed))
-      .hint("raise its memory limit, or look without a twin: clrscope stacks -p {}", pid);
+      .hint("raise its memory limit, or use clrscope stacks -p {}, which needs no twin", pid);
 }
 
 }  // namespace clrscope::inspect

@@ -119,7 +119,7 @@ Result<Laid> lay_frame(pid_t pid, const State& state, const Gadgets& gadgets) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
   const iovec remote{reinterpret_cast<void*>(laid.child_sp), bytes.size()};
   if (::process_vm_writev(pid, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes.size()))
-    return fail(Errc::kSystem, "there is no room below the stack at {:#x}", state.user.rsp);
+    return fail(Errc::kSystem, "not enough space below the stack at {:#x}", state.user.rsp);
   return laid;
 }
 
@@ -205,8 +205,8 @@ Result<Gadgets> find_gadgets(const std::vector<Mapping>& mappings, MemorySource&
     if (call == code.npos || restore == code.npos || exit == code.npos) continue;
     return Gadgets{mapping.start + call, mapping.start + restore, mapping.start + exit};
   }
-  return fail(Errc::kUnsupported, "its C library is not one that a copy can be made from safely")
-      .hint("glibc is known; with another, write a core: clrscope dump");
+  return fail(Errc::kUnsupported, "its C library does not allow a safe copy")
+      .hint("only glibc is supported; write a core instead: clrscope dump");
 }
 
 Result<InjectedCall> inject_call(pid_t pid, pid_t tid, const Gadgets& gadgets, long number,

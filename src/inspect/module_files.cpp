@@ -82,14 +82,14 @@ ModuleFiles::Module& ModuleFiles::module_of(const std::string& path) {
 }
 
 Result<> ModuleFiles::identify(Module& module, const std::string& path) {
-  if (!path.starts_with('/')) return fail(Errc::kNotFound, "{} is no file", path);
+  if (!path.starts_with('/')) return fail(Errc::kNotFound, "{} is not a file", path);
   module.fd = TRY(open_regular(folder_ + path));
   const auto head = head_of(module.fd);
   const auto& parts = mapped_.at(path);
   if (as_text(head).starts_with(std::string_view{ELFMAG, SELFMAG}))
     return identify_elf(module, head, *parts.front());
   if (as_text(head).starts_with("MZ")) return identify_pe(module, head, path);
-  return fail(Errc::kUnsupported, "nothing tells whether {} is the file that was mapped", path);
+  return fail(Errc::kUnsupported, "cannot verify that {} is the file that was mapped", path);
 }
 
 Result<> ModuleFiles::identify_elf(Module& module, Bytes head, const CoreFile& first) {
@@ -98,10 +98,9 @@ Result<> ModuleFiles::identify_elf(Module& module, Bytes head, const CoreFile& f
   const auto then = ElfFile::parse(in_core);
   const auto id = then ? then->build_id() : std::string{};
   if (id.empty())
-    return fail(Errc::kUnsupported, "the core does not say which build of {} was mapped",
-                first.path);
+    return fail(Errc::kUnsupported, "the core does not contain the build id of {}", first.path);
   if (id != here.build_id())
-    return fail(Errc::kNotFound, "{} is of another build ({}) than in the core ({})",
+    return fail(Errc::kNotFound, "{} has build {}, but the core was made with {}",
                 folder_ + first.path, here.build_id(), id)
         .hint("read the core on the machine it was written on");
   module.segments = here.segments();
@@ -121,12 +120,12 @@ Result<> ModuleFiles::identify_pe(Module& module, Bytes head, const std::string&
     const auto size = std::min<std::size_t>({in_core.size(), head.size(), kPage});
     if (size < std::min<std::size_t>(head.size(), kPage)) continue;
     if (!std::ranges::equal(Bytes{in_core}.first(size), head.first(size)))
-      return fail(Errc::kNotFound, "{} is another file than in the core", folder_ + path)
+      return fail(Errc::kNotFound, "{} is not the file that the core was made with", folder_ + path)
           .hint("read the core on the machine it was written on");
     seen = true;
   }
   if (!seen && (changed_at(module.fd) > written_ || !same_machine()))
-    return fail(Errc::kUnsupported, "nothing tells whether {} is the file that was mapped",
+    return fail(Errc::kUnsupported, "cannot verify that {} is the file that was mapped",
                 folder_ + path)
         .hint("read the core on the machine it was written on, before the program is updated");
   module.image = image.without_bytes();

@@ -113,11 +113,11 @@ NamespaceIds parse_namespace_ids(std::string_view status) {
 }
 
 Result<ProcView> ProcView::open(pid_t pid) {
-  if (pid <= 0) return fail(Errc::kNotFound, "there is no process {}", pid);
+  if (pid <= 0) return fail(Errc::kNotFound, "process {} does not exist", pid);
   const auto path = fmt::format("/proc/{}", pid);
   UniqueFd folder{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!folder && errno == ENOENT)
-    return fail(Errc::kNotFound, "there is no process {}", pid)
+    return fail(Errc::kNotFound, "process {} does not exist", pid)
         .hint("clrscope ps lists the .NET processes");
   if (!folder) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
   return ProcView{pid, std::move(folder)};
@@ -196,7 +196,7 @@ Result<UniqueFd> ProcView::open_below_root(const std::string& path) const {
 }
 
 Result<UniqueFd> ProcView::open_file(const std::string& path) const {
-  if (!path.starts_with('/')) return fail(Errc::kNotFound, "{} is no file", path);
+  if (!path.starts_with('/')) return fail(Errc::kNotFound, "{} is not a file", path);
   const auto maps = TRY(read("maps"));
   std::optional<MapsLine> mapping;
   for (const auto line : split(maps, '\n'))

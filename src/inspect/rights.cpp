@@ -55,7 +55,8 @@ std::string trace_hint(const TraceFacts& facts) {
                        facts.tracer_name.empty() ? "the other tracer" : facts.tracer_name,
                        facts.tracer);
   if (facts.yama_scope == 3)
-    return "kernel.yama.ptrace_scope is 3: nobody may trace on this machine until it is restarted";
+    return "kernel.yama.ptrace_scope is 3: ptrace is disabled on this machine until it is "
+           "restarted";
   if (facts.owner != facts.our_uid && !facts.we_may_trace_all)
     return fmt::format(
         "run as the user that owns the process ({}), or as root; in a container CAP_SYS_PTRACE is "
@@ -66,15 +67,14 @@ std::string trace_hint(const TraceFacts& facts) {
         "kernel.yama.ptrace_scope is {}: run as root or with CAP_SYS_PTRACE, or set it to 0",
         facts.yama_scope);
   if (!facts.we_may_trace_all)
-    return "the process forbids it (it is not dumpable, or has more capabilities than we): run as "
-           "root";
-  return "a security module or another user namespace forbids it: run outside of the container";
+    return "run as root: the process is not dumpable, or has more capabilities than clrscope";
+  return "run outside of the container: a security module or another user namespace denies it";
 }
 
 Failure cannot_trace(std::string_view what, pid_t pid, int error_number) {
   if (error_number == ENOENT || error_number == ESRCH)
     return fail(process_exists(pid) ? Errc::kGone : Errc::kNotFound, "cannot {} process {}: {}",
-                what, pid, "it is not there")
+                what, pid, "it does not exist")
         .hint("clrscope ps lists the .NET processes");
   const auto facts = trace_facts(pid);
   if (facts.tracer != 0 && error_number == EPERM)
@@ -93,7 +93,7 @@ Result<> may_pause(pid_t pid) {
   if (!memory) return cannot_trace("pause", pid, errno);
   if (under_seccomp() && errno_in_child(errno_of_empty_ptrace) != ESRCH)
     return fail(Errc::kDenied, "cannot pause process {}: a seccomp filter refuses ptrace", pid)
-        .hint("the container's seccomp profile has to allow ptrace (docker: --cap-add SYS_PTRACE)");
+        .hint("allow ptrace in the container's seccomp profile (docker: --cap-add SYS_PTRACE)");
   return {};
 }
 

@@ -13,8 +13,8 @@ class PairedReader final : public RuntimeReader {
   PairedReader(Target& target, std::unique_ptr<RuntimeReader> contracts)
       : target_(target), contracts_(std::move(contracts)) {}
 
-  std::string_view source() const override {
-    return code_ ? "data contracts and DAC" : contracts_->source();
+  SnapshotSource source() const override {
+    return code_ ? SnapshotSource::kContractsAndDac : contracts_->source();
   }
   std::string_view version() const override { return contracts_->version(); }
   Result<std::vector<RuntimeThread>> threads() override { return contracts_->threads(); }
@@ -85,8 +85,8 @@ std::optional<Failure> no_runtime(Target& target, const std::vector<MappedImage>
     if (find_dynamic_symbol(memory, image.base, "DotNetRuntimeDebugHeader"))
       return fail(Errc::kUnsupported, "process {} is a NativeAOT program: {}", target.pid(),
                   image.path)
-          .hint("it has no runtime that could be asked; its native stacks can be shown");
-  return fail(Errc::kNotFound, "process {} runs no .NET", target.pid())
+          .hint("it has no .NET runtime to inspect; its native stacks can be shown");
+  return fail(Errc::kNotFound, "process {} does not run .NET", target.pid())
       .hint("clrscope ps lists the processes that do");
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,17 @@
 #include "inspect/target.h"
 
 namespace clrscope::inspect {
+
+// What threads and locks are known by.
+enum class SnapshotSource : std::uint8_t {
+  kNone,  // native stacks only
+  kContracts,
+  kDac,
+  kContractsAndDac,
+  kDiagnosticPort,
+};
+std::string_view name_of(SnapshotSource source);  // "none", "data contracts", "DAC" …
+std::span<const std::string_view> names_of(SnapshotSource);
 
 struct RuntimeThread {
   std::uint64_t address = 0;  // of the runtime's Thread
@@ -86,14 +98,14 @@ class RuntimeReader {
  public:
   virtual ~RuntimeReader() = default;
 
-  virtual std::string_view source() const = 0;   // "data contracts", "DAC"
+  virtual SnapshotSource source() const = 0;
   virtual std::string_view version() const = 0;  // of the runtime, "10.0.12"; empty: unknown
   virtual Result<std::vector<RuntimeThread>> threads() = 0;
   // The method whose code holds this address; kNotFound when it is no managed code.
   virtual Result<MethodInfo> method_at(std::uint64_t pc) = 0;
   // A method by the runtime's own handle of it; kNotFound when it is none.
   virtual Result<MethodInfo> method_of(std::uint64_t method_desc) {
-    return fail(Errc::kNotFound, "{:#x} is no method", method_desc);
+    return fail(Errc::kNotFound, "{:#x} is not a method", method_desc);
   }
   // The runtime's own function that begins at this address and that compiled code calls; empty: it
   // is none, or its name is unknown.

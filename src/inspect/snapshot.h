@@ -1,11 +1,13 @@
-// One look at a process: what each thread does, which locks there are, who holds and who waits.
+// A snapshot of a process: what each thread does, its locks, who holds them and who waits.
 //
-// Data only; look.h makes it. Everything that is unknown is empty or nothing, never guessed.
+// Data only; take_snapshot.h makes it. Everything that is unknown is empty or nothing, never
+// guessed.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,7 @@ namespace clrscope::inspect {
 
 enum class FrameKind : std::uint8_t { kManaged, kFramework, kRuntime, kNative, kStub };
 std::string_view name_of(FrameKind kind);  // "managed", "framework", …
+std::span<const std::string_view> names_of(FrameKind);
 
 struct Frame {
   std::uint64_t pc = 0;
@@ -43,6 +46,7 @@ enum class WaitKind : std::uint8_t {
   kIo,        // a system call that waits for input or output
 };
 std::string_view name_of(WaitKind kind);  // as a person says it: "Monitor", "Task", …
+std::span<const std::string_view> names_of(WaitKind);
 
 // What a thread waits for.
 struct Wait {
@@ -76,6 +80,23 @@ struct ThreadView {
   std::uint32_t os_id() const { return static_cast<std::uint32_t>(os.namespace_tid); }
 };
 
+// As the program named it, or the operating system.
+const std::string& name_of(const ThreadView& thread);
+
+// What the scheduler says of a thread.
+enum class RunState : std::uint8_t {
+  kRunning,
+  kSleeping,
+  kInKernel,  // waits, and no signal ends that
+  kStopped,
+  kTraced,
+  kDead,
+  kUnknown,
+};
+RunState state_of(const ThreadView& thread);
+std::string_view name_of(RunState state);  // "running", "sleeping", "in the kernel" …
+std::span<const std::string_view> names_of(RunState);
+
 // The managed thread pool.
 struct Pool {
   std::optional<std::uint32_t> workers{}, min_workers{}, max_workers{}, blocked{}, queued{};
@@ -86,7 +107,7 @@ struct Snapshot {
   pid_t pid = 0;
   std::string name{};
   std::string runtime{};  // "10.0.12"
-  std::string source{};   // "data contracts", "DAC", "diagnostic port"
+  SnapshotSource source = SnapshotSource::kNone;
   TargetKind target = TargetKind::kLive;
   std::chrono::system_clock::time_point taken{};
   std::chrono::nanoseconds took{};

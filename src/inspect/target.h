@@ -88,14 +88,14 @@ struct Twin {
   std::function<TwinCost()> end{};   // ends it before `target` does, and says what it cost in all
   bool between_collections = false;  // known to be: the heap can be walked
 };
-struct TwinWish {
+struct TwinOptions {
   // The address of the GC's 32-bit count of "structures invalid": while it is not 0 the process is
   // let go and stopped again. 0: never mind; nothing: the runtime's own, where it can be found.
   std::optional<std::uint64_t> gc_invalid_counter{};
 };
 // kDenied when there is too little memory for what it may cost, or clone is forbidden to the
 // process; kUnsupported without a known C library; kTimeout when it never is between collections.
-Result<Twin> make_twin(pid_t pid, const TwinWish& wish = {});
+Result<Twin> make_twin(pid_t pid, const TwinOptions& request = {});
 
 // Registers and stacks of threads as they were at one moment.
 struct CapturedThread {

@@ -101,7 +101,7 @@ class Taker {
     if (wanted.empty()) return;
     auto captured = capture_threads(target_.pid(), wanted, kCaptured);
     if (!captured) {
-      out_.notes.push_back(fmt::format("{} without a whole stack: {}", threads(wanted.size()),
+      out_.notes.push_back(fmt::format("{} with an incomplete stack: {}", threads(wanted.size()),
                                        captured.error().what));
       return;
     }

@@ -40,15 +40,15 @@ class TwinTarget final : public Target {
 
 }  // namespace
 
-Result<Twin> make_twin(pid_t pid, const TwinWish& wish) {
+Result<Twin> make_twin(pid_t pid, const TwinOptions& request) {
   auto original = TRY(ProcView::open(pid));
   TRY(check_headroom(pid));
   auto named = TRY(original.threads());
-  auto known_wish = wish;
-  if (!wish.gc_invalid_counter)
+  auto known_request = request;
+  if (!request.gc_invalid_counter)
     if (const auto live = open_process(pid))
-      known_wish.gc_invalid_counter = find_gc_invalid_counter(**live).value_or(0);
-  auto supervisor = TRY(TwinSupervisor::start(pid, known_wish));
+      known_request.gc_invalid_counter = find_gc_invalid_counter(**live).value_or(0);
+  auto supervisor = TRY(TwinSupervisor::start(pid, known_request));
   std::vector<OsThread> threads;
   for (const auto& [tid, user] : supervisor->registers()) {
     const auto known = std::ranges::find(named, tid, &OsThread::tid);
@@ -66,7 +66,7 @@ Result<Twin> make_twin(pid_t pid, const TwinWish& wish) {
   return Twin{.target = std::move(target),
               .cost = cost,
               .end = [made] { return made->end(); },
-              .between_collections = known_wish.gc_invalid_counter.value_or(0) != 0};
+              .between_collections = known_request.gc_invalid_counter.value_or(0) != 0};
 }
 
 }  // namespace clrscope::inspect

@@ -76,12 +76,15 @@ Result<> stop_all(const ProcView& proc, StoppedThreads& stopped) {
 
 Failure clone_refused(pid_t pid, long error_number) {
   if (error_number == EAGAIN)
-    return fail(Errc::kDenied, "cannot make a twin of process {}: its number of processes is full",
+    return fail(Errc::kDenied,
+                "cannot make a twin of process {}: the limit on its number of processes is reached",
                 pid)
-        .hint("raise pids.max of its control group, or its limit of processes");
-  return fail(Errc::kDenied, "cannot make a twin of process {}: clone is refused to it: {}", pid,
+        .hint("raise pids.max of its cgroup, or ulimit -u");
+  return fail(Errc::kDenied, "cannot make a twin of process {}: clone is denied: {}", pid,
               errno_text(static_cast<int>(error_number)))
-      .hint("its seccomp filter forbids it: look without a twin, or write a core: clrscope dump");
+      .hint(
+          "its seccomp filter denies it: use clrscope stacks, which needs no twin, or write a core "
+          "with clrscope dump");
 }
 
 bool collects_garbage(MemorySource& memory, std::uint64_t counter) {
@@ -109,15 +112,17 @@ bool await_no_collection(MemorySource& memory, std::uint64_t counter, const Dead
   return true;
 }
 
-Result<Made> make(const Surgery& surgery, const TwinWish& wish) {
+Result<Made> make(const Surgery& surgery, const TwinOptions& request) {
   const auto& proc = surgery.proc;
-  const auto counter = wish.gc_invalid_counter.value_or(0);
+  const auto counter = request.gc_invalid_counter.value_or(0);
   const Deadline last{kCollectionPatience};
   Made made{.pages = own_memory(proc.read("status").value_or("")) / kPage};
   for (;;) {
     if (!await_no_collection(*surgery.memory, counter, last))
-      return fail(Errc::kTimeout, "cannot make a twin of process {}: it collects all the time",
-                  proc.pid());
+      return fail(
+          Errc::kTimeout,
+          "cannot make a twin of process {}: its garbage collector never pauses long enough",
+          proc.pid());
     ++made.stops;
     StoppedThreads stopped{proc.pid()};
     TRY(stop_all(proc, stopped));
@@ -129,7 +134,7 @@ Result<Made> make(const Surgery& surgery, const TwinWish& wish) {
     made.registers = registers_of_all(stopped);
     const auto caller = caller_among(made.registers, stopped.threads());
     if (caller == 0)
-      return fail(Errc::kTimeout, "cannot make a twin of process {}: no thread is free",
+      return fail(Errc::kTimeout, "cannot make a twin of process {}: no suitable thread found",
                   proc.pid());
     const auto call = TRY(inject_clone(proc.pid(), caller, surgery.gadgets, kTwinFlags));
     if (call.child != 0) {
@@ -183,12 +188,12 @@ std::chrono::nanoseconds times(std::chrono::nanoseconds each, std::uint64_t coun
   return each * static_cast<std::int64_t>(count);
 }
 
-void supervise(pid_t pid, const TwinWish& wish, int line) {
+void supervise(pid_t pid, const TwinOptions& request, int line) {
   const auto surgery = Surgery::prepare(pid);
   if (!surgery) return say(line, Result<Made>{fail(surgery.error())});
   const auto costs = measure_page_costs();
   const auto before = try_to_reap_twins(*surgery);  // of an earlier visit that was killed
-  const auto made = make(*surgery, wish);
+  const auto made = make(*surgery, request);
   say(line, made);
   if (!made) return;
   keep_until_told(made->twin, line);
@@ -218,7 +223,8 @@ pid_t fork_alone(int line, const Work& work) {
 
 }  // namespace
 
-Result<std::unique_ptr<TwinSupervisor>> TwinSupervisor::start(pid_t pid, const TwinWish& wish) {
+Result<std::unique_ptr<TwinSupervisor>> TwinSupervisor::start(pid_t pid,
+                                                              const TwinOptions& request) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return fail(errc_of(errno), "cannot make a pair of sockets: {}", errno_text());
@@ -226,7 +232,7 @@ Result<std::unique_ptr<TwinSupervisor>> TwinSupervisor::start(pid_t pid, const T
   self->line_.reset(ends[0]);
   {
     const UniqueFd theirs{ends[1]};
-    self->supervisor_ = fork_alone(theirs.get(), [&](int line) { supervise(pid, wish, line); });
+    self->supervisor_ = fork_alone(theirs.get(), [&](int line) { supervise(pid, request, line); });
   }
   if (self->supervisor_ < 0) return fail(errc_of(errno), "cannot fork: {}", errno_text());
   Reply reply;

@@ -25,7 +25,7 @@ class TwinSupervisor {
   };
 
   explicit TwinSupervisor(pid_t pid) : pid_(pid) {}
-  static Result<std::unique_ptr<TwinSupervisor>> start(pid_t pid, const TwinWish& wish);
+  static Result<std::unique_ptr<TwinSupervisor>> start(pid_t pid, const TwinOptions& request);
   ~TwinSupervisor() { end(); }
   TwinSupervisor(const TwinSupervisor&) = delete;
   TwinSupervisor& operator=(const TwinSupervisor&) = delete;

@@ -30,7 +30,7 @@ pid_t caller_among(std::span<const TwinSupervisor::Registers> registers,
 
 // Has the process itself take leave of its ended twins, by one thread; how long that one stood
 // still, the sum of all. Again and again while another tracer is at it, such as the supervisor of a
-// later twin, but not for ever.
+// later twin, but not forever.
 std::chrono::nanoseconds reap_twins(const Surgery& surgery);
 // Of an earlier visit that was killed: once, if it can be done.
 std::chrono::nanoseconds try_to_reap_twins(const Surgery& surgery);

@@ -77,7 +77,7 @@ struct Session {
 };
 
 // Tries the newest CollectTracing first and steps down when the runtime does not know it. What the
-// wish needs and no known form offers (event id filter, no stacks) is an error, not silently
+// request needs and no known form offers (event id filter, no stacks) is an error, not silently
 // dropped.
 Result<Session> start_tracing(Endpoint& runtime, const SessionConfig& config,
                               std::chrono::nanoseconds patience = kDefaultPatience);

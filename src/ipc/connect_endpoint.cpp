@@ -17,17 +17,17 @@ Failure connect_failure(const std::string& path, int number) {
     case ENOENT:
     case ENOTDIR:
       return fail(Errc::kGone, "cannot connect to {}: no such socket", path)
-          .hint("the process has probably ended; clrscope ps lists those that are there");
+          .hint("the process has probably ended; run clrscope ps to list the processes");
     case ECONNREFUSED:
-      return fail(Errc::kGone, "cannot connect to {}: nobody listens there any more", path)
-          .hint("the process has probably ended; clrscope ps lists those that are there");
+      return fail(Errc::kGone, "cannot connect to {}: connection refused", path)
+          .hint("the process has probably ended; run clrscope ps to list the processes");
     case EACCES:
     case EPERM:
       return fail(Errc::kDenied, "cannot connect to {}: {}", path, errno_text(number))
           .hint("run as the user that owns the process, or as root");
     case EAGAIN:
-      return fail(Errc::kTimeout, "{} takes no connections", path)
-          .hint("the process may be stopped or in a debugger: look at its state");
+      return fail(Errc::kTimeout, "{} does not accept connections", path)
+          .hint("check whether the process is stopped or in a debugger");
     default:
       return fail(Errc::kSystem, "cannot connect to {}: {}", path, errno_text(number));
   }
@@ -39,7 +39,7 @@ class ConnectEndpoint : public Endpoint {
 
   Result<UniqueFd> connect(const Deadline& deadline) override {
     UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    if (!fd) return fail(Errc::kSystem, "cannot make a socket: {}", errno_text());
+    if (!fd) return fail(Errc::kSystem, "cannot create a socket: {}", errno_text());
     auto address = find();
     if (!address) {
       if (address.error().code == Errc::kNotFound) return connect_failure(path_, ENOENT);

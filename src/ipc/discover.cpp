@@ -27,26 +27,26 @@ using Environment = std::map<std::string, std::string>;
 
 // The runtime names its threads ".NET SynchManag", ".NET EventPipe", ".NET Finalizer" … and starts
 // them first. Anybody may read these names, even of processes whose maps are hidden.
-enum class Look { kNoRuntime, kRuntime, kHidden };
-Look look_at_threads(pid_t pid) {
+enum class RuntimeThreads { kNone, kFound, kHidden };
+RuntimeThreads find_runtime_threads(pid_t pid) {
   constexpr int kLookedAt = 8;
   const auto folder = fmt::format("/proc/{}/task", pid);
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0)
-    return errno == EPERM || errno == EACCES ? Look::kHidden : Look::kNoRuntime;
+    return errno == EPERM || errno == EACCES ? RuntimeThreads::kHidden : RuntimeThreads::kNone;
   if (info.st_nlink < 4)
-    return Look::kNoRuntime;  // ".", ".." and one thread: no runtime is that small
+    return RuntimeThreads::kNone;  // ".", ".." and one thread: no runtime is that small
   const std::unique_ptr<DIR, int (*)(DIR*)> tasks{::opendir(folder.c_str()), ::closedir};
-  if (!tasks) return Look::kNoRuntime;
+  if (!tasks) return RuntimeThreads::kNone;
   for (int seen = 0; seen < kLookedAt;) {
     const auto* task = ::readdir(tasks.get());
-    if (!task) return Look::kNoRuntime;
+    if (!task) return RuntimeThreads::kNone;
     if (task->d_name[0] == '.') continue;
     ++seen;
     const auto name = read_file(fmt::format("{}/{}/comm", folder, task->d_name));
-    if (name && name->starts_with(".NET ")) return Look::kRuntime;
+    if (name && name->starts_with(".NET ")) return RuntimeThreads::kFound;
   }
-  return Look::kNoRuntime;
+  return RuntimeThreads::kNone;
 }
 
 // Both lie in the folder of the runtime; the second is often mapped first.
@@ -164,7 +164,7 @@ class Finder {
                   ? "run clrscope as root (sudo)"
                   : fmt::format("run clrscope as {}, or as root (sudo)", process.user)};
     if (!process.socket.empty())
-      return {Errc::kDenied, fmt::format("{} may not be opened", process.socket),
+      return {Errc::kDenied, fmt::format("no permission to open {}", process.socket),
               "run as the user that owns it, or as root"};
     for (const char* name : {"EnableDiagnostics", "EnableDiagnostics_IPC"})
       if (switched_off(environment, name))
@@ -176,7 +176,7 @@ class Finder {
               fmt::format("its TMPDIR is too long for a socket: {}", temporary_),
               "restart it with a shorter TMPDIR"};
     return {Errc::kNotFound, fmt::format("it has no diagnostic socket in {}", temporary_),
-            "if it is just starting try again; else diagnostics are off or the socket file was "
+            "retry if it is just starting; otherwise diagnostics are off or the socket file was "
             "removed: restart it"};
   }
 
@@ -204,12 +204,13 @@ Result<std::vector<DotnetProcess>> find_processes() {
   auto named = finder.named_in_tmp();
   for (const auto pid : TRY(all_pids())) {
     const bool has_socket = named.erase(pid) > 0;
-    const auto look = look_at_threads(pid);
-    if (look == Look::kRuntime) {
+    const auto threads = find_runtime_threads(pid);
+    if (threads == RuntimeThreads::kFound) {
       keep(finder.describe(pid, Finder::Known::kRuntime));
     } else if (has_socket) {
-      auto process = look == Look::kHidden ? finder.describe_hidden(pid)
-                                           : finder.describe(pid, Finder::Known::kSocketName);
+      auto process = threads == RuntimeThreads::kHidden
+                         ? finder.describe_hidden(pid)
+                         : finder.describe(pid, Finder::Known::kSocketName);
       if (process && !process->socket.empty()) keep(std::move(process));
     }
   }
@@ -221,18 +222,18 @@ Result<std::vector<DotnetProcess>> find_processes() {
 
 Result<DotnetProcess> find_process(pid_t pid) {
   if (pid <= 0 || !process_exists(pid))
-    return fail(Errc::kNotFound, "there is no process {}", pid)
+    return fail(Errc::kNotFound, "process {} does not exist", pid)
         .hint("clrscope ps lists the .NET processes");
   Finder finder;
   auto status = proc_status(pid);
   if (!status) {
     if (auto process = finder.describe_hidden(pid)) return std::move(*process);
-    return fail(Errc::kDenied, "process {} is hidden from you", pid)
+    return fail(Errc::kDenied, "process {} is not visible to this user", pid)
         .hint("run as its owner, or as root");
   }
   // Runtimes before .NET 6 do not name their threads; a socket may be left from another process of
   // that pid.
-  const bool sure = look_at_threads(pid) == Look::kRuntime || mapped_runtime(pid);
+  const bool sure = find_runtime_threads(pid) == RuntimeThreads::kFound || mapped_runtime(pid);
   if (sure || finder.named_in_tmp().contains(pid))
     if (auto process =
             finder.describe(pid, sure ? Finder::Known::kRuntime : Finder::Known::kSocketName);
@@ -249,7 +250,7 @@ Result<DotnetProcess> find_process_named(const std::string& name) {
     if (process.name == name) matches.push_back(process);
   if (matches.empty())
     return fail(Errc::kNotFound, "no .NET process is named {}", name)
-        .hint("{}", all.empty() ? "there is no .NET process" : "there are " + list_of(all));
+        .hint("{}", all.empty() ? "no .NET process is running" : "running: " + list_of(all));
   auto reachable = matches;
   std::erase_if(reachable, [](const auto& process) { return !process.reachable(); });
   if (reachable.size() == 1) return std::move(reachable.front());

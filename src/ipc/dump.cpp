@@ -8,7 +8,7 @@ Result<> write_dump(Endpoint& runtime, DumpKind kind, const std::string& path,
                     std::chrono::nanoseconds patience) {
   if (!path.starts_with('/'))
     return fail(Errc::kUsage, "the dump file {} must be an absolute path", path)
-        .hint("a relative one would be taken from the target's own working folder");
+        .hint("a relative path would be resolved in the target's working folder");
   ByteWriter payload;
   write_string(payload, path);
   payload.write(static_cast<std::uint32_t>(kind));

@@ -65,7 +65,7 @@ std::string words_for(const PortRefusals& refused);
 // A cookie belongs to the peer that said it first. Another peer that says it is refused.
 class ReversePort {
  public:
-  // `mode` says who may connect: the owner alone, unless told.
+  // `mode` says who may connect (default: the owner alone).
   static Result<std::unique_ptr<ReversePort>> listen(std::string path, mode_t mode = 0600,
                                                      const PortLimits& limits = {});
   virtual ~ReversePort() = default;  // removes the socket file

@@ -14,7 +14,7 @@ namespace {
 
 Failure in_context(Error error, const Endpoint& runtime, const Command& command) {
   if (error.code == Errc::kTimeout)
-    error.hint = "the process may be stopped, in a debugger or out of CPU time: look at its state";
+    error.hint = "check whether the process is stopped, in a debugger or out of CPU time";
   if (error.code == Errc::kGone) error.hint = "the process has probably ended";
   error.what = fmt::format("{}: {}: {}", runtime.name(), command.name, error.what);
   return fail(std::move(error));
@@ -31,7 +31,7 @@ Result<> send_all(int fd, Bytes bytes, const Deadline& deadline) {
     if (errno != EAGAIN) return fail(Errc::kGone, "the connection broke: {}", errno_text());
     pollfd waiting{fd, POLLOUT, 0};
     if (::poll(&waiting, 1, deadline.poll_timeout()) == 0)
-      return fail(Errc::kTimeout, "the request was not taken in time");
+      return fail(Errc::kTimeout, "the request was not accepted in time");
   }
   return {};
 }

@@ -30,7 +30,7 @@ void read_process_info2(ByteReader& in, ProcessInfo& info) {
 }
 
 Result<ProcessInfo> checked(const ByteReader& in, ProcessInfo info) {
-  if (!in.ok()) return fail(Errc::kCorrupt, "the answer to ProcessInfo is cut short");
+  if (!in.ok()) return fail(Errc::kCorrupt, "the answer to ProcessInfo is truncated");
   return info;
 }
 
@@ -40,7 +40,7 @@ Result<std::vector<std::uint8_t>> encode_frame(const Command& command, Bytes pay
   if (payload.size() > kLargestPayload)
     return fail(Errc::kUsage, "{} takes at most {} bytes, not {}", command.name, kLargestPayload,
                 payload.size())
-        .hint("ask for fewer providers, shorter arguments or shorter paths");
+        .hint("use fewer providers, shorter arguments or shorter paths");
   ByteWriter out;
   out.put(kMagic);
   out.write(static_cast<std::uint16_t>(kHeaderSize + payload.size()));
@@ -61,7 +61,7 @@ Result<Header> decode_header(Bytes bytes) {
     return fail(Errc::kCorrupt, "a frame header of {} bytes is too short", bytes.size());
   if (as_text(magic) != kMagic)
     return fail(Errc::kCorrupt, "the answer does not begin with DOTNET_IPC_V1")
-        .hint("is this the socket of a .NET runtime?");
+        .hint("check that this is the socket of a .NET runtime");
   if (size < kHeaderSize)
     return fail(Errc::kCorrupt, "a frame of {} bytes is smaller than its header", size);
   header.payload_size = size - kHeaderSize;
@@ -71,7 +71,7 @@ Result<Header> decode_header(Bytes bytes) {
 Result<bool> is_success(const Header& header) {
   if (header.set == kServerSet && header.id == kOk) return true;
   if (header.set == kServerSet && header.id == kError) return false;
-  return fail(Errc::kCorrupt, "the answer is of unknown kind 0x{:02x}{:02x}", header.set,
+  return fail(Errc::kCorrupt, "the answer has the unknown type 0x{:02x}{:02x}", header.set,
               header.id);
 }
 
@@ -133,7 +133,7 @@ Result<std::size_t> decode_environment_size(Bytes payload) {
   if (!in.ok())
     return fail(Errc::kCorrupt, "an environment answer of {} bytes is too short", payload.size());
   if (size > kLargestEnvironment)
-    return fail(Errc::kCorrupt, "an environment of {} bytes is not believable", size);
+    return fail(Errc::kCorrupt, "an environment of {} bytes is too large", size);
   return size;
 }
 
@@ -151,7 +151,7 @@ Result<std::map<std::string, std::string>> decode_environment(Bytes block) {
       environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
   if (!in.ok())
-    return fail(Errc::kCorrupt, "an environment block of {} bytes is cut short", block.size());
+    return fail(Errc::kCorrupt, "an environment block of {} bytes is truncated", block.size());
   return environment;
 }
 

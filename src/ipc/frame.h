@@ -89,7 +89,7 @@ Result<std::uint64_t> decode_session_id(Bytes payload);
 Result<Advertisement> decode_advertisement(Bytes bytes);
 
 // The payload of CollectTracing 1 to 5; what that form cannot express is an Error that says which
-// wish it was.
+// request it was.
 Result<std::vector<std::uint8_t>> encode_collect_tracing(int form, const SessionConfig& config);
 
 }  // namespace clrscope::ipc

@@ -29,7 +29,7 @@ Result<> check_expressible(int form, const SessionConfig& config) {
   const bool special_rundown =
       config.rundown_keyword != 0 && config.rundown_keyword != kDefaultRundown;
   if (special_rundown && form < 4)
-    return fail(Errc::kUnsupported, "this runtime knows no rundown keyword such as 0x{:x}",
+    return fail(Errc::kUnsupported, "this runtime does not support the rundown keyword 0x{:x}",
                 config.rundown_keyword)
         .hint("use the default rundown or none, or .NET 9 or later in the target");
   if (!config.stacks && form < 3)

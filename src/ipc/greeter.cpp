@@ -63,7 +63,7 @@ struct Greeter::Greeting {
     const auto sent =
         ::send(connection.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent != std::ssize(frame))
-      return fail(Errc::kGone, "{} was not taken", commands.front()->name);
+      return fail(Errc::kGone, "{} was not accepted", commands.front()->name);
     return {};
   }
 

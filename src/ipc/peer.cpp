@@ -21,7 +21,7 @@ Result<Peer> peer_of(int connection) {
   ucred other{};
   socklen_t size = sizeof other;
   if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0)
-    return fail(Errc::kSystem, "cannot tell who is at the other end: {}", errno_text());
+    return fail(Errc::kSystem, "cannot identify the peer: {}", errno_text());
   return Peer{.uid = other.uid, .pid = other.pid};
 }
 

@@ -15,7 +15,9 @@ Result<> check_hook(int connection, const std::string& path) {
   if (const auto peer = peer_of(connection); peer && peer->pid != 0)
     if (const auto root = TargetRoot::open(peer->pid); root && root->open_file(path)) return {};
   return fail(Errc::kNotFound, "the target does not have the startup hook {}", path)
-      .hint("the path must exist in the target's own file system; a missing hook would end it");
+      .hint(
+          "the path must exist in the target's own file system; a missing hook would crash the "
+          "process");
 }
 
 // Asks for a profiler in less words than that takes: a runtime refuses it in any case, with one
@@ -45,7 +47,7 @@ Result<ProcessInfo> process_info(Endpoint& runtime, std::chrono::nanoseconds pat
     if (reply.refusal) return fail(error_of(form.command, runtime.name(), *reply.refusal));
     return form.decode(reply.payload);
   }
-  return fail(Errc::kUnsupported, "{} knows no form of ProcessInfo", runtime.name());
+  return fail(Errc::kUnsupported, "{} does not support any version of ProcessInfo", runtime.name());
 }
 
 Result<std::map<std::string, std::string>> environment(Endpoint& runtime,

@@ -71,7 +71,7 @@ bool is_quiet(int connection) {
 
 Result<UniqueFd> make_socket() {
   UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (!fd) return fail(Errc::kSystem, "cannot make a socket: {}", errno_text());
+  if (!fd) return fail(Errc::kSystem, "cannot create a socket: {}", errno_text());
   return fd;
 }
 
@@ -80,11 +80,11 @@ Result<> clear_the_way(const std::string& path, const SocketAddress& address) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return {};
   if (!S_ISSOCK(info.st_mode))
-    return fail(Errc::kUsage, "{} is there already and is not a socket", path)
+    return fail(Errc::kUsage, "{} already exists and is not a socket", path)
         .hint("choose another path for the port");
   const auto probe = TRY(make_socket());
   if (::connect(probe.get(), address.get(), address.size()) == 0 || errno != ECONNREFUSED)
-    return fail(Errc::kUsage, "somebody else listens on {}", path)
+    return fail(Errc::kUsage, "another process listens on {}", path)
         .hint("choose another path for the port, or end the other listener");
   if (::unlink(path.c_str()) != 0 && errno != ENOENT)
     return fail(errc_of(errno), "cannot remove the old socket {}: {}", path, errno_text());
@@ -121,7 +121,7 @@ class Port : public ReversePort {
   Result<Advertisement> next_runtime(const Deadline& deadline) override {
     std::unique_lock lock{mutex_};
     if (!wait(lock, deadline, [&] { return !fresh_.empty(); }))
-      return fail(Errc::kTimeout, "no runtime has connected to {} in time", path_)
+      return fail(Errc::kTimeout, "no runtime connected to {} in time", path_)
           .hint("start it with DOTNET_DiagnosticPorts={}", path_);
     const auto runtime = fresh_.front();
     fresh_.pop_front();
@@ -160,7 +160,7 @@ class Port : public ReversePort {
             const auto found = known_.find(runtime.cookie);
             return found != known_.end() && found->second.connection;
           }))
-        return fail(Errc::kTimeout, "process {} has not connected to {} again in time", runtime.pid,
+        return fail(Errc::kTimeout, "process {} did not reconnect to {} in time", runtime.pid,
                     path_)
             .hint("it has ended, is stopped or is busy with a long command");
       auto connection = std::move(known_[runtime.cookie].connection);
@@ -385,7 +385,7 @@ Result<std::unique_ptr<ReversePort>> ReversePort::listen(std::string path, mode_
     return fail(Errc::kSystem, "cannot listen on {}: {}", path, errno_text());
   UniqueFd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   UniqueFd news{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  if (!wake || !news) return fail(Errc::kSystem, "cannot make an eventfd: {}", errno_text());
+  if (!wake || !news) return fail(Errc::kSystem, "cannot create an eventfd: {}", errno_text());
   return std::unique_ptr<ReversePort>{std::make_unique<Port>(
       std::move(path), std::move(listener), std::move(wake), std::move(news), file, limits)};
 }

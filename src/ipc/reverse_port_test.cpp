@@ -371,7 +371,7 @@ TEST_F(ReversePortTest, RefusesThePathOfALiveListener) {
   const auto port = listen();
   const auto second = ReversePort::listen(path_);
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().what, HasSubstr("somebody else listens"));
+  EXPECT_THAT(second.error().what, HasSubstr("another process listens"));
 }
 
 TEST_F(ReversePortTest, LeavesAFileThatIsNoSocketAlone) {

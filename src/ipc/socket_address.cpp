@@ -12,7 +12,7 @@ Result<SocketAddress> SocketAddress::of(const std::string& path) {
   result.address_.sun_family = AF_UNIX;
   std::string shown = path;
   if (path.empty() || path.find('\0') != std::string::npos)
-    return fail(Errc::kUsage, "a socket path must not be empty or hold a zero byte");
+    return fail(Errc::kUsage, "a socket path must not be empty or contain a zero byte");
   if (path.size() >= sizeof result.address_.sun_path) {
     const auto slash = path.rfind('/');
     const auto folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);

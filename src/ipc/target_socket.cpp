@@ -15,7 +15,8 @@ Result<UniqueFd> open_target_folder(pid_t process, const std::string& folder) {
   if (const auto root = TargetRoot::open_ours(process)) return root->open_folder(folder);
   // Hidden (hidepid): its rights are unknown, so this folder only, which it did not name.
   constexpr const char* kShared = "/tmp";
-  if (folder != kShared) return fail(Errc::kDenied, "process {} is hidden from you", process);
+  if (folder != kShared)
+    return fail(Errc::kDenied, "process {} is not visible to this user", process);
   UniqueFd ours{::open(kShared, O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!ours) return fail(errc_of(errno), "cannot open {}: {}", folder, errno_text());
   return ours;

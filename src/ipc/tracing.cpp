@@ -10,7 +10,7 @@ namespace clrscope::ipc {
 namespace {
 
 constexpr std::uint32_t kPlainFailure = 0x80004005;  // E_FAIL: all that a full runtime says
-constexpr std::string_view kSessionLimit = "a runtime has at most 64 at once: end another one";
+constexpr std::string_view kSessionLimit = "end another session: a runtime supports at most 64";
 
 constexpr std::array kForms{&kCollectTracing, &kCollectTracing2, &kCollectTracing3,
                             &kCollectTracing4, &kCollectTracing5};
@@ -31,17 +31,18 @@ Result<Session> start_tracing(Endpoint& runtime, const SessionConfig& config,
   const Deadline deadline{patience};
   for (auto form = static_cast<int>(kForms.size()); form >= 1; --form) {
     const auto& command = *kForms[static_cast<std::size_t>(form - 1)];
-    const auto wish = TRY(encode_collect_tracing(form, config));
-    auto reply = TRY(exchange(runtime, command, wish, deadline));
+    const auto request = TRY(encode_collect_tracing(form, config));
+    auto reply = TRY(exchange(runtime, command, request, deadline));
     if (reply.unknown_command() && form > 1) continue;
     if (reply.refusal && reply.refusal->code == kPlainFailure)
-      return fail(Errc::kSystem, "{} refused one more session", runtime.name())
+      return fail(Errc::kSystem, "{} refused another session", runtime.name())
           .hint("{}", kSessionLimit);
     if (reply.refusal) return fail(error_of(command, runtime.name(), *reply.refusal));
     const auto id = TRY(decode_session_id(reply.payload));
     return Session{.id = id, .stream = std::move(reply.connection), .command = form};
   }
-  return fail(Errc::kUnsupported, "{} knows no form of CollectTracing", runtime.name());
+  return fail(Errc::kUnsupported, "{} does not support any version of CollectTracing",
+              runtime.name());
 }
 
 bool is_session_limit(const Error& error) {

@@ -1,4 +1,4 @@
-// A .NET process as people are shown it.
+// A .NET process as it is listed.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// What looking at a program cost it, as far as its processor time shows.
+// What recording or examining a program cost it, measured by its CPU time.
 #pragma once
 
 namespace clrscope {

@@ -107,7 +107,7 @@ std::string framed(std::string_view message) {
 Result<std::string> unframed(const std::string& body) {
   if (body.empty()) return std::string{};
   std::size_t size = 0;
-  if (body.size() < kFrameHead) return fail(Errc::kCorrupt, "the answer's message is cut short");
+  if (body.size() < kFrameHead) return fail(Errc::kCorrupt, "the answer's message is truncated");
   for (std::size_t i = 1; i < kFrameHead; ++i)
     size = size << 8 | static_cast<std::uint8_t>(body[i]);
   if (body[0] != 0) return fail(Errc::kCorrupt, "the answer's message is compressed");
@@ -235,7 +235,7 @@ Result<GrpcTarget> parse_grpc_target(std::string_view text) {
         .hint("grpc://HOST:4317, or grpcs:// for TLS");
   const auto address = parse_address(rest, "4317");
   if (!address || !address->path.empty())
-    return fail(Errc::kUsage, "'{}' names no host", text).hint("grpc://HOST:4317");
+    return fail(Errc::kUsage, "'{}' has no host name", text).hint("grpc://HOST:4317");
   target.address = *address;
   return target;
 }

@@ -20,22 +20,23 @@ Result<HttpUrl> parse_url(std::string_view text) {
   } else if (rest.starts_with("http://")) {
     rest.remove_prefix(7);
   } else {
-    return fail(Errc::kUsage, "'{}' is no URL", text).hint("http://HOST:PORT/PATH, or https://");
+    return fail(Errc::kUsage, "'{}' is not a URL", text).hint("http://HOST:PORT/PATH, or https://");
   }
   const auto slash = rest.find_first_of("/?");
   const auto host = rest.substr(0, slash);
   if (host.find('@') != std::string_view::npos)
-    return fail(Errc::kUsage, "a name or password in a URL is not understood")
+    return fail(Errc::kUsage, "a user name or password in a URL is not supported")
         .hint("send it as a header");
   const auto address = parse_address(host, url.tls ? "443" : "80");
   if (!address || !address->path.empty())
-    return fail(Errc::kUsage, "'{}' names no host", text).hint("http://HOST:PORT/PATH");
+    return fail(Errc::kUsage, "'{}' has no host name", text).hint("http://HOST:PORT/PATH");
   url.address = *address;
   if (slash != std::string_view::npos) url.path = rest.substr(slash);
   if (!url.path.starts_with('/')) url.path.insert(0, "/");
   for (const char c : url.path)
     if (c <= ' ' || c == 0x7f)
-      return fail(Errc::kUsage, "the path of '{}' has a character that no URL has", text);
+      return fail(Errc::kUsage, "the path of '{}' has a character that is not allowed in a URL",
+                  text);
   return url;
 }
 
@@ -85,7 +86,7 @@ Result<HttpResponse> HttpClient::ask_once(const std::string& request, bool to_he
         const auto used = parser.put(buffer);
         buffer.erase(0, used);
         if (parser.phase() == HttpPhase::kBad)
-          return fail(Errc::kCorrupt, "the answer makes no sense: {}", parser.why());
+          return fail(Errc::kCorrupt, "the answer is invalid: {}", parser.why());
         if (used == 0) break;
       }
       if (parser.phase() == HttpPhase::kDone) break;
@@ -96,7 +97,7 @@ Result<HttpResponse> HttpClient::ask_once(const std::string& request, bool to_he
       if (!answered && !sent) return fail(Error{sent.error()});
       parser.put_end();
       if (parser.phase() == HttpPhase::kBad)
-        return fail(Errc::kCorrupt, "{}", answered ? "the answer is cut short" : "no answer");
+        return fail(Errc::kCorrupt, "{}", answered ? "the answer is truncated" : "no answer");
     }
     if (parser.response().status / 100 == 1) continue;  // "100 Continue" and kin announce another
     if (sent && parser.keep_alive() && buffer.empty()) line_ = std::move(line);

@@ -32,7 +32,7 @@ Result<HttpUrl> parse_url(std::string_view text);
 
 class HttpClient {
  public:
-  // `tls`: for https; one that trusts the system's authorities unless told.
+  // `tls`: for https; trusts the system's authorities by default.
   explicit HttpClient(HttpUrl url, std::shared_ptr<TlsContext> tls = {});
   ~HttpClient();
 

@@ -113,7 +113,7 @@ TEST(HttpClient, SpeaksTlsWithOurServer) {
   HttpClient suspicious{{.tls = true, .address = server->addresses()[0]}};
   const auto refused = suspicious.ask("GET", {}, {}, Deadline{kLong});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().what, HasSubstr("not to be trusted"));
+  EXPECT_THAT(refused.error().what, HasSubstr("is not trusted"));
   HttpClient plain{{.address = server->addresses()[0]}};
   EXPECT_FALSE(plain.ask("GET", {}, {}, Deadline{kLong}));
 }

@@ -163,7 +163,7 @@ std::optional<HttpResponse> HttpConnection::admit(HttpRequestParser& parser,
     return HttpResponse{
         .status = 503,
         .fields = {{"Retry-After", "5"}},
-        .body = fmt::format("all {} connections are taken\n", service_.setting.connections.all)};
+        .body = fmt::format("all {} connections are in use\n", service_.setting.connections.all)};
   }
   if (admission.refusal) ++service_.counts.bad;
   if (admission.refusal) return std::move(admission.refusal);

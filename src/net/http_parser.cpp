@@ -79,7 +79,7 @@ class Grammar final : public http::basic_parser<IsRequest> {
     if (error == http::error::header_limit)
       refuse(431, "the head is longer than the limit");
     else if (error == http::error::bad_version)
-      refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+      refuse(505, "only HTTP/1.0 and HTTP/1.1 are supported");
     else
       refuse(400, error.message());
   }
@@ -165,7 +165,7 @@ struct HttpRequestParser::Impl {
     if (encodings > 1 ||
         (encodings == 1 && !equal_ignoring_case(*request.field("Transfer-Encoding"), "chunked")))
       return grammar.refuse(501, "a Transfer-Encoding other than chunked");
-    if (hosts > 1 || (hosts == 0 && request.http11)) grammar.refuse(400, "not one Host");
+    if (hosts > 1 || (hosts == 0 && request.http11)) grammar.refuse(400, "not exactly one Host");
   }
 
   void take_target() {
@@ -178,7 +178,7 @@ struct HttpRequestParser::Impl {
     if (!rest.starts_with('/') && rest != "*") return grammar.refuse(400, "no path");
     const auto mark = rest.find('?');
     auto path = percent_decode(rest.substr(0, mark), false);
-    if (!path) return grammar.refuse(400, "the path has a % that encodes nothing");
+    if (!path) return grammar.refuse(400, "the path has an invalid % sequence");
     request.path = std::move(*path);
     if (mark != std::string_view::npos) request.query = rest.substr(mark + 1);
     if (const auto hash = request.query.find('#'); hash != std::string::npos)

@@ -23,7 +23,7 @@ using testing::StartsWith;
 
 constexpr auto kLong = 60s;  // a deadline that only a hanging test meets
 
-// A client that sends what it is told and reads what comes.
+// A client that sends the given bytes and reads the response.
 class Client {
  public:
   explicit Client(const Address& address)
@@ -397,7 +397,7 @@ TEST(HttpServer, StopsThoughSomebodyStillHoldsAReply) {
   });
 }
 
-// Answers when it is told to, so that connections stay busy. "key" in the head makes a caller
+// Answers on demand, so that connections stay busy. "key" in the head makes a caller
 // known.
 struct Waiting {
   Guarded<std::vector<HttpReply>> replies;

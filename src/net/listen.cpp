@@ -23,7 +23,8 @@ Failure cannot_listen(const Address& address) {
         "another program, or another clrscope, listens there: choose another port, or 0 for a "
         "free one");
   if (number == EACCES)
-    return std::move(failure).hint("ports below 1024 need a right: choose a higher one");
+    return std::move(failure).hint(
+        "choose a port above 1023; lower ones require CAP_NET_BIND_SERVICE");
   return failure;
 }
 
@@ -64,7 +65,7 @@ Result<Address> own_address(int fd, const Address& asked) {
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) != 0 ||
       ::getnameinfo(reinterpret_cast<const sockaddr*>(&at), size, host, sizeof host, port,
                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return fail(Errc::kSystem, "cannot tell the address of {}", asked.text());
+    return fail(Errc::kSystem, "cannot get the address of {}", asked.text());
   return Address{.host = host, .port = port};
 }
 

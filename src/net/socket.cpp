@@ -31,7 +31,7 @@ Result<> wait_for(int fd, short what, const Deadline& deadline) {
 Result<UniqueFd> connect_to(const sockaddr* to, socklen_t size, int family, int type,
                             const std::string& text, const Deadline& deadline) {
   UniqueFd fd{::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (!fd) return fail(Errc::kSystem, "cannot make a socket for {}: {}", text, errno_text());
+  if (!fd) return fail(Errc::kSystem, "cannot create a socket for {}: {}", text, errno_text());
   if (::connect(fd.get(), to, size) != 0) {
     if (errno != EINPROGRESS)
       return fail(Errc::kSystem, "cannot connect to {}: {}", text, errno_text());
@@ -63,8 +63,8 @@ Result<Address> parse_address(std::string_view text, std::string_view default_po
   if (text.starts_with(kUnix)) {
     address.path = text.substr(kUnix.size());
     if (address.path.empty() || address.path.size() >= sizeof sockaddr_un{}.sun_path)
-      return fail(Errc::kUsage, "'{}' is no path of a unix socket", text)
-          .hint("unix:PATH, at most 107 characters");
+      return fail(Errc::kUsage, "'{}' is not a valid unix socket path", text)
+          .hint("use unix:PATH with at most 107 characters");
     return address;
   }
   auto rest = text;
@@ -82,7 +82,8 @@ Result<Address> parse_address(std::string_view text, std::string_view default_po
   address.port = rest.starts_with(':') ? rest.substr(1) : default_port;
   const auto port = parse_number(address.port);
   if (address.host.empty() || !port || *port > 65535)
-    return fail(Errc::kUsage, "'{}' is no address", text).hint("HOST:PORT, [IPV6]:PORT, unix:PATH");
+    return fail(Errc::kUsage, "'{}' is not an address", text)
+        .hint("use HOST:PORT, [IPV6]:PORT or unix:PATH");
   return address;
 }
 

@@ -1,6 +1,6 @@
 // Plain sockets for threads of their own: connect, send and receive, each with a deadline.
 //
-// An address is HOST:PORT, [IPV6]:PORT or unix:PATH. Nothing here waits longer than it was told.
+// An address is HOST:PORT, [IPV6]:PORT or unix:PATH. Nothing here waits longer than its deadline.
 #pragma once
 
 #include <string>

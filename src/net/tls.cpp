@@ -46,10 +46,10 @@ Result<ContextPtr> load(const TlsFiles& files) {
   const auto& key = files.key.empty() ? files.certificate : files.key;
   if (SSL_CTX_use_certificate_chain_file(context.get(), files.certificate.c_str()) != 1)
     return fail(Errc::kUsage, "cannot use the certificate {}: {}", files.certificate, tls_error())
-        .hint("a PEM file: the certificate, then its chain");
+        .hint("use a PEM file with the certificate, then its chain");
   if (SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) != 1)
     return fail(Errc::kUsage, "cannot use the key {}: {}", key, tls_error())
-        .hint("a PEM file without a password, of the same certificate");
+        .hint("use a PEM file without a password that belongs to the certificate");
   return context;
 }
 
@@ -110,7 +110,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const std::string& ca_fil
   const bool verify = trust == Trust::kVerify;
   if (verify && !ca_file.empty() && SSL_CTX_load_verify_file(context.get(), ca_file.c_str()) != 1)
     return fail(Errc::kUsage, "cannot use the certificates of {}: {}", ca_file, tls_error())
-        .hint("a PEM file of the authorities to trust");
+        .hint("use a PEM file with the authorities to trust");
   if (verify && ca_file.empty()) SSL_CTX_set_default_verify_paths(context.get());
   SSL_CTX_set_verify(context.get(), verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   auto impl = std::make_unique<Impl>();
@@ -144,9 +144,9 @@ struct TlsSession::Impl {
     const long verdict = verify ? SSL_get_verify_result(ssl.get()) : X509_V_OK;
     if (verdict != X509_V_OK) {
       ERR_clear_error();
-      return fail(Errc::kDenied, "the certificate of {} is not to be trusted: {}", host,
+      return fail(Errc::kDenied, "the certificate of {} is not trusted: {}", host,
                   X509_verify_cert_error_string(verdict))
-          .hint("name the authority with ca=FILE");
+          .hint("give its certificate authority with ca=FILE");
     }
     return fail(Errc::kSystem, "TLS: cannot {}: {}", doing, tls_error());
   }

@@ -62,7 +62,7 @@ TEST(TlsSession, TrustsNoStranger) {
   TlsSession server{server_of(other)}, client{client_of(certificate), "localhost"};
   const auto agreed = agree(client, server);
   ASSERT_FALSE(agreed);
-  EXPECT_THAT(agreed.error().what, HasSubstr("not to be trusted"));
+  EXPECT_THAT(agreed.error().what, HasSubstr("is not trusted"));
 }
 
 TEST(TlsSession, TrustsNoOtherName) {

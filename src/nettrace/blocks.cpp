@@ -76,7 +76,7 @@ void Reader::Impl::read_sequence_point(const Block& block, const OnBatch& on_bat
         v6() ? static_cast<std::uint32_t>(in.read_varuint()) : in.read<std::uint32_t>();
     if (in.ok()) checkpoint(id, sequence);
   }
-  if (!in.ok()) note(block.offset, "a sequence point that is cut short");
+  if (!in.ok()) note(block.offset, "a truncated sequence point");
 
   if (!valid_ticks_.holds(ticks)) {
     note(block.offset, "a sequence point with an invalid time");
@@ -113,7 +113,7 @@ void Reader::Impl::read_stacks(const Block& block) {
   ByteReader in{block.content};
   const auto first = in.read<std::uint32_t>();
   const auto count = in.read<std::uint32_t>();
-  if (!in.ok()) return note(block.offset, "a stack block that is cut short");
+  if (!in.ok()) return note(block.offset, "a truncated stack block");
   if (!adds_up(in, count, info.pointer_size))
     return note(block.offset, fmt::format("a block of {} stacks whose lengths do not add up: they "
                                           "are left out",
@@ -130,7 +130,7 @@ void Reader::Impl::read_labels(const Block& block) {
   ByteReader in{block.content};
   const auto first = in.read<std::uint32_t>();
   const auto count = in.read<std::uint32_t>();
-  if (!in.ok()) return note(block.offset, "a label block that is cut short");
+  if (!in.ok()) return note(block.offset, "a truncated label block");
   if (!labels_.add(first, count, in.rest(), block.borrowed))
     note(block.offset, "too many labels without a sequence point: the older ones are left out");
 }
@@ -144,9 +144,9 @@ void Reader::Impl::read_check(const Block& block) {
   const auto from = std::exchange(checked_from_, block.offset + block.content.size());
   if (summary.damaged == damaged_before_ && has_checks_ && blocks == seen.blocks() &&
       sum != seen.sum())
-    note(from, fmt::format("{} blocks are not as they were written: values, names or stacks in "
-                           "them may be wrong",
-                           blocks));
+    note(from,
+         fmt::format("{} blocks fail their checksum: values, names or stacks in them may be wrong",
+                     blocks));
   damaged_before_ = summary.damaged;
 }
 
@@ -159,7 +159,7 @@ void Reader::Impl::read_source(const Block& block) {
   const auto skipped = in.read_varuint();
   const auto undefined = in.read_varuint();
   const auto told = in.read_varuint();
-  if (!in.ok()) return note(block.offset, "a block about another trace that is cut short");
+  if (!in.ok()) return note(block.offset, "a truncated block about another trace");
   source_truncated_ = (flags & kSourceTruncated) != 0;
   for (std::uint64_t i = 0; i < told; ++i) {
     const auto offset = in.read_varuint();
@@ -206,7 +206,7 @@ void Reader::Impl::read_threads(const Block& block) {
     thread_bytes_ += row_bytes.size();
     if (thread_bytes_ > kMaxThreadBytes ||
         (threads.size() >= kMaxThreads && !threads.contains(thread.index))) {
-      note(block.offset, "too many threads: the rest of them is left out");
+      note(block.offset, "too many threads: the rest is left out");
       return;
     }
     auto& capture = captures.get(thread.index);
@@ -215,7 +215,7 @@ void Reader::Impl::read_threads(const Block& block) {
     capture.thread = thread.thread;
     threads[thread.index] = std::move(thread);
   }
-  if (!in.ok()) note(block.offset, "a thread block that is cut short");
+  if (!in.ok()) note(block.offset, "a truncated thread block");
 }
 
 void Reader::Impl::read_removed_threads(const Block& block) {
@@ -228,7 +228,7 @@ void Reader::Impl::read_removed_threads(const Block& block) {
     captures.forget(index);
     threads.erase(index);
   }
-  if (!in.ok()) note(block.offset, "a block of removed threads that is cut short");
+  if (!in.ok()) note(block.offset, "a truncated block of removed threads");
 }
 
 }  // namespace clrscope::nettrace

@@ -34,6 +34,24 @@ void append_int(std::string& out, std::string_view key, auto number) {
 
 }  // namespace
 
+const Shape& shape_of(const EventLine*) {
+  using A = EventLine;
+  static const auto shape =
+      describe<A>("Event", "an event of a process",
+                  {member<&A::time>("time", "when it happened"),
+                   member<&A::at_ms>("atMs", Unit::kMs, "time since the start of the trace"),
+                   member<&A::provider>("provider", "name of its provider"),
+                   member<&A::name>("name", "name of the event"),
+                   member<&A::id>("id", "id of the event"), member<&A::pid>("pid", "process id"),
+                   member<&A::os_id>("osId", "operating system's thread id"),
+                   member<&A::activity>("activityId", "activity it belongs to"),
+                   member<&A::related>("relatedActivityId", "activity that started this one"),
+                   member<&A::payload>("payload", "its fields by name"),
+                   member<&A::payload_hex>("payloadHex", "its bytes, if its fields are unknown"),
+                   member<&A::stack>("stack", "methods on the stack, leaf first")});
+  return shape;
+}
+
 std::string event_name(const EventType& type, const PayloadPlan& plan) {
   if (!plan.event_name().empty()) return plan.event_name();
   return type.name.empty() ? fmt::format("Event({})", type.id) : type.name;
@@ -56,10 +74,10 @@ void EventJson::append(std::string& out, const Event& event, const PayloadPlan& 
   out += "{\"time\":\"";
   times_.append(out, wall);
   out += '"';
-  if (since_start) append_ms(out += ",\"timeMs\":", *since_start);
+  if (since_start) append_ms(out += ",\"atMs\":", *since_start);
   out += middle(*event.type, plan);
   append_int(out, ",\"pid\":", static_cast<std::int32_t>(event.process));
-  append_int(out, ",\"tid\":", static_cast<std::uint64_t>(event.thread));
+  append_int(out, ",\"osId\":", static_cast<std::uint64_t>(event.thread));
   if (event.activity)
     out.append(",\"activityId\":\"").append(to_string(*event.activity)).append("\"");
   if (event.related)

@@ -1,23 +1,44 @@
 // An event as one line of JSON: who, what, when, where, and its fields by name.
 //
-//   {"time":"2026-11-15T02:45:12.123456Z","timeMs":12.345678,"provider":"…","name":"GC/Start",
-//    "id":1,"pid":4312,"tid":4320,"payload":{"Count":1,"Reason":"AllocSmall"}}
+//   {"time":"2026-11-15T02:45:12.123456Z","atMs":12.345678,"provider":"…","name":"GC/Start",
+//    "id":1,"pid":4312,"osId":4320,"payload":{"Count":1,"Reason":"AllocSmall"}}
 //
-// timeMs counts from the beginning of a session, where there is one. The fields of an event that
+// atMs counts from the beginning of a session, where there is one. The fields of an event that
 // nobody describes are its bytes: "payloadHex". For the events of one reader; belongs to one
 // thread.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/shape.h"
 #include "nettrace/payload.h"
 
 namespace clrscope::nettrace {
+
+// What the line holds. EventJson writes it member by member, since files have millions; a test
+// compares.
+struct EventLine {
+  WallTime time{};
+  std::optional<double> at_ms{};
+  std::string provider{};
+  std::string name{};
+  std::uint32_t id = 0;
+  std::int32_t pid = 0;
+  std::uint64_t os_id = 0;
+  std::optional<std::string> activity{};
+  std::optional<std::string> related{};
+  std::optional<std::map<std::string, RawJson>> payload{};
+  std::optional<std::string> payload_hex{};
+  std::optional<std::vector<std::string>> stack{};
+};
+const Shape& shape_of(const EventLine*);
 
 class EventJson {
  public:

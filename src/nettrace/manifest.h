@@ -38,7 +38,7 @@ struct Manifest {
 
 inline constexpr std::uint32_t kManifestEventId = 0xfffe;
 
-// The providers that a manifest file describes; pointers are 8 bytes unless told.
+// The providers that a manifest file describes; pointers are 8 bytes by default.
 std::vector<Manifest> parse_manifest(std::string_view xml, std::uint32_t pointer_size = 8);
 
 class ManifestSet {

@@ -139,7 +139,7 @@ Result<> TypeTable::declare_v5(Bytes declaration) {
   type.keywords = in.read<std::uint64_t>();
   type.version = in.read<std::uint32_t>();
   type.level = static_cast<std::uint8_t>(in.read<std::uint32_t>());
-  if (!in.ok()) return fail(Errc::kCorrupt, "metadata {} is cut short", number);
+  if (!in.ok()) return fail(Errc::kCorrupt, "metadata {} is truncated", number);
 
   auto fields = in.at_end() ? std::vector<Field>{} : FieldReader{in, Layout::kV1}.fields();
   while (in.ok() && !in.at_end()) {
@@ -170,7 +170,7 @@ Result<> TypeTable::declare_v6(Bytes declaration) {
   type.provider = read_text(in);
   type.id = static_cast<std::uint32_t>(in.read_varuint());
   type.name = read_text(in);
-  if (!in.ok()) return fail(Errc::kCorrupt, "metadata {} is cut short", number);
+  if (!in.ok()) return fail(Errc::kCorrupt, "metadata {} is truncated", number);
 
   auto fields = FieldReader{in, Layout::kV6}.fields();
   ByteReader options{in.take(in.read<std::uint16_t>())};

@@ -1,4 +1,5 @@
 #include "nettrace/payload_events.h"
+#include "model/provider_names.h"
 
 #include <algorithm>
 
@@ -276,13 +277,11 @@ void parse(Input& in, const EventType& type, TaskEvent& e) {
 }  // namespace
 
 Known known_event(const EventType& type) {
-  if (type.provider == "Microsoft-Windows-DotNETRuntime") return find(kRuntime, type.id);
-  if (type.provider == "Microsoft-Windows-DotNETRuntimeRundown") return find(kRundown, type.id);
-  if (type.provider == "System.Threading.Tasks.TplEventSource") return find(kTasks, type.id);
-  if (type.provider == "System.Diagnostics.Eventing.FrameworkEventSource")
-    return find(kFramework, type.id);
-  if (type.provider == "Microsoft-DotNETCore-SampleProfiler" && type.id == 0)
-    return Known::kThreadSample;
+  if (type.provider == kRuntimeProvider) return find(kRuntime, type.id);
+  if (type.provider == kRundownProvider) return find(kRundown, type.id);
+  if (type.provider == kTasksProvider) return find(kTasks, type.id);
+  if (type.provider == kFrameworkProvider) return find(kFramework, type.id);
+  if (type.provider == kSamplerProvider && type.id == 0) return Known::kThreadSample;
   return Known::kNone;
 }
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "model/provider_names.h"
 #include "nettrace/manifest.h"
 #include "nettrace/payload_plan.h"
 
@@ -155,9 +156,8 @@ std::string described_name(std::string_view name, std::uint32_t id, std::uint8_t
 
 // The runtime's own providers: events without a name, described by the table alone.
 bool named_by_table(const TableEvent* table, const EventType& type) {
-  return table != nullptr &&
-         (type.name.empty() || type.provider.starts_with("Microsoft-Windows-DotNETRuntime") ||
-          type.provider == "Microsoft-DotNETCore-SampleProfiler");
+  return table != nullptr && (type.name.empty() || type.provider.starts_with(kRuntimeProvider) ||
+                              type.provider == kSamplerProvider);
 }
 
 }  // namespace

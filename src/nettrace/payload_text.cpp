@@ -110,7 +110,7 @@ void append_text(std::string& out, const PayloadPlan& plan, Bytes payload) {
       });
   if (decoded == Decoded::kTruncated) (out += separator) += "(truncated)";
   if (plan.schema() == Schema::kUnknown && !payload.empty())
-    print(out, "({} bytes that nobody describes)", payload.size());
+    print(out, "({} bytes without a description)", payload.size());
 }
 
 }  // namespace clrscope::nettrace

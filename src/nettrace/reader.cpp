@@ -159,7 +159,7 @@ Result<std::size_t> Reader::Impl::read_magic(Bytes in) {
     (void)reader.read<std::uint32_t>();
     if (in.size() < need_) return 0;
     if (major != 6)
-      return fail(Errc::kUnsupported, "version {} of the nettrace format is not known", major)
+      return fail(Errc::kUnsupported, "unknown version {} of the nettrace format", major)
           .hint("a newer clrscope may read it; this one reads versions 3 to 6");
     info.version = 6;
   } else {
@@ -241,7 +241,7 @@ Result<> Reader::Impl::finish(const OnBatch& on_batch) {
 Result<> Reader::Impl::finish_tail(const OnBatch& on_batch) {
   if (summary.bytes == 0)
     return fail(Errc::kCorrupt, "the trace is empty")
-        .hint("the recording wrote nothing: was it stopped before it began?");
+        .hint("record again; the recording was probably stopped before it began");
   // The search for a block waits for a good piece of input: there will be none.
   if (scanning_) drop_pending(TRY(process(pending(), false, on_batch)));
   while (has_info && !pending().empty() && !scanning_) {

@@ -44,7 +44,7 @@ void parse_property(const std::string& text, T& out) {
 
 Result<> Reader::Impl::read_trace(const Block& block, std::uint32_t version) {
   if (version > 4 || version < 3 || (version == 3) != netperf_)
-    return fail(Errc::kUnsupported, "version {} of the nettrace format is not known", version)
+    return fail(Errc::kUnsupported, "unknown version {} of the nettrace format", version)
         .hint("this clrscope reads versions 3 to 6; traces of .NET Core 2.0 are older");
   ByteReader in{block.content};
   info.version = version;
@@ -69,7 +69,7 @@ Result<> Reader::Impl::read_trace_v6(const Block& block) {
   info.ticks_per_second = in.read<std::int64_t>();
   info.pointer_size = in.read<std::uint32_t>();
   const auto count = in.read<std::uint32_t>();
-  if (!in.ok()) return fail(Errc::kCorrupt, "the trace header is cut short");
+  if (!in.ok()) return fail(Errc::kCorrupt, "the trace header is truncated");
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     auto key = read_text(in);
     auto value = read_text(in);
@@ -85,7 +85,7 @@ Result<> Reader::Impl::read_trace_v6(const Block& block) {
   constexpr std::int64_t kTenYears = 300'000'000'000'000'000;
   if (info.window_ns < 0 || info.window_ns > kTenYears) info.window_ns = 0;
   if (!start) note(block.offset, "the trace header has no valid start time");
-  if (!in.ok()) note(block.offset, "the properties in the trace header are cut short");
+  if (!in.ok()) note(block.offset, "the properties in the trace header are truncated");
   valid_ticks_ = TRY(check(info));
   return {};
 }

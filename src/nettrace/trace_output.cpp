@@ -80,7 +80,7 @@ Result<> TraceOutput::tick() {
 Result<> TraceOutput::cut() {
   const auto end = *begin_ + static_cast<off_t>(bytes());
   if (::ftruncate(fd_, end) != 0 || ::lseek(fd_, end, SEEK_SET) < 0)
-    return fail(errc_of(errno), "cannot end the file: {}", errno_text());
+    return fail(errc_of(errno), "cannot finish the file: {}", errno_text());
   return {};
 }
 

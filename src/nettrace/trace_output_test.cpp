@@ -18,7 +18,7 @@
 namespace clrscope::nettrace {
 namespace {
 
-// Blocks of a trace that grows for ever.
+// Blocks of a trace that never ends.
 class Grower {
  public:
   explicit Grower(TraceOutput& output)

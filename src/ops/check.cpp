@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/io.h"
-#include "base/json.h"
-#include "base/printable.h"
 #include "base/proc.h"
 #include "base/target_root.h"
 #include "base/text.h"
@@ -37,8 +36,7 @@ CheckRow check_port(const Result<ipc::ProcessInfo>& info) {
 
 // What the runtime's port offers a recording grows with its version.
 CheckRow check_events(const Result<ipc::ProcessInfo>& info) {
-  if (!info)
-    return {"events", "runtime events", Works::kNo, "they come through the diagnostic port"};
+  if (!info) return {"events", "runtime events", Works::kNo, "read through the diagnostic port"};
   const auto major =
       parse_number(info->runtime_version.substr(0, info->runtime_version.find('.'))).value_or(0);
   const char* detail = major >= 10 ? "with filters by event id, choice of rundown, stacks on or off"
@@ -74,44 +72,44 @@ CheckRow check_memory(pid_t pid) {
   if (!reader) return natives(reader.error());
   const auto code = (*reader)->method_at(0);
   if (!code && code.error().code != Errc::kNotFound) return natives(code.error());
-  return {"memory", "memory", Works::kYes, fmt::format("read by {}", (*reader)->source())};
+  return {"memory", "memory", Works::kYes, fmt::format("read by {}", name_of((*reader)->source()))};
 }
 
 CheckRow check_pause(pid_t pid) {
   const auto allowed = inspect::may_pause(pid);
   if (!allowed) return no("pause", "pause (ptrace)", allowed.error());
-  return {"pause", "pause (ptrace)", Works::kYes, "threads that run are stopped for a moment"};
+  return {"pause", "pause (ptrace)", Works::kYes, "running threads are paused briefly"};
 }
 
 CheckRow check_dump(pid_t pid, const Result<ipc::ProcessInfo>& info) {
   CheckRow row{.id = "dump", .source = "dump"};
   if (!info) {
-    row.detail = "the runtime writes it when it is asked through the diagnostic port";
+    row.detail = "written by the runtime, requested through the diagnostic port";
     return row;
   }
   const auto folder = runtime_folder(pid);
   if (!folder) {
     row.works = Works::kPartly;
-    row.detail = "cannot see where its runtime lies";
+    row.detail = "cannot find the folder of its runtime";
     row.hint = "run as the process's user or as root; a single-file app needs createdump beside it";
     return row;
   }
   const auto root = TargetRoot::open(pid);
   if (!root) {
     row.works = Works::kPartly;
-    row.detail = fmt::format("cannot see whether createdump is there: {}", root.error().what);
+    row.detail = fmt::format("cannot check for createdump: {}", root.error().what);
     row.hint = root.error().hint;
     return row;
   }
   if (!root->is_executable(*folder + "/createdump")) {
-    row.detail = fmt::format("{}/createdump is not there", *folder);
-    row.hint = "the runtime's own package has it; trimmed images leave it out";
+    row.detail = fmt::format("{}/createdump is missing", *folder);
+    row.hint = "use an image with the complete .NET runtime; trimmed images leave createdump out";
     return row;
   }
   row.works = Works::kYes;
   if (const auto bytes = dump_bytes(pid, DumpType::kFull); bytes > 0)
-    row.detail =
-        fmt::format("full: about {}, the process stands still meanwhile", format_bytes(bytes));
+    row.detail = fmt::format("full: about {}; the process is paused while it is written",
+                             format_bytes(bytes));
   return row;
 }
 
@@ -132,7 +130,7 @@ void add_kernel_rows(CheckReport& report, std::optional<pid_t> pid) {
   rows.push_back(from_right("context-switches", "context switches", rights.context_switches));
   rows.push_back(from_right("tracepoints", "tracepoints", rights.tracepoints));
   report.rung =
-      choose_rung(rights, pid ? Wanted::kProcess : Wanted::kMachine, KernelWish::kThreadTime);
+      choose_rung(rights, pid ? Wanted::kProcess : Wanted::kMachine, KernelData::kThreadTime);
 }
 
 // Of a process that is stopped: by whom, and how it goes on.
@@ -143,12 +141,12 @@ std::optional<Error> stopped(pid_t pid) {
   if (facts.tracer != 0)
     return Error{Errc::kTimeout,
                  fmt::format("it is stopped by {} ({})", facts.tracer_name, facts.tracer),
-                 fmt::format("let it go on, or end {}", facts.tracer_name)};
+                 fmt::format("let it continue, or end {}", facts.tracer_name)};
   return Error{Errc::kTimeout, "it is stopped", fmt::format("kill -CONT {}", pid)};
 }
 
 // Known by its port only: whatever needs its /proc is out of reach.
-void add_foreign_rows(CheckReport& report, const TargetWish& wish) {
+void add_foreign_rows(CheckReport& report, const TargetRequest& request) {
   const std::string why = "the process is in another pid namespace";
   const std::string hint = "share the pid namespace: shareProcessNamespace in a pod";
   const auto none = [&](const char* id, const char* source) {
@@ -156,24 +154,36 @@ void add_foreign_rows(CheckReport& report, const TargetWish& wish) {
   };
   none("memory", "memory");
   none("pause", "pause (ptrace)");
-  if (wish.diagnostic_port)
+  if (request.diagnostic_port)
     report.rows.push_back({"dump", "dump", Works::kPartly,
-                           "through the folder of the socket; its size is not known before"});
+                           "through the folder of the socket; the size is unknown beforehand"});
   else
     report.rows.push_back(
-        {"dump", "dump", Works::kNo, why, hint + "; or clrscope dump --diagnostic-port SOCKET"});
+        {"dump", "dump", Works::kNo, why, hint, {{"dump", {{"diagnostic-port", "SOCKET"}}}}});
   none("cpu-process", "CPU sampling, process");
   none("context-switches", "context switches");
 }
 
+Remedy about(std::string verb, pid_t pid) {
+  return {std::move(verb), {{"pid", std::to_string(pid)}}};
+}
+
 // What to run: all of it, or what needs no answer of the runtime.
-std::string best_command(const CheckReport& report, pid_t pid, PortKind port, bool answers) {
-  if (answers) return fmt::format("clrscope collect -p {}", pid);
-  if (stopped(pid)) return fmt::format("none while it is stopped: clrscope stacks -p {}", pid);
-  if (!report.rung || report.rung->cpu == CpuRung::kRuntime) return "none: see the hint";
-  if (port == PortKind::kOff)
-    return fmt::format("clrscope doctor -p {0} or top -p {0} (CPU samples, stacks and locks)", pid);
-  return fmt::format("clrscope collect -p {} (CPU samples: its runtime does not answer)", pid);
+void choose_next(CheckReport& report, pid_t pid, PortKind port, bool answers) {
+  if (answers) {
+    report.next = {about("collect", pid)};
+  } else if (stopped(pid)) {
+    report.next = {about("stacks", pid)};
+    report.next_detail = "nothing can be recorded while it is stopped";
+  } else if (!report.rung || report.rung->cpu == CpuRung::kRuntime) {
+    report.next_detail = "nothing can be recorded: see the hints";
+  } else if (port == PortKind::kOff) {
+    report.next = {about("doctor", pid), about("top", pid)};
+    report.next_detail = "CPU samples, stacks and locks";
+  } else {
+    report.next = {about("collect", pid)};
+    report.next_detail = "CPU samples only: its runtime does not answer";
+  }
 }
 
 void add_rows(CheckReport& report, pid_t pid, const Result<ipc::ProcessInfo>& info) {
@@ -184,13 +194,13 @@ void add_rows(CheckReport& report, pid_t pid, const Result<ipc::ProcessInfo>& in
   if (!still) return;
   const auto cpu = std::ranges::find(report.rows, "cpu-process", &CheckRow::id);
   cpu->works = Works::kNo;
-  cpu->detail = "nothing of it runs: " + still->what;
+  cpu->detail = "not running: " + still->what;
   cpu->hint = still->hint;
 }
 
 void conclude(CheckReport& report, pid_t pid, PortKind port, bool answers) {
   report.verbs = verbs_for(report.rows, port);
-  report.best = best_command(report, pid, port, answers);
+  choose_next(report, pid, port, answers);
   const auto collect = std::ranges::find(report.verbs, "collect", &VerbUse::verb);
   if (collect->works == Works::kNo) report.rung.reset();  // nothing is recorded
 }
@@ -219,16 +229,16 @@ CheckReport check_found(const ipc::DotnetProcess& found) {
   return report;
 }
 
-Result<CheckReport> check_process(const TargetWish& wish) {
-  if (wish.pid) return check_found(TRY(ipc::find_process(*wish.pid)));
-  if (wish.name) return check_found(TRY(ipc::find_process_named(*wish.name)));
-  auto target = TRY(find_target(wish, std::chrono::seconds{5}, -1));
+Result<CheckReport> check_process(const TargetRequest& request) {
+  if (request.pid) return check_found(TRY(ipc::find_process(*request.pid)));
+  if (request.name) return check_found(TRY(ipc::find_process_named(*request.name)));
+  auto target = TRY(find_target(request, std::chrono::seconds{5}, -1));
   const auto pid = target.process.pid;
   const auto info = ipc::process_info(*target.endpoint, kPatience);
   CheckReport report;
   if (target.process.foreign) {
     report.rows = {check_port(info), check_events(info)};
-    add_foreign_rows(report, wish);
+    add_foreign_rows(report, request);
   } else {
     add_rows(report, pid, info);
   }
@@ -237,8 +247,8 @@ Result<CheckReport> check_process(const TargetWish& wish) {
                     : target.process.foreign ? PortKind::kAlone
                                              : PortKind::kAnswers;
   conclude(report, pid, port, info.has_value());
-  if (target.process.foreign && wish.diagnostic_port && info)
-    report.best = fmt::format("clrscope collect --diagnostic-port {}", *wish.diagnostic_port);
+  if (target.process.foreign && request.diagnostic_port && info)
+    report.next = {{"collect", {{"diagnostic-port", *request.diagnostic_port}}}};
   report.process = std::move(target.process);
   return report;
 }
@@ -249,83 +259,105 @@ Tone tone(Works works) {
                                    : Tone::kHarm;
 }
 
-std::string line(const Paint& paint, std::string_view what, Works works, std::string_view detail,
-                 const std::string& hint) {
-  const auto painted = [&](Tone in, const std::string& text) {
-    return paint ? paint(in, text) : text;
-  };
-  const std::string word{to_string(works)};
-  auto out = fmt::format("  {:22}{}{}{}\n", what, painted(tone(works), word),
-                         std::string(8 - word.size(), ' '), printable(detail));
-  if (!hint.empty())
-    out += fmt::format("  {:30}{}\n", "", painted(Tone::kDim, "hint: " + printable(hint)));
-  return out;
-}
-
 }  // namespace
 
-std::string_view to_string(Works works) {
-  return works == Works::kYes ? "yes" : works == Works::kPartly ? "partly" : "no";
+std::span<const std::string_view> names_of(Works) {
+  static constexpr std::array<std::string_view, 3> kNames{"yes", "partly", "no"};
+  return kNames;
+}
+std::string_view to_string(Works works) { return names_of(works)[static_cast<std::size_t>(works)]; }
+
+CheckAnswer answer_of(const CheckReport& report) {
+  CheckAnswer answer{.sources = report.rows,
+                     .verbs = report.verbs,
+                     .next = report.next,
+                     .next_detail = report.next_detail};
+  if (report.process) {
+    answer.pid = report.process->pid;
+    answer.process = report.process->name;
+    answer.runtime = report.process->runtime;
+  }
+  if (report.rung) answer.rung = {report.rung->cpu, report.rung->kernel_frames, report.rung->waits};
+  return answer;
 }
 
-std::string to_json(const CheckReport& report) {
-  JsonWriter json;
-  json.begin_object();
-  if (report.process)
-    json.member("pid", report.process->pid)
-        .member("name", report.process->name)
-        .member("runtime", report.process->runtime);
-  json.key("sources").begin_array();
-  for (const auto& row : report.rows) {
-    json.begin_object()
-        .member("id", row.id)
-        .member("source", row.source)
-        .member("works", to_string(row.works))
-        .member("detail", row.detail);
-    if (!row.hint.empty()) json.member("hint", row.hint);
-    json.end_object();
-  }
-  json.end_array();
-  if (!report.verbs.empty()) json.key("verbs").begin_array();
-  for (const auto& use : report.verbs) {
-    json.begin_object().member("verb", use.verb).member("works", to_string(use.works));
-    json.key("uses").begin_array();
-    for (const auto& id : use.uses) json.value(id);
-    json.end_array();
-    if (!use.detail.empty()) json.member("detail", use.detail);
-    if (!use.hint.empty()) json.member("hint", use.hint);
-    json.end_object();
-  }
-  if (!report.verbs.empty()) json.end_array();
-  if (report.rung)
-    json.key("rung")
-        .begin_object()
-        .member("cpu", to_string(report.rung->cpu))
-        .member("kernelFrames", report.rung->kernel_frames)
-        .member("waits", to_string(report.rung->waits))
-        .end_object();
-  json.member("best", report.best).end_object();
-  return json.text() + "\n";
+const Shape& shape_of(const CheckRow*) {
+  using T = CheckRow;
+  static const auto shape = clrscope::describe<T>(
+      "CheckedSource", "a source of data and whether it works",
+      {member<&T::id>("id", "id of the source"), member<&T::source>("source", "name of the source"),
+       member<&T::works>("works", "whether it works"),
+       member<&T::detail>("detail", "what it gives, or why it does not work"),
+       member_unless_empty<&T::hint>("hint", "what to do about it"),
+       member_unless_empty<&T::next>("next", "commands that help")});
+  return shape;
 }
 
-std::string to_text(const CheckReport& report, const Paint& paint) {
-  std::string text;
+const Shape& shape_of(const VerbUse*) {
+  using T = VerbUse;
+  static const auto shape =
+      clrscope::describe<T>("CheckedVerb", "the sources that a verb uses for the process",
+                            {member<&T::verb>("verb", "name of the verb"),
+                             member<&T::works>("works", "whether the verb works"),
+                             member<&T::uses>("uses", "ids of the sources it uses"),
+                             member_unless_empty<&T::detail>("detail", "what is missing, and why"),
+                             member_unless_empty<&T::hint>("hint", "what to do about it")});
+  return shape;
+}
+
+const Shape& shape_of(const CheckAnswer::Rung*) {
+  using T = CheckAnswer::Rung;
+  static const auto shape = clrscope::describe<T>(
+      "Rung", "what a recording of thread time would contain here",
+      {member<&T::cpu>("cpu", "where CPU samples come from"),
+       member<&T::kernel_frames>("kernelFrames", "whether samples have kernel frames"),
+       member<&T::waits>("waits", "what is recorded of waits")});
+  return shape;
+}
+
+const Shape& shape_of(const CheckAnswer*) {
+  using T = CheckAnswer;
+  static const auto shape = clrscope::describe<T>(
+      "Check", "which data sources work here, and how to fix those that do not",
+      {member<&T::pid>("pid", "process id"), member<&T::process>("process", "process name"),
+       member<&T::runtime>("runtime", ".NET version"),
+       member<&T::sources>("sources", "sources of data"),
+       member_unless_empty<&T::verbs>("verbs", "what each verb uses for the process"),
+       member<&T::rung>("rung", "what a recording of thread time would contain"),
+       member<&T::next>("next", "commands to run next, the best first"),
+       member_unless_empty<&T::next_detail>(
+           "nextDetail", "what the runtime's own events give, or why they are unavailable")});
+  return shape;
+}
+
+Document check_document(const CheckReport& report) {
+  Document page{.summary = {}};
   if (report.process) {
     const auto& runtime = report.process->runtime;
-    text += fmt::format("{} ({}), .NET {}\n", printable(report.process->name), report.process->pid,
-                        runtime.empty() ? "(version unknown)" : runtime);
+    page.summary.push_back(fmt::format("{} ({}), .NET {}", report.process->name,
+                                       report.process->pid,
+                                       runtime.empty() ? "(version unknown)" : runtime));
   }
+  Facts sources{};
   for (const auto& row : report.rows)
-    text += line(paint, row.source, row.works, row.detail, row.hint);
-  if (!report.verbs.empty()) text += "What each verb uses:\n";
+    sources.rows.push_back({row.source, std::string{to_string(row.works)}, tone(row.works),
+                            row.detail, row.hint, row.next});
+  page.blocks.emplace_back(std::move(sources));
+  if (!report.verbs.empty()) page.blocks.emplace_back(Paragraph{"What each verb uses:"});
+  Facts verbs{};
   for (const auto& use : report.verbs) {
     auto detail = fmt::format("{}", fmt::join(use.uses, ", "));
     if (!use.detail.empty()) detail += (detail.empty() ? "" : "; ") + use.detail;
     // The hint is above, beside the source.
-    text += line(paint, use.verb, use.works, detail, "");
+    verbs.rows.push_back(
+        {use.verb, std::string{to_string(use.works)}, tone(use.works), std::move(detail)});
   }
-  if (report.rung) text += fmt::format("Rung: {}\n", words_for(*report.rung));
-  return text + fmt::format("Best recording here: {}\n", printable(report.best));
+  page.blocks.emplace_back(std::move(verbs));
+  if (report.rung)
+    page.blocks.emplace_back(Paragraph{fmt::format("Rung: {}", words_for(*report.rung))});
+  page.blocks.emplace_back(
+      NextSteps{.label = "Next", .remedies = report.next, .note = report.next_detail});
+  return page;
 }
 
 CheckReport check_machine(const std::vector<Process>& processes) {
@@ -335,18 +367,21 @@ CheckReport check_machine(const std::vector<Process>& processes) {
   row.works = reachable == std::ssize(processes) ? Works::kYes
               : reachable > 0                    ? Works::kPartly
                                                  : Works::kNo;
-  row.detail = processes.empty() ? "no .NET process in sight"
+  row.detail = processes.empty() ? "no .NET process found"
                                  : fmt::format("{} of {} .NET processes can be reached", reachable,
                                                processes.size());
-  if (reachable < std::ssize(processes)) row.hint = "clrscope ps says why for each";
+  if (reachable < std::ssize(processes)) {
+    row.hint = "list the processes to see the reason for each";
+    row.next = {{"ps", {}}};
+  }
   if (processes.empty()) row.works = Works::kPartly;
   report.rows.push_back(std::move(row));
   add_kernel_rows(report, std::nullopt);
-  report.best = "clrscope check -p PID";
+  report.next = {{"check", {{"pid", ""}}}};
   return report;
 }
 
-Result<CheckReport> check(const std::optional<TargetWish>& target) {
+Result<CheckReport> check(const std::optional<TargetRequest>& target) {
   if (!target) return check_machine(TRY(list_processes()));
   return check_process(*target);
 }

@@ -1,22 +1,23 @@
-// Which sources of knowledge work here, for one process or in general, what each verb uses of them;
-// why not, and the remedy.
+// Which data sources work here, for one process or in general, which of them each verb uses, why
+// others do not work, and the remedy.
 #pragma once
 
-#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/document.h"
 #include "base/result.h"
-#include "base/table.h"
+#include "base/shape.h"
 #include "model/process.h"
 #include "ops/ladder.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
 
-enum class Works { kYes, kPartly, kNo };
+enum class Works : std::uint8_t { kYes, kPartly, kNo };
 
 struct CheckRow {
   std::string id;      // "diagnostic-port"
@@ -24,6 +25,7 @@ struct CheckRow {
   Works works = Works::kNo;
   std::string detail{};
   std::string hint{};
+  std::vector<Remedy> next{};  // beside the hint
 };
 
 // What a verb uses for this process.
@@ -40,13 +42,35 @@ struct CheckReport {
   std::vector<CheckRow> rows;
   std::vector<VerbUse> verbs{};  // of a process only
   std::optional<Rung> rung{};    // where a recording with thread-time would stand
-  std::string best;              // the command that makes the best of it
+  std::vector<Remedy> next{};    // what makes the best of it; one of them
+  std::string next_detail{};     // what it gives, or why there is none
 };
 
 std::string_view to_string(Works works);  // "yes", "partly", "no"
-std::string to_json(const CheckReport& report);
-using Paint = std::function<std::string(Tone, std::string_view)>;
-std::string to_text(const CheckReport& report, const Paint& paint = {});  // empty: no colours
+std::span<const std::string_view> names_of(Works);
+
+struct CheckAnswer {
+  struct Rung {
+    CpuRung cpu = CpuRung::kRuntime;
+    bool kernel_frames = false;
+    WaitRung waits = WaitRung::kNone;
+  };
+  std::optional<pid_t> pid{};
+  std::optional<std::string> process{};
+  std::optional<std::string> runtime{};
+  std::vector<CheckRow> sources{};
+  std::vector<VerbUse> verbs{};
+  std::optional<Rung> rung{};
+  std::vector<Remedy> next{};
+  std::string next_detail{};
+};
+const Shape& shape_of(const CheckRow*);
+const Shape& shape_of(const VerbUse*);
+const Shape& shape_of(const CheckAnswer::Rung*);
+const Shape& shape_of(const CheckAnswer*);
+CheckAnswer answer_of(const CheckReport& report);
+
+Document check_document(const CheckReport& report);
 
 // How a verb finds the process.
 enum class PortKind {
@@ -62,6 +86,6 @@ std::vector<VerbUse> verbs_for(const std::vector<CheckRow>& rows, PortKind port)
 CheckReport check_machine(const std::vector<Process>& processes);
 
 // No target named: for any process there is.
-Result<CheckReport> check(const std::optional<TargetWish>& target);
+Result<CheckReport> check(const std::optional<TargetRequest>& target);
 
 }  // namespace clrscope::ops

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "answer/text.h"
+
 namespace clrscope::ops {
 namespace {
 
@@ -91,6 +93,25 @@ TEST(CheckVerbs, UseNothingWhereNothingWorks) {
     EXPECT_FALSE(one.detail.empty()) << one.verb;
     EXPECT_FALSE(one.hint.empty()) << one.verb;
   }
+}
+
+TEST(CheckDocument, PutsHintsBesideTheirSourceAndWhatToRunAtTheEnd) {
+  CheckReport report;
+  report.rows = {{"dump", "dump", kNo, "not here", "share the namespace", {{"ps", {}}}},
+                 {"memory", "memory", kYes}};
+  report.next = {{"collect", {{"pid", "7"}}}};
+  EXPECT_EQ(answer::page_text(check_document(report)),
+            "  dump                  no      not here\n"
+            "                                hint: share the namespace; ps\n"
+            "  memory                yes\n"
+            "Next: collect pid=7\n");
+}
+
+TEST(CheckAnswer, HasRemediesAsValues) {
+  CheckReport report;
+  report.next = {{"collect", {{"pid", "7"}}}};
+  EXPECT_EQ(json_line(answer_of(report)),
+            "{\"sources\":[],\"next\":[{\"verb\":\"collect\",\"options\":{\"pid\":\"7\"}}]}\n");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class Chooser {
       if (has(kPause))
         take(use, kPause);
       else
-        lack(use, "threads that run may lack frames", row(kPause));
+        lack(use, "running threads may lack frames", row(kPause));
     } else if (has(kPort)) {
       take(use, kPort);
       lack(use, "managed frames only, no locks", memory);
@@ -92,8 +92,7 @@ class Chooser {
     if (row(kMemory).works == Works::kYes)
       take(use, kMemory);
     else
-      lack(use, "EventSources that are not .NET's own have to be named with --counters",
-           row(kMemory));
+      lack(use, "EventSources that are not part of .NET must be named", row(kMemory));
     return use;
   }
 

@@ -29,7 +29,7 @@ Result<std::string> make_private_folder() {
   const char* tmp = std::getenv("TMPDIR");
   std::string path = fmt::format("{}/clrscope-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   if (!::mkdtemp(path.data()))
-    return fail(errc_of(errno), "cannot make a folder {}: {}", path, errno_text());
+    return fail(errc_of(errno), "cannot create the folder {}: {}", path, errno_text());
   return path;
 }
 
@@ -85,7 +85,7 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const std::string& 
                                    pointers(command).data(), pointers(environment).data());
   if (error != 0)
     return fail(errc_of(error), "cannot start {}: {}", command[0], errno_text(error))
-        .hint("is it on the PATH, or is the path right?");
+        .hint("check the path of the command, or that it is on the PATH");
   return pid;
 }
 
@@ -98,8 +98,8 @@ void let_others_go(std::stop_token stop, ipc::ReversePort& port) {
   ipc::Greeter greeter{port, ipc::Greeter::Words::kResume, ipc::kDefaultPatience};
   while (!stop.stop_requested())
     for (const auto& [runtime, resumed] : greeter.wait(Deadline{kLook}))
-      log(LogLevel::kDebug, "another runtime came, process {}: {}", runtime.pid,
-          resumed ? "it goes on unrecorded" : resumed.error().what);
+      log(LogLevel::kDebug, "another runtime connected, process {}: {}", runtime.pid,
+          resumed ? "it continues unrecorded" : resumed.error().what);
 }
 
 }  // namespace
@@ -131,14 +131,14 @@ Result<ipc::Advertisement> Child::wait_for_runtime(std::chrono::nanoseconds pati
     if (const auto code = wait(std::chrono::nanoseconds{0}))
       return fail(Errc::kGone,
                   "the command ended with exit code {} before a .NET runtime started in it", *code)
-          .hint("is it a .NET program?");
+          .hint("check that it is a .NET program");
     pollfd stopped{stop_fd, POLLIN, 0};
     if (stop_fd >= 0 && ::poll(&stopped, 1, 0) > 0)
       return fail(Errc::kGone, "interrupted before a .NET runtime started");
   }
   return fail(Errc::kTimeout, "no .NET runtime started in process {} within {} s", pid_,
               std::chrono::duration_cast<std::chrono::seconds>(patience).count())
-      .hint("is it a .NET program, with diagnostics on?");
+      .hint("check that it is a .NET program with diagnostics enabled");
 }
 
 Result<> Child::resume(ipc::Endpoint& runtime) {

@@ -1,9 +1,8 @@
-// A command that we start so that its .NET runtime waits for us at its very beginning: not one
-// event is missed.
+// Starts a command whose .NET runtime waits for us at startup, so that no event is missed.
 //
 // The runtime connects to a private port of ours and stays suspended until resumed. Other runtimes
-// that the command starts meanwhile are let go at once. The variable that makes them connect is
-// taken out of the runtime's environment before it runs, so that what it starts later does not wait
+// that the command starts meanwhile are resumed at once. The variable that makes them connect is
+// removed from the runtime's environment before it runs, so that what it starts later does not wait
 // for us.
 #pragma once
 

@@ -32,25 +32,26 @@ bool same_file(const std::string& a, const std::string& b) {
          one.st_dev == other.st_dev && one.st_ino == other.st_ino && S_ISREG(one.st_mode);
 }
 
-Result<std::string> output_of(const ConvertWish& wish) {
-  if (wish.output == "-" && wish.format->rewrite_folder)
-    return fail(Errc::kUsage, "{} is a folder of files: it cannot go to standard output",
-                wish.format->name)
-        .hint("give a folder that is not there yet with -o");
-  if (wish.output == "-") return wish.output;
-  if (wish.input == "-" && wish.output.empty())
-    return fail(Errc::kUsage, "standard input has no name to make one of")
-        .hint("say where to: -o FILE, or -o - for standard output");
-  std::string output = wish.output;
+Result<std::string> output_of(const ConvertRequest& request) {
+  if (request.output == "-" && request.format->rewrite_folder)
+    return fail(Errc::kUsage, "{} consists of several files and cannot be written to stdout",
+                request.format->name)
+        .hint("give a new folder with -o");
+  if (request.output == "-") return request.output;
+  if (request.input == "-" && request.output.empty())
+    return fail(Errc::kUsage, "an output file is required when the trace is read from stdin")
+        .hint("use -o FILE, or -o - for stdout");
+  std::string output = request.output;
   if (output.empty())
-    output = converted_name(wish.input, *wish.format);
-  else if (fs::is_directory(output) && !wish.format->rewrite_folder)
+    output = converted_name(request.input, *request.format);
+  else if (fs::is_directory(output) && !request.format->rewrite_folder)
     output =
         fs::path{output} /
-        fs::path{converted_name(wish.input == "-" ? "trace" : wish.input, *wish.format)}.filename();
-  if (same_file(wish.input, output))
+        fs::path{converted_name(request.input == "-" ? "trace" : request.input, *request.format)}
+            .filename();
+  if (same_file(request.input, output))
     return fail(Errc::kUsage, "{} would overwrite its own input", output)
-        .hint("give another name with -o");
+        .hint("choose another file with -o");
   return output;
 }
 
@@ -69,31 +70,31 @@ Error cannot_write(Error error, const std::string& output) {
 }
 
 // From samples: reads the whole trace first.
-Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatcher& watcher,
+Result<ConvertSummary> write_profile(const ConvertRequest& request, const ConvertWatcher& watcher,
                                      const std::string& output) {
-  SourceLines lines{{.symbol_folder = wish.lines.symbol_folder}};
-  analyze::ProfileBuilder builder{wish.lines.wanted ? &lines : nullptr};
+  SourceLines lines{{.symbol_folder = request.lines.symbol_folder}};
+  analyze::ProfileBuilder builder{request.lines.wanted ? &lines : nullptr};
   const TraceVisitor visitor{
       .on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
       .on_end = [&](const auto& reader) { builder.end_of_trace(reader); },
-      .on_chunk = [&] { return check_samples(wish.input, builder.samples(), wish.limits); },
+      .on_chunk = [&] { return check_samples(request.input, builder.samples(), request.limits); },
   };
-  const auto read = TRY(read_trace(wish.input, visitor, watcher.on_progress, wish.limits));
+  const auto read = TRY(read_trace(request.input, visitor, watcher.on_progress, request.limits));
   const auto profile = std::move(builder).finish();
   if (profile.samples.empty()) {
     const auto damage = damage_line(read);
-    return fail(Errc::kNotFound, "{} holds no samples of stacks ({} events){}",
-                display_name(wish.input), format_count(read.summary.events),
+    return fail(Errc::kNotFound, "{} contains no stack samples ({} events){}",
+                display_name(request.input), format_count(read.summary.events),
                 damage.empty() ? "" : ", as far as it can be read: " + damage)
-        .hint("record some: clrscope collect -p PID --profile cpu-sampling");
+        .hint("record samples with clrscope collect -p PID --profile cpu-sampling");
   }
   auto file = TRY(OutputFile::create(output));
-  ByteSink out{file.fd(), wish.on_output};
-  if (auto done = wish.format->write(profile, out); !done)
+  ByteSink out{file.fd(), request.on_output};
+  if (auto done = request.format->write(profile, out); !done)
     return fail(cannot_write(done.error(), output));
   TRY(file.commit());
   return ConvertSummary{.file = output,
-                        .format = wish.format,
+                        .format = request.format,
                         .bytes = out.bytes(),
                         .samples = profile.samples.size(),
                         .events = read.summary.events,
@@ -103,23 +104,23 @@ Result<ConvertSummary> write_profile(const ConvertWish& wish, const ConvertWatch
 }
 
 // From events: writes while it reads.
-Result<ConvertSummary> rewrite_trace(const ConvertWish& wish, const ConvertWatcher& watcher,
+Result<ConvertSummary> rewrite_trace(const ConvertRequest& request, const ConvertWatcher& watcher,
                                      const std::string& output) {
   auto file = TRY(OutputFile::create(output));
-  ByteSink out{file.fd(), wish.on_output};
+  ByteSink out{file.fd(), request.on_output};
   const exports::ReadTrace read = [&](const exports::OnChunk& on_chunk) {
-    return read_trace_bytes(wish.input, on_chunk, watcher.on_progress, wish.limits);
+    return read_trace_bytes(request.input, on_chunk, watcher.on_progress, request.limits);
   };
-  const auto done = wish.format->rewrite(read, out);
+  const auto done = request.format->rewrite(read, out);
   if (!out.ok()) return fail(cannot_write(out.finish().error(), output));
-  if (!done) return fail(named(done.error(), wish.input));
+  if (!done) return fail(named(done.error(), request.input));
   TRY(file.commit());
   return ConvertSummary{.file = output,
-                        .format = wish.format,
+                        .format = request.format,
                         .bytes = out.bytes(),
                         .events = done->events,
                         .lost = done->lost,
-                        .damage = damage_line({wish.input, done->read, done->damage})};
+                        .damage = damage_line({request.input, done->read, done->damage})};
 }
 
 // A folder that appears under its name only when it is whole.
@@ -128,10 +129,10 @@ class OutputFolder {
   static Result<OutputFolder> create(const std::string& path) {
     std::error_code error;
     if (fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path, error)))
-      return fail(Errc::kUsage, "{} is there already", path).hint("choose another place with -o");
+      return fail(Errc::kUsage, "{} already exists", path).hint("choose another place with -o");
     auto part = path + ".XXXXXX";
     if (::mkdtemp(part.data()) == nullptr)
-      return fail(Errc::kSystem, "cannot make a folder beside {}: {}", path, errno_text());
+      return fail(Errc::kSystem, "cannot create a folder beside {}: {}", path, errno_text());
     return OutputFolder{path, part};
   }
   OutputFolder(OutputFolder&& other) noexcept
@@ -151,7 +152,7 @@ class OutputFolder {
   }
   Result<> commit() {
     if (::rename(part_.c_str(), path_.c_str()) != 0)
-      return fail(Errc::kSystem, "cannot give {} its name: {}", path_, errno_text());
+      return fail(Errc::kSystem, "cannot rename the output to {}: {}", path_, errno_text());
     part_.clear();
     return {};
   }
@@ -163,7 +164,7 @@ class OutputFolder {
   std::string part_;  // its name until it is whole
 };
 
-Result<ConvertSummary> rewrite_folder(const ConvertWish& wish, const ConvertWatcher& watcher,
+Result<ConvertSummary> rewrite_folder(const ConvertRequest& request, const ConvertWatcher& watcher,
                                       const std::string& output) {
   auto folder = TRY(OutputFolder::create(output));
   std::uint64_t counted = 0;
@@ -171,25 +172,25 @@ Result<ConvertSummary> rewrite_folder(const ConvertWish& wish, const ConvertWatc
     const auto now = folder.bytes();
     const auto more = now > counted ? now - counted : 0;
     counted += more;
-    return more > 0 && wish.on_output ? wish.on_output(more) : Result<>{};
+    return more > 0 && request.on_output ? request.on_output(more) : Result<>{};
   };
   const exports::ReadTrace read = [&](const exports::OnChunk& on_chunk) {
     const auto counting = [&](Bytes bytes) -> Result<> {
       TRY(on_chunk(bytes));
       return count();
     };
-    return read_trace_bytes(wish.input, counting, watcher.on_progress, wish.limits);
+    return read_trace_bytes(request.input, counting, watcher.on_progress, request.limits);
   };
-  const auto done = wish.format->rewrite_folder(read, folder.part());
-  if (!done) return fail(named(done.error(), wish.input));
+  const auto done = request.format->rewrite_folder(read, folder.part());
+  if (!done) return fail(named(done.error(), request.input));
   const auto bytes = folder.bytes();
   TRY(folder.commit());
   return ConvertSummary{.file = output,
-                        .format = wish.format,
+                        .format = request.format,
                         .bytes = bytes,
                         .events = done->events,
                         .lost = done->lost,
-                        .damage = damage_line({wish.input, done->read, done->damage})};
+                        .damage = damage_line({request.input, done->read, done->damage})};
 }
 
 }  // namespace
@@ -198,10 +199,10 @@ Result<const Format*> parse_format(std::string_view name) {
   if (const auto* format = exports::find_format(name)) return format;
   std::vector<std::string_view> names;
   for (const auto* format : exports::formats()) names.push_back(format->name);
-  auto failure = fail(Errc::kUsage, "there is no format '{}'", name);
+  auto failure = fail(Errc::kUsage, "unknown format '{}'", name);
   if (const auto meant = nearest(name, names))
     return std::move(failure).hint("did you mean {}?", *meant);
-  return std::move(failure).hint("formats are {}", fmt::join(names, ", "));
+  return std::move(failure).hint("use one of {}", fmt::join(names, ", "));
 }
 
 std::string trace_stem(std::string name) {
@@ -214,11 +215,11 @@ std::string converted_name(const std::string& input, const Format& format) {
   return trace_stem(input) + std::string{format.extension};
 }
 
-Result<ConvertSummary> convert(const ConvertWish& wish, const ConvertWatcher& watcher) {
-  const auto output = TRY(output_of(wish));
-  if (wish.format->write) return write_profile(wish, watcher, output);
-  return wish.format->rewrite ? rewrite_trace(wish, watcher, output)
-                              : rewrite_folder(wish, watcher, output);
+Result<ConvertSummary> convert(const ConvertRequest& request, const ConvertWatcher& watcher) {
+  const auto output = TRY(output_of(request));
+  if (request.format->write) return write_profile(request, watcher, output);
+  return request.format->rewrite ? rewrite_trace(request, watcher, output)
+                                 : rewrite_folder(request, watcher, output);
 }
 
 }  // namespace clrscope::ops

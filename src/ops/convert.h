@@ -16,11 +16,11 @@ struct Format;
 
 namespace clrscope::ops {
 
-struct ConvertWish {
+struct ConvertRequest {
   std::string input;  // "-": standard input, then `output` must be said
   const exports::Format* format = nullptr;
   std::string output{};  // empty: beside the input; a folder: in it; "-": standard output
-  LinesWish lines{};     // of formats made from samples
+  LinesOptions lines{};  // of formats made from samples
   TraceLimits limits{};
   // Before so many bytes more of the output are written; its failure ends the work.
   std::function<Result<>(std::uint64_t bytes)> on_output{};
@@ -53,6 +53,6 @@ std::string converted_name(const std::string& input, const exports::Format& form
 
 // The output appears when it is whole. A damaged or truncated trace is converted as far as it can
 // be read; what is no trace, or has no samples where the format needs them, fails.
-Result<ConvertSummary> convert(const ConvertWish& wish, const ConvertWatcher& watcher = {});
+Result<ConvertSummary> convert(const ConvertRequest& request, const ConvertWatcher& watcher = {});
 
 }  // namespace clrscope::ops

@@ -8,7 +8,9 @@
 
 #include "collect/eventpipe/live_source.h"
 #include "inspect/event_sources.h"
+#include "model/provider_names.h"
 #include "nettrace/payload.h"
+#include "ops/target.h"
 
 namespace clrscope::ops {
 namespace {
@@ -17,14 +19,10 @@ constexpr std::chrono::seconds kPatience{3};
 
 // EventCounters that .NET and ASP.NET have had since .NET Core 3 and 5.
 constexpr std::string_view kKnown[] = {
-    "System.Runtime",
-    "Microsoft.AspNetCore.Hosting",
-    "Microsoft-AspNetCore-Server-Kestrel",
-    "Microsoft.AspNetCore.Http.Connections",
-    "System.Net.Http",
-    "System.Net.NameResolution",
-    "System.Net.Security",
-    "System.Net.Sockets",
+    kSystemRuntimeProvider, kHostingProvider,
+    kKestrelProvider,       "Microsoft.AspNetCore.Http.Connections",
+    kHttpProvider,          kNameResolutionProvider,
+    "System.Net.Security",  "System.Net.Sockets",
 };
 
 Result<inspect::EventSources> read_event_sources(pid_t pid) {
@@ -35,7 +33,7 @@ Result<inspect::EventSources> read_event_sources(pid_t pid) {
 
 void add_event_sources(const Process& process, hub::CounterSources& found) {
   Result<inspect::EventSources> sources =
-      process.foreign ? fail(Errc::kUnsupported, "its pid is of another namespace")
+      process.foreign ? fail(Errc::kUnsupported, "it is in another pid namespace")
                       : read_event_sources(process.pid);
   if (sources) {
     found.event_sources = std::move(sources->names);
@@ -47,7 +45,7 @@ void add_event_sources(const Process& process, hub::CounterSources& found) {
   }
   found.event_sources.assign(std::begin(kKnown), std::end(kKnown));
   found.incomplete = fmt::format(
-      "the list of its EventSources is incomplete, only those of .NET are asked for: {}; name "
+      "the list of its EventSources is incomplete, only those of .NET are requested: {}; name "
       "others with --counters",
       sources.error().what);
 }
@@ -89,8 +87,8 @@ std::vector<std::string> published_meters(hub::Source& source) {
 
 }  // namespace
 
-hub::ProviderWish published_instruments() {
-  return {.name = std::string{hub::kMetricsProvider},
+hub::ProviderRequest published_instruments() {
+  return {.name = std::string{kMetricsProvider},
           .keywords = 0x4,
           .level = 5,
           .arguments =
@@ -109,6 +107,12 @@ std::shared_ptr<hub::Source> make_source(std::uint64_t id, const Process& proces
           found.meters = published_meters(source);
         return found;
       });
+}
+
+std::shared_ptr<hub::Source> make_source(std::uint64_t id, const Process& process,
+                                         std::shared_ptr<Target> target) {
+  auto* endpoint = target->endpoint.get();
+  return make_source(id, process, std::shared_ptr<ipc::Endpoint>{std::move(target), endpoint});
 }
 
 }  // namespace clrscope::ops

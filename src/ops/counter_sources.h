@@ -1,8 +1,9 @@
-// A process as a source of a hub, which also finds what in the process tells counters.
+// A process as a source of a hub, which also finds the EventSources and meters that publish
+// counters.
 //
-// EventSources are read from the process's memory, meters are asked of the runtime where it takes
-// no pattern for them. Where memory may not be read, .NET's own EventSources stand in, and the
-// reason is told.
+// EventSources are read from the process's memory; meters are requested from the runtime where it
+// accepts no pattern for them. If the memory cannot be read, .NET's own EventSources are used, and
+// the reason is reported.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,15 @@
 
 namespace clrscope::ops {
 
+struct Target;
+
 std::shared_ptr<hub::Source> make_source(std::uint64_t id, const Process& process,
                                          std::shared_ptr<ipc::Endpoint> endpoint);
+// Which is kept as long as the source.
+std::shared_ptr<hub::Source> make_source(std::uint64_t id, const Process& process,
+                                         std::shared_ptr<Target> target);
 
-// What a session is to tell so that each instrument of every meter is told once, and none measured.
-hub::ProviderWish published_instruments();
+// The session that lists each instrument of every meter once, without measuring any.
+hub::ProviderRequest published_instruments();
 
 }  // namespace clrscope::ops

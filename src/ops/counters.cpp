@@ -112,80 +112,123 @@ void for_each_row(const hub::CounterValue& value, Row&& row) {
     row(one, fmt::format("Percentile={:g}", share * 100));
 }
 
+// A row of the JSON file, named as dotnet-counters names it.
+struct CounterRow {
+  std::string timestamp{};
+  std::string provider{};
+  std::string name{};
+  std::string tags{};
+  std::string_view counter_type{};
+  double value = 0;
+  std::optional<std::string> process{};
+  std::optional<pid_t> pid{};
+};
+const Shape& shape_of(const CounterRow*) {
+  using A = CounterRow;
+  static const auto shape = clrscope::describe<A>(
+      "CounterRow", "a value in a file of counters collect",
+      {member<&A::timestamp>("timestamp", "when it was published, to the second"),
+       member<&A::provider>("provider", "EventSource or meter"),
+       member<&A::name>("name", "name and unit"), member<&A::tags>("tags", "key=value,key=value"),
+       member<&A::counter_type>("counterType", "Rate or Metric"),
+       member<&A::value>("value", "the value"),
+       member<&A::process>("process", "name of the process"),
+       member<&A::pid>("pid", "process id")});
+  return shape;
+}
+
 std::string joined(const std::string& tags, const std::string& more) {
   return tags.empty() || more.empty() ? tags + more : tags + "," + more;
 }
 
 }  // namespace
 
-Result<std::vector<hub::CounterWish>> parse_counters(const std::vector<std::string>& words) {
-  using Kind = hub::CounterWish::Kind;
-  std::vector<hub::CounterWish> wishes;
+Result<std::vector<hub::CounterRequest>> parse_counters(const std::vector<std::string>& words) {
+  using Kind = hub::CounterRequest::Kind;
+  std::vector<hub::CounterRequest> requests;
   for (const std::string_view word : words) {
     std::size_t at = 0;
     while (at < word.size()) {
       auto end = word.find_first_of("[,", at);
-      hub::CounterWish wish{.provider = std::string{trim(word.substr(at, end - at))}};
+      hub::CounterRequest request{.provider = std::string{trim(word.substr(at, end - at))}};
       if (end != std::string_view::npos && word[end] == '[') {
         const auto close = word.find(']', end);
         if (close == std::string_view::npos)
           return fail(Errc::kUsage, "--counters: '{}' has no closing ]", word)
               .hint("Provider[first,second],Other");
         for (const auto name : split(word.substr(end + 1, close - end - 1), ','))
-          if (!trim(name).empty()) wish.names.emplace_back(trim(name));
+          if (!trim(name).empty()) request.names.emplace_back(trim(name));
         end = word.find(',', close);
       }
       constexpr std::string_view kEventCounters = "EventCounters\\", kMeter = "Meter\\";
-      if (wish.provider.starts_with(kEventCounters)) {
-        wish.kind = Kind::kEventCounters;
-        wish.provider.erase(0, kEventCounters.size());
-      } else if (wish.provider.starts_with(kMeter)) {
-        wish.kind = Kind::kMeter;
-        wish.provider.erase(0, kMeter.size());
+      if (request.provider.starts_with(kEventCounters)) {
+        request.kind = Kind::kEventCounters;
+        request.provider.erase(0, kEventCounters.size());
+      } else if (request.provider.starts_with(kMeter)) {
+        request.kind = Kind::kMeter;
+        request.provider.erase(0, kMeter.size());
       }
-      if (wish.provider.empty())
-        return fail(Errc::kUsage, "--counters: '{}' names no provider", word)
-            .hint("Provider[first,second],Other; clrscope counters list -p PID shows them");
-      wishes.push_back(std::move(wish));
+      if (request.provider.empty())
+        return fail(Errc::kUsage, "--counters: '{}' has no provider name", word)
+            .hint(
+                "write Provider[first,second],Other; clrscope counters list -p PID lists the "
+                "counters");
+      requests.push_back(std::move(request));
       at = end == std::string_view::npos ? word.size() : end + 1;
     }
   }
-  return wishes;
+  return requests;
 }
 
-std::vector<hub::CounterWish> default_counters() { return {{.provider = "*"}}; }
+std::vector<hub::CounterRequest> default_counters() { return {{.provider = "*"}}; }
 
-Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher) {
+Result<CountersSummary> watch_counters(const CountersRequest& request,
+                                       const CountersWatcher& watcher) {
   hub::Hub hub;
-  const auto listener =
-      TRY(hub.add({.counters = wish.counters, .interval = wish.interval, .limits = wish.limits},
-                  std::make_unique<CountersSink>(watcher)));
-  const auto watch =
-      TRY(Watch::start(hub, wish.targets, wish.stop_fds.empty() ? -1 : wish.stop_fds.front()));
+  const auto listener = TRY(hub.add(
+      {.counters = request.counters, .interval = request.interval, .limits = request.limits},
+      std::make_unique<CountersSink>(watcher)));
+  const auto watch = TRY(
+      Watch::start(hub, request.targets, request.stop_fds.empty() ? -1 : request.stop_fds.front()));
   const auto attached = watch->attached();
   if (watcher.on_start) watcher.on_start(attached);
-  auto ending = watch_until_end(*watch, wish.stop_fds, wish.duration, watcher.on_trouble);
+  const auto stopped_by =
+      watch_until_end(*watch, request.stop_fds, request.duration, watcher.on_trouble);
   const auto summary = hub.remove(listener);
   return CountersSummary{.values = summary.counters,
                          .lost = summary.lost + summary.dropped,
                          .processes = std::max(attached, watch->attached()),
-                         .ending = std::move(ending)};
+                         .stopped_by = stopped_by};
 }
 
-Result<PublishedCounters> list_counters(const TargetWish& target,
-                                        const std::vector<hub::CounterWish>& wanted) {
-  const auto wishes = wanted.empty() ? default_counters() : wanted;
+const Shape& counter_shape() { return shape_of(static_cast<const hub::CounterLine*>(nullptr)); }
+
+const Shape& shape_of(const PublishedCounter*) {
+  using A = PublishedCounter;
+  static const auto shape = clrscope::describe<A>(
+      "PublishedCounter", "a counter that a process publishes",
+      {member<&A::provider>("provider", "EventSource or meter"),
+       member<&A::name>("name", "name of the counter"),
+       member<&A::kind>("kind",
+                        "EventCounter, or the type of the instrument: Counter, Histogram …"),
+       member<&A::unit>("unit", "unit; empty if none"),
+       member<&A::description>("description", "description given by the program")});
+  return shape;
+}
+
+Result<PublishedCounters> list_counters(const TargetRequest& target,
+                                        const std::vector<hub::CounterRequest>& wanted) {
+  const auto requests = wanted.empty() ? default_counters() : wanted;
   PublishedSink::All all;
   hub::Hub hub;
-  hub::SessionWish wish{.providers = {published_instruments()}};
-  for (auto one : wishes) {
-    if (one.kind == hub::CounterWish::Kind::kMeter || one.provider == hub::kDerivedProvider)
-      continue;
-    one.kind = hub::CounterWish::Kind::kEventCounters;
-    wish.counters.push_back(std::move(one));
+  hub::SessionRequest request{.providers = {published_instruments()}};
+  for (auto one : requests) {
+    if (one.kind == hub::CounterRequest::Kind::kMeter || one.provider == kDerivedProvider) continue;
+    one.kind = hub::CounterRequest::Kind::kEventCounters;
+    request.counters.push_back(std::move(one));
   }
-  const auto listener = TRY(hub.add(std::move(wish), std::make_unique<PublishedSink>(all)));
-  WatchWish targets{.target = target};
+  const auto listener = TRY(hub.add(std::move(request), std::make_unique<PublishedSink>(all)));
+  WatchRequest targets{.target = target};
   if (target.pid) targets.pids = {*target.pid};
   if (target.name)
     targets.pids = {TRY(find_target(target, std::chrono::seconds{2}, -1)).process.pid};
@@ -194,7 +237,7 @@ Result<PublishedCounters> list_counters(const TargetWish& target,
   PublishedCounters published{.notes = hub.remove(listener).notices};
   for (auto& [key, one] : all)
     if (hub::wanted(
-            wishes,
+            requests,
             {.provider = one.provider, .name = one.name, .meter = one.kind != kEventCounter}))
       published.counters.push_back(std::move(one));
   return published;
@@ -207,7 +250,7 @@ std::string counter_title(const hub::CounterValue& value) {
   return value.unit.empty() ? name : fmt::format("{} ({})", name, value.unit);
 }
 
-CountersFile::CountersFile(Format format, const WatchWish& targets, WallTime start)
+CountersFile::CountersFile(Format format, const WatchRequest& targets, WallTime start)
     : format_(format),
       process_(fmt::format("{}", fmt::join(targets.pids, ","))),
       several_(targets.pids.size() > 1 || targets.comes_and_goes()),
@@ -244,16 +287,15 @@ std::string CountersFile::rows(std::span<const hub::CounterValue> values) {
         out += '\n';
         return;
       }
+      CounterRow row{.timestamp = fmt::format("{:%Y-%m-%d %H:%M:%S}Z", calendar),
+                     .provider = value.provider,
+                     .name = title,
+                     .tags = tags,
+                     .counter_type = type_of(value),
+                     .value = number};
+      if (several_) row.process = value.process, row.pid = value.pid;
       JsonWriter json;
-      json.begin_object()
-          .member("timestamp", fmt::format("{:%Y-%m-%d %H:%M:%S}Z", calendar))
-          .member("provider", value.provider)
-          .member("name", title)
-          .member("tags", tags)
-          .member("counterType", type_of(value))
-          .member("value", number);
-      if (several_) json.member("process", value.process).member("pid", value.pid);
-      json.end_object();
+      write_json(json, row);
       out += first_ ? "    " : ",\n    ";
       first_ = false;
       out += json.text();

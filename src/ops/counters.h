@@ -1,4 +1,5 @@
-// Counters and meters of live processes: parsed wishes, values as they come, what a process has.
+// Counters and meters of live processes: parsed requests, values as they arrive, and the list of
+// what a process publishes.
 #pragma once
 
 #include <chrono>
@@ -10,19 +11,27 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shape.h"
 #include "hub/counter_json.h"
 #include "ops/watch.h"
 
 namespace clrscope::ops {
 
-// "System.Runtime[cpu-usage,gc-heap-size],Shop.*", "EventCounters\Shop"; several words add up.
-Result<std::vector<hub::CounterWish>> parse_counters(const std::vector<std::string>& words);
-// What is shown when nobody says: all.
-std::vector<hub::CounterWish> default_counters();
+// Words of rooms below that are part of this interface.
+using hub::append_json_line;
+using hub::CounterKind;
+using hub::CounterValue;
+using hub::shown_quantiles;
+using hub::shown_value;
 
-struct CountersWish {
-  WatchWish targets{};
-  std::vector<hub::CounterWish> counters{};
+// "System.Runtime[cpu-usage,gc-heap-size],Shop.*", "EventCounters\Shop"; several words add up.
+Result<std::vector<hub::CounterRequest>> parse_counters(const std::vector<std::string>& words);
+// What is shown when nobody says: all.
+std::vector<hub::CounterRequest> default_counters();
+
+struct CountersRequest {
+  WatchRequest targets{};
+  std::vector<hub::CounterRequest> counters{};
   std::chrono::nanoseconds interval{std::chrono::seconds{1}};
   hub::MeterLimits limits{};
   std::optional<std::chrono::nanoseconds> duration{};
@@ -42,10 +51,14 @@ struct CountersSummary {
   std::uint64_t values = 0;
   std::uint64_t lost = 0;
   std::size_t processes = 0;  // that were there at the beginning or at the end
-  std::string ending{};
+  collect::StopReason stopped_by{};
 };
 
-Result<CountersSummary> watch_counters(const CountersWish& wish, const CountersWatcher& watcher);
+Result<CountersSummary> watch_counters(const CountersRequest& request,
+                                       const CountersWatcher& watcher);
+
+// Of a value as hub::append_json_line writes it.
+const Shape& counter_shape();
 
 // What a process publishes: every instrument of its meters, and the EventCounters of its
 // EventSources, as far as they tell something within two seconds.
@@ -56,20 +69,21 @@ struct PublishedCounter {
   std::string unit{};
   std::string description{};
 };
+const Shape& shape_of(const PublishedCounter*);
 struct PublishedCounters {
   std::vector<PublishedCounter> counters{};  // by provider and name
   std::vector<std::string> notes{};          // what is missing, and why
 };
-// Only those that are wanted; no wish: all.
-Result<PublishedCounters> list_counters(const TargetWish& target,
-                                        const std::vector<hub::CounterWish>& wanted = {});
+// Only those that are wanted; no request: all.
+Result<PublishedCounters> list_counters(const TargetRequest& target,
+                                        const std::vector<hub::CounterRequest>& wanted = {});
 
 // Values as dotnet-counters writes them to a file. It knows one process only: where there may be
 // several, each row also says whose it is, after all else.
 class CountersFile {
  public:
   enum class Format { kCsv, kJson };
-  CountersFile(Format format, const WatchWish& targets, WallTime start);
+  CountersFile(Format format, const WatchRequest& targets, WallTime start);
   std::string begin() const;
   std::string rows(std::span<const hub::CounterValue> values);
   std::string end() const;

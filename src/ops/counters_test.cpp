@@ -8,20 +8,20 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Kind = hub::CounterWish::Kind;
+using Kind = hub::CounterRequest::Kind;
 
 TEST(Counters, ReadsProvidersNamesAndKinds) {
-  const auto wishes = parse_counters({"System.Runtime[cpu-usage, gc-heap-size],Shop.Orders",
-                                      "EventCounters\\Shop,Meter\\Shop[a]"});
-  ASSERT_TRUE(wishes.has_value());
-  ASSERT_EQ(wishes->size(), 4U);
-  EXPECT_EQ((*wishes)[0].provider, "System.Runtime");
-  EXPECT_THAT((*wishes)[0].names, ElementsAre("cpu-usage", "gc-heap-size"));
-  EXPECT_EQ((*wishes)[1].provider, "Shop.Orders");
-  EXPECT_EQ((*wishes)[2].kind, Kind::kEventCounters);
-  EXPECT_EQ((*wishes)[2].provider, "Shop");
-  EXPECT_EQ((*wishes)[3].kind, Kind::kMeter);
-  EXPECT_THAT((*wishes)[3].names, ElementsAre("a"));
+  const auto requests = parse_counters({"System.Runtime[cpu-usage, gc-heap-size],Shop.Orders",
+                                        "EventCounters\\Shop,Meter\\Shop[a]"});
+  ASSERT_TRUE(requests.has_value());
+  ASSERT_EQ(requests->size(), 4U);
+  EXPECT_EQ((*requests)[0].provider, "System.Runtime");
+  EXPECT_THAT((*requests)[0].names, ElementsAre("cpu-usage", "gc-heap-size"));
+  EXPECT_EQ((*requests)[1].provider, "Shop.Orders");
+  EXPECT_EQ((*requests)[2].kind, Kind::kEventCounters);
+  EXPECT_EQ((*requests)[2].provider, "Shop");
+  EXPECT_EQ((*requests)[3].kind, Kind::kMeter);
+  EXPECT_THAT((*requests)[3].names, ElementsAre("a"));
   EXPECT_FALSE(parse_counters({"Shop[a"}).has_value());
   EXPECT_FALSE(parse_counters({"[a]"}).has_value());
 }

@@ -1,4 +1,4 @@
-// From what discovery found to what people are shown. Inside ops only.
+// Converts a discovered process to the one that is listed. Inside ops only.
 #pragma once
 
 #include "ipc/discover.h"

@@ -130,9 +130,10 @@ Result<Staging> share_staging(Target& target, const std::string& port) {
   return Staging{TRY(SharedFile::beside(words.path, folder))};
 }
 
-Result<Staging> choose_staging(Target& target, const DumpWish& wish, const std::string& output) {
+Result<Staging> choose_staging(Target& target, const DumpRequest& request,
+                               const std::string& output) {
   const auto& process = target.process;
-  if (process.foreign) return share_staging(target, *wish.target.diagnostic_port);
+  if (process.foreign) return share_staging(target, *request.target.diagnostic_port);
   const auto status = TRY(proc_status(process.pid));
   const bool same_files = !in_other_namespace(process.pid, "mnt");
   if (same_files && (status.uid == ::geteuid())) return Staging{output, std::nullopt};
@@ -152,9 +153,9 @@ Result<> copy_dump(const UniqueFd& source, const std::string& to) {
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) == 0)
     if (const auto free = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize; left > free)
-      return fail(Errc::kSystem, "the dump has {}, {} has {} free", format_bytes(left), folder,
-                  format_bytes(free))
-          .hint("-o FILE chooses another disk");
+      return fail(Errc::kSystem, "the dump is {}, but {} has only {} free", format_bytes(left),
+                  folder, format_bytes(free))
+          .hint("choose another disk with -o FILE");
   const UniqueFd target{::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
   if (!target) return fail(errc_of(errno), "cannot write {}: {}", to, errno_text());
   while (left > 0) {
@@ -181,7 +182,7 @@ class Progress {
   // `pid` 0: unknown here, only the file tells.
   explicit Progress(pid_t pid) : pid_(pid), tracer_before_(tracer()), seen_(TraceClock::now()) {}
 
-  void look(std::uint64_t bytes) {
+  void update(std::uint64_t bytes) {
     const auto now = tracer();
     if (bytes > bytes_ || (now != 0 && now != tracer_before_)) seen_ = TraceClock::now();
     bytes_ = bytes;
@@ -211,13 +212,13 @@ Result<> write_and_watch(Target& target, ipc::DumpKind kind, const Staging& stag
   while (written.wait_for(kLook) != std::future_status::ready) {
     const auto bytes = staging.size();
     if (watcher.on_progress) watcher.on_progress(bytes, TraceClock::now() - started);
-    progress.look(bytes);
+    progress.update(bytes);
     if (!progress.hopeless()) continue;
     runtime.cancel();
     if (written.get()) break;  // it answered at this moment
     return fail(Errc::kTimeout, "process {} has not written any dump data for {} seconds",
                 target.process.pid, kSilence.count())
-        .hint("the process may be stopped, in a debugger or out of CPU time: look at its state");
+        .hint("check whether the process is stopped, in a debugger or out of CPU time");
   }
   return written.valid() ? written.get() : Result<>{};
 }
@@ -226,7 +227,8 @@ Result<> bring_home(const Staging& staging, const std::string& output) {
   if (!staging.folder && !staging.shared) return {};
   auto file = staging.folder ? staging.folder->open_file(kStaged) : staging.shared->open();
   if (!file)
-    return fail(file.error().code, "the runtime says it wrote a dump, but: {}", file.error().what)
+    return fail(file.error().code, "the runtime reported success, but the dump is unusable: {}",
+                file.error().what)
         .hint("{}", file.error().hint);
   return copy_dump(*file, output);
 }
@@ -236,8 +238,8 @@ std::string note_for(const Process& process) {
   const auto seen =
       process.foreign ? fail(Errc::kUnsupported, "not here") : inspect::open_process(process.pid);
   if (!seen || !inspect::unreadable_on_musl(**seen)) return {};
-  return "it runs on musl (Alpine): clrscope reads native frames of this dump only; dotnet-dump "
-         "analyze reads all of it, on Alpine";
+  return "the process runs on musl (Alpine): clrscope reads only native frames of this dump; use "
+         "dotnet-dump analyze on Alpine for the rest";
 }
 
 }  // namespace
@@ -252,7 +254,7 @@ DumpPause dump_pause(std::uint64_t bytes) {
 Result<DumpType> parse_dump_type(std::string_view text) {
   for (const auto& kind : kKinds)
     if (equal_ignoring_case(kind.name, text)) return kind.type;
-  return fail(Errc::kUsage, "'{}' is not a type of dump", text).hint("mini, triage, heap or full");
+  return fail(Errc::kUsage, "unknown dump type '{}'", text).hint("use mini, triage, heap or full");
 }
 
 std::uint64_t dump_bytes(pid_t pid, DumpType type) {
@@ -271,37 +273,64 @@ std::uint64_t dump_bytes(pid_t pid, DumpType type) {
 
 std::string_view name_of(DumpType type) { return kind_of(type).name; }
 
-Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
-  auto target = TRY(find_target(wish.target, std::chrono::seconds{5}, -1));
-  if (target.process.foreign && !wish.target.diagnostic_port)
+DumpAnswer answer_of(const DumpSummary& summary) {
+  DumpAnswer answer{.file = summary.file,
+                    .pid = summary.process.pid,
+                    .bytes = summary.bytes,
+                    .expected_bytes = summary.expected_bytes,
+                    .pause = summary.took};
+  if (!summary.note.empty()) answer.notes.push_back(summary.note);
+  return answer;
+}
+
+const Shape& shape_of(const DumpAnswer*) {
+  using T = DumpAnswer;
+  static const auto shape = clrscope::describe<T>(
+      "Dump", "a core dump that was written",
+      {member<&T::file>("file", "path of the dump"), member<&T::pid>("pid", "process id"),
+       member<&T::bytes>("bytes", Unit::kBytes, "size of the dump"),
+       member_unless_empty<&T::expected_bytes>("expectedBytes", Unit::kBytes,
+                                               "size estimated beforehand"),
+       member<&T::pause>("pauseMs", "time it took to write; the process was paused for most of it"),
+       member_unless_empty<&T::notes>("notes", "limits of the tools that can read the dump")});
+  return shape;
+}
+
+Result<DumpSummary> dump(const DumpRequest& request, const DumpWatcher& watcher) {
+  auto target = TRY(find_target(request.target, std::chrono::seconds{5}, -1));
+  if (target.process.foreign && !request.target.diagnostic_port)
     return fail(Errc::kUnsupported, "{} is in another pid namespace: its dump could not be fetched",
                 target.process.name)
         .hint(
-            "clrscope dump --diagnostic-port SOCKET writes it to the folder of the socket first; "
-            "or "
-            "share the pid namespace: shareProcessNamespace in a pod");
+            "use clrscope dump --diagnostic-port SOCKET, which writes it to the folder of the "
+            "socket first, or share the pid namespace: shareProcessNamespace in a pod");
   DumpSummary summary{
-      .file = fs::absolute(expand_output(wish.output, target.process, ".dmp")).lexically_normal(),
+      .file =
+          fs::absolute(expand_output(request.output, target.process, ".dmp")).lexically_normal(),
       .process = target.process};
   const auto folder = fs::path{summary.file}.parent_path().string();
   if (!fs::is_directory(folder))
-    return fail(Errc::kNotFound, "there is no folder {}", folder)
-        .hint("-o FILE chooses another place");
+    return fail(Errc::kNotFound, "folder {} does not exist", folder)
+        .hint("choose another folder with -o FILE");
 
-  const auto price = price_of(target.process.foreign ? 0 : target.process.pid, wish.type, folder);
+  const auto price =
+      price_of(target.process.foreign ? 0 : target.process.pid, request.type, folder);
   summary.expected_bytes = price.bytes;
   if (watcher.on_price) watcher.on_price(target.process, price, summary.file);
   if (price.free_bytes > 0 && price.bytes > price.free_bytes)
-    return fail(Errc::kSystem, "a {} dump needs about {}, {} has {} free", name_of(wish.type),
-                format_bytes(price.bytes), folder, format_bytes(price.free_bytes))
-        .hint("--type mini is smaller; -o FILE chooses another disk");
+    return fail(Errc::kSystem, "a {} dump needs about {}, but {} has only {} free",
+                name_of(request.type), format_bytes(price.bytes), folder,
+                format_bytes(price.free_bytes))
+        .hint("use --type mini, which is smaller, or choose another disk with -o FILE");
 
-  const auto staging = TRY(choose_staging(target, wish, summary.file));
+  const auto staging = TRY(choose_staging(target, request, summary.file));
   const auto started = TraceClock::now();
-  if (auto written = write_and_watch(target, kind_of(wish.type).kind, staging, watcher); !written) {
+  if (auto written = write_and_watch(target, kind_of(request.type).kind, staging, watcher);
+      !written) {
     auto error = std::move(written).error();
     if (error.hint.empty())
-      error.hint = fmt::format("clrscope check -p {} says what a dump needs", target.process.pid);
+      error.hint =
+          fmt::format("run clrscope check -p {} to see what a dump requires", target.process.pid);
     return fail(std::move(error));
   }
   TRY(bring_home(staging, summary.file));
@@ -309,7 +338,7 @@ Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher) {
   summary.bytes = size_of(summary.file);
   summary.note = note_for(target.process);
   if (summary.bytes == 0)
-    return fail(Errc::kSystem, "the runtime says it wrote {}, but nothing is there", summary.file);
+    return fail(Errc::kSystem, "the runtime reported success, but {} does not exist", summary.file);
   return summary;
 }
 

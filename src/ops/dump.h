@@ -1,5 +1,5 @@
-// Has the runtime write a core dump of its process: says the price first, watches it grow, brings
-// it home.
+// Makes the runtime write a core dump of its process: estimates the size and pause first, reports
+// progress, moves the file to its place.
 //
 // The runtime writes the file itself, with its own rights and in its own file system; where that is
 // not ours, the dump goes to its temporary folder first and is moved from there.
@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "base/shape.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -19,8 +21,8 @@ enum class DumpType { kMini, kTriage, kHeap, kFull };
 Result<DumpType> parse_dump_type(std::string_view text);
 std::string_view name_of(DumpType type);
 
-struct DumpWish {
-  TargetWish target;
+struct DumpRequest {
+  TargetRequest target;
   DumpType type = DumpType::kFull;
   std::string output{};  // empty: a name made from the application and the time
 };
@@ -55,7 +57,18 @@ struct DumpSummary {
   std::string note{};                // who can read it; empty: we can
 };
 
+struct DumpAnswer {
+  std::string file{};
+  pid_t pid = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t expected_bytes = 0;
+  std::chrono::nanoseconds pause{};
+  std::vector<std::string> notes{};
+};
+const Shape& shape_of(const DumpAnswer*);
+DumpAnswer answer_of(const DumpSummary& summary);
+
 // A dump that would not fit the disk is refused before the process is touched.
-Result<DumpSummary> dump(const DumpWish& wish, const DumpWatcher& watcher);
+Result<DumpSummary> dump(const DumpRequest& request, const DumpWatcher& watcher);
 
 }  // namespace clrscope::ops

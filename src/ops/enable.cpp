@@ -37,7 +37,7 @@ std::string value_of(const Answer& answer, const std::string& name) {
   return found == answer.end() ? "" : found->second;
 }
 
-// One process, one folder: with the start time its number means it for ever.
+// One process, one folder: pid and start time identify a process.
 Result<std::string> folder_name(pid_t pid) {
   const auto status = TRY(proc_status(pid));
   return fmt::format("clrscope-{}-{}", status.namespace_pid, status.start_ticks);
@@ -52,11 +52,13 @@ Result<> check_url(const std::string& url) {
     const auto address = TRY(net::parse_address(rest, "0"));
     if (address.host == "localhost" || address.host == "::1" || address.host.starts_with("127."))
       return {};
-    return fail(Errc::kUsage, "{} can be reached from other machines", url)
-        .hint("http://127.0.0.1:0; for others: clrscope serve with TLS, or the app's own pages");
+    return fail(Errc::kUsage, "{} is reachable from other machines", url)
+        .hint(
+            "use http://127.0.0.1:0; for remote access use clrscope serve with TLS, or the app's "
+            "own pages");
   }
-  return fail(Errc::kUsage, "{} is not an address that can be opened inside a process", url)
-      .hint("http://127.0.0.1:0 or unix:/PATH");
+  return fail(Errc::kUsage, "unsupported address {}", url)
+      .hint("use http://127.0.0.1:0 or unix:/PATH");
 }
 
 // The helper that the process has loaded already is used again: also one of another build.
@@ -70,7 +72,7 @@ Result<std::string> place_hook(const TargetFolder& folder) {
     auto file = read_file(own.substr(0, own.rfind('/') + 1) + "clrscope_hook.dll");
     if (!file)
       return fail(Errc::kUnsupported, "this clrscope was built without the helper for processes")
-          .hint("tools/build_hook makes it (needs dotnet); then build clrscope again");
+          .hint("run tools/build_hook (needs dotnet), then build clrscope again");
     beside = *std::move(file);
     bytes = as_bytes(beside);
   }
@@ -85,7 +87,7 @@ Result<std::string> place_program(const TargetFolder& folder) {
   if (!folder.may_execute())
     return fail(Errc::kUnsupported, "{} is mounted noexec: no program can be started there",
                 folder.path())
-        .hint("give the process a TMPDIR without noexec, or look from outside: clrscope serve");
+        .hint("give the process a TMPDIR without noexec, or use clrscope serve");
   const auto own = TRY(read_file("/proc/self/exe", 1ULL << 30));
   TRY(folder.write("clrscope", as_bytes(own), 0700));
   return folder.path() + "/clrscope";
@@ -101,31 +103,31 @@ Answer parse(std::string_view text) {
 
 // Tells the helper and waits for what it says.
 Result<Answer> tell(Target& target, const TargetFolder& folder, const std::string& hook,
-                    const std::string& wish) {
+                    const std::string& request) {
   folder.remove("answer");
-  TRY(folder.write("wish", as_bytes(wish)));
+  TRY(folder.write("request", as_bytes(request)));
   const auto applied = ipc::apply_startup_hook(*target.endpoint, folder.path() + "/" + hook);
   if (!applied) {
-    folder.remove("wish");
+    folder.remove("request");
     return fail(applied.error());
   }
   const Deadline deadline{kPatience};
   while (!deadline.passed()) {
     if (const auto text = folder.read("answer", kAnswerLimit)) {
       folder.remove("answer");
-      folder.remove("wish");
+      folder.remove("request");
       return parse(*text);
     }
     if (!process_exists(target.process.pid))
-      return fail(Errc::kGone, "process {} ended meanwhile", target.process.pid);
+      return fail(Errc::kGone, "process {} ended before the helper started", target.process.pid);
     std::this_thread::sleep_for(kLook);
   }
-  folder.remove("wish");
-  return fail(Errc::kTimeout, "process {} took the helper, but does not say that it started",
+  folder.remove("request");
+  return fail(Errc::kTimeout, "process {} loaded the helper, but the helper did not start",
               target.process.pid)
       .hint(
-          "an app may switch startup hooks off (trimmed: StartupHookSupport=false); clrscope "
-          "serve looks from outside");
+          "use clrscope serve if the app disables startup hooks (trimmed apps: "
+          "StartupHookSupport=false)");
 }
 
 // For a browser, for one who listens at `url`.
@@ -135,18 +137,19 @@ Result<std::string> one_time_address(const TargetFolder& folder, std::string_vie
       {.address = {.path = fmt::format("/proc/self/fd/{}", socket.get())}, .path = "/sign-in"}};
   const auto answer = TRY(client.ask("POST", {}, "", Deadline{std::chrono::seconds{5}}));
   if (answer.status != 200)
-    return fail(Errc::kSystem, "the controller gives no key: {} {}", answer.status, answer.body);
+    return fail(Errc::kSystem, "the controller did not return a key: {} {}", answer.status,
+                answer.body);
   const auto json = TRY(read_json(answer.body));
   const auto *word = json.find("once"), *host = json.find("host");
   if (!word || !word->text() || !host || !host->text())
-    return fail(Errc::kCorrupt, "the controller's answer has no word");
+    return fail(Errc::kCorrupt, "the controller's answer contains no one-time address");
   return fmt::format("http://{}{}/sign-in?once={}", *host->text(), url.substr(url.rfind(':')),
                      *word->text());
 }
 
 void forget(const TargetFolder& folder, const std::string& hook) {
   for (const auto& name :
-       {hook, std::string{"clrscope"}, std::string{"wish"}, std::string{"answer"}})
+       {hook, std::string{"clrscope"}, std::string{"request"}, std::string{"answer"}})
     folder.remove(name);
   folder.remove_folder();
 }
@@ -169,11 +172,11 @@ Result<Enabled> enabled_from(Process process, const Answer& answer, const Target
 
 Bytes embedded_hook() { return {clrscope_hook, clrscope_hook_end}; }
 
-Result<Enabled> enable(const EnableWish& wish) {
-  auto urls = wish.urls;
+Result<Enabled> enable(const EnableRequest& request) {
+  auto urls = request.urls;
   if (urls.empty()) urls.emplace_back("http://127.0.0.1:0");
   for (const auto& url : urls) TRY(check_url(url));
-  auto target = TRY(find_target(wish.target, std::chrono::seconds{5}, -1));
+  auto target = TRY(find_target(request.target, std::chrono::seconds{5}, -1));
   const auto pid = target.process.pid;
   const auto name = TRY(folder_name(pid));
   const auto folder = TRY(TargetFolder::open(pid, name, true));
@@ -183,10 +186,11 @@ Result<Enabled> enable(const EnableWish& wish) {
     hook = TRY(place_hook(folder));
     std::string words = "action=open\nbinary=" + TRY(place_program(folder)) + "\n";
     for (const auto& url : urls) words += "url=" + url + "\n";
-    if (wish.read_only) words += "argument=--read-only\n";
+    if (request.read_only) words += "argument=--read-only\n";
     const auto answer = TRY(tell(target, folder, hook, words));
     if (value_of(answer, "state") != "open")
-      return fail(Errc::kSystem, "process {} could not open it: {}", pid, value_of(answer, "error"))
+      return fail(Errc::kSystem, "process {} could not start the controller: {}", pid,
+                  value_of(answer, "error"))
           .hint("{}", value_of(answer, "hint"));
     return answer;
   };
@@ -198,8 +202,8 @@ Result<Enabled> enable(const EnableWish& wish) {
   return enabled_from(std::move(target.process), *answer, folder);
 }
 
-Result<Disabled> disable(const TargetWish& wish) {
-  auto target = TRY(find_target(wish, std::chrono::seconds{5}, -1));
+Result<Disabled> disable(const TargetRequest& request) {
+  auto target = TRY(find_target(request, std::chrono::seconds{5}, -1));
   const auto pid = target.process.pid;
   const auto name = TRY(folder_name(pid));
   const auto folder = TargetFolder::open(pid, name, false);
@@ -210,7 +214,8 @@ Result<Disabled> disable(const TargetWish& wish) {
   const auto hook = TRY(place_hook(*folder));
   const auto answer = TRY(tell(target, *folder, hook, "action=close\n"));
   if (value_of(answer, "state") != "closed")
-    return fail(Errc::kSystem, "process {} could not close it: {}", pid, value_of(answer, "error"));
+    return fail(Errc::kSystem, "process {} could not stop the controller: {}", pid,
+                value_of(answer, "error"));
   forget(*folder, hook);
   return Disabled{.process = std::move(target.process),
                   .was_open = value_of(answer, "was") == "open"};

@@ -19,8 +19,8 @@
 
 namespace clrscope::ops {
 
-struct EnableWish {
-  TargetWish target{};
+struct EnableRequest {
+  TargetRequest target{};
   std::vector<std::string> urls{};  // http on loopback, unix:PATH; empty: http://127.0.0.1:0
   bool read_only = false;
 };
@@ -39,8 +39,8 @@ struct Disabled {
   bool was_open = false;
 };
 
-Result<Enabled> enable(const EnableWish& wish);
-Result<Disabled> disable(const TargetWish& target);
+Result<Enabled> enable(const EnableRequest& request);
+Result<Disabled> disable(const TargetRequest& target);
 
 // The helper that was built into this program; empty when it was built without.
 Bytes embedded_hook();

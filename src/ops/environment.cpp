@@ -4,8 +4,8 @@
 
 namespace clrscope::ops {
 
-Result<std::map<std::string, std::string>> environment(const TargetWish& wish) {
-  const auto target = TRY(find_target(wish, std::chrono::seconds{1}, -1));
+Result<std::map<std::string, std::string>> environment(const TargetRequest& request) {
+  const auto target = TRY(find_target(request, std::chrono::seconds{1}, -1));
   return ipc::environment(*target.endpoint);
 }
 

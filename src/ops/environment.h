@@ -1,4 +1,4 @@
-// The environment variables of a process, as its runtime tells them.
+// The environment variables of a process, from its runtime.
 #pragma once
 
 #include <map>
@@ -9,6 +9,6 @@
 
 namespace clrscope::ops {
 
-Result<std::map<std::string, std::string>> environment(const TargetWish& wish);
+Result<std::map<std::string, std::string>> environment(const TargetRequest& request);
 
 }  // namespace clrscope::ops

@@ -34,8 +34,8 @@ class TailSink final : public hub::Sink {
   }
 
   Result<> on_dropped(std::uint64_t events) override {
-    watcher_.on_trouble(
-        fmt::format("{} events came faster than they could be printed", format_count(events)));
+    watcher_.on_trouble(fmt::format(
+        "{} events dropped: they arrived faster than they could be printed", format_count(events)));
     return {};
   }
 
@@ -66,23 +66,23 @@ class TailSink final : public hub::Sink {
   std::string text_, fields_;
 };
 
-Result<hub::SessionWish> session_wish(const EventsWish& wish) {
-  auto words = wish.providers;
+Result<hub::SessionRequest> session_request(const EventsRequest& request) {
+  auto words = request.providers;
   if (!words.profiles && words.providers.empty() && !words.clr_events)
     words.profiles = "dotnet-common";
-  hub::SessionWish session{.providers = TRY(event_providers(words))};
-  session.where = TRY(hub::Where::parse(wish.where));
+  hub::SessionRequest session{.providers = TRY(event_providers(words))};
+  session.where = TRY(hub::Where::parse(request.where));
   return session;
 }
 
 }  // namespace
 
-Result<std::vector<hub::ProviderWish>> event_providers(const ProviderWords& words) {
-  const auto asked = TRY(parse_wish(words));
-  if (asked.kernel != KernelWish::kNothing)
-    return fail(Errc::kUsage, "CPU samples are no events to be told one by one")
-        .hint("clrscope collect records them");
-  std::vector<hub::ProviderWish> providers;
+Result<std::vector<hub::ProviderRequest>> event_providers(const ProviderWords& words) {
+  const auto asked = TRY(parse_selection(words));
+  if (asked.kernel != KernelData::kNothing)
+    return fail(Errc::kUsage, "CPU samples cannot be printed as events")
+        .hint("record them with clrscope collect");
+  std::vector<hub::ProviderRequest> providers;
   for (const auto& one : asked.providers)
     providers.push_back({.name = one.provider.name,
                          .keywords = one.provider.keywords,
@@ -92,19 +92,21 @@ Result<std::vector<hub::ProviderWish>> event_providers(const ProviderWords& word
   return providers;
 }
 
-Result<EventsSummary> watch_events(const EventsWish& wish, const EventsWatcher& watcher) {
-  auto session = TRY(session_wish(wish));
+const Shape& event_shape() { return shape_of(static_cast<const nettrace::EventLine*>(nullptr)); }
+
+Result<EventsSummary> watch_events(const EventsRequest& request, const EventsWatcher& watcher) {
+  auto session = TRY(session_request(request));
   hub::Hub hub;
   const auto listener =
-      TRY(hub.add(std::move(session), std::make_unique<TailSink>(watcher, wish.json)));
-  const auto watch =
-      TRY(Watch::start(hub, wish.targets, wish.stop_fds.empty() ? -1 : wish.stop_fds.front()));
+      TRY(hub.add(std::move(session), std::make_unique<TailSink>(watcher, request.json)));
+  const auto watch = TRY(
+      Watch::start(hub, request.targets, request.stop_fds.empty() ? -1 : request.stop_fds.front()));
   if (watcher.on_start) watcher.on_start(watch->attached());
-  auto ending = watch_until_end(*watch, wish.stop_fds, wish.duration, watcher.on_trouble);
+  const auto stopped_by =
+      watch_until_end(*watch, request.stop_fds, request.duration, watcher.on_trouble);
   const auto summary = hub.remove(listener);
-  return EventsSummary{.events = summary.events,
-                       .lost = summary.lost + summary.dropped,
-                       .ending = std::move(ending)};
+  return EventsSummary{
+      .events = summary.events, .lost = summary.lost + summary.dropped, .stopped_by = stopped_by};
 }
 
 }  // namespace clrscope::ops

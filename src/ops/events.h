@@ -9,13 +9,14 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/shape.h"
+#include "ops/event_selection.h"
 #include "ops/watch.h"
-#include "ops/wish.h"
 
 namespace clrscope::ops {
 
-struct EventsWish {
-  WatchWish targets{};
+struct EventsRequest {
+  WatchRequest targets{};
   ProviderWords providers{};  // nothing: dotnet-common
   std::string where{};        // hub/where.h
   bool json = false;          // as `convert --format ndjson` writes them
@@ -32,12 +33,15 @@ struct EventsWatcher {
 struct EventsSummary {
   std::uint64_t events = 0;
   std::uint64_t lost = 0;  // by the runtimes, and because printing was slower
-  std::string ending{};    // "signal", "duration", "target ended"
+  collect::StopReason stopped_by{};
 };
 
 // What the hub is to be asked for; CPU samples are no events, and an error.
-Result<std::vector<hub::ProviderWish>> event_providers(const ProviderWords& words);
+Result<std::vector<hub::ProviderRequest>> event_providers(const ProviderWords& words);
 
-Result<EventsSummary> watch_events(const EventsWish& wish, const EventsWatcher& watcher);
+// Of the lines of JSON.
+const Shape& event_shape();
+
+Result<EventsSummary> watch_events(const EventsRequest& request, const EventsWatcher& watcher);
 
 }  // namespace clrscope::ops

@@ -13,9 +13,9 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
-#include "ops/looks.h"
 #include "ops/process_facts.h"
 #include "ops/recorded_evidence.h"
+#include "ops/snapshot_reader.h"
 
 namespace clrscope::ops {
 namespace {
@@ -30,11 +30,11 @@ constexpr std::chrono::seconds kBetweenLooks{1};
 constexpr const char* kForeign =
     "the process is in another pid namespace: only its diagnostic port can be reached; share the "
     "pid namespace (shareProcessNamespace in a pod)";
-constexpr int kPauseShare = 100;  // a look may cost the process at most one part in so many
+constexpr int kPauseShare = 100;  // a snapshot may cost the process at most one part in so many
 
 // What the findings asked for need together.
 struct Sources {
-  bool looks = false;
+  bool snapshots = false;
   bool recording = false;
 };
 
@@ -42,14 +42,14 @@ Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds d
   Sources sources;
   for (const auto& one : selected) {
     const auto& needs = one.finding->needs;
-    sources.looks = sources.looks || needs.looks || needs.events_or_looks;
-    sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_looks;
+    sources.snapshots = sources.snapshots || needs.snapshots || needs.events_or_snapshots;
+    sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_snapshots;
   }
   sources.recording = sources.recording && duration >= std::chrono::seconds{1};
   return sources;
 }
 
-// What is asked for decides how long to watch: a deadlock is told by one look.
+// What is asked for decides how long to watch: a deadlock shows in one snapshot.
 nanoseconds usual_duration(const std::vector<doctor::Selected>& selected) {
   const bool watches = std::ranges::any_of(
       selected, [](const auto& one) { return one.finding->needs.least.count() > 0; });
@@ -72,15 +72,16 @@ Failure no_patient(pid_t pid, const Error& why) {
 // Who is examined, and how its events are had.
 struct Patient {
   doctor::ProcessFacts facts{};
-  TargetWish target{};
+  TargetRequest target{};
   bool foreign = false;  // known by its port only: its pid is of another namespace
+  TraceTime read{};      // when this was found out
 };
 
 // By the port that it listens to, or that it connected to.
-Result<Patient> known_by_port(const TargetWish& target, FactSource source) {
+Result<Patient> known_by_port(const TargetRequest& target, FactSource source) {
   if (target.diagnostic_port && TRY(parse_port(*target.diagnostic_port)).listens)
-    return fail(Errc::kUsage, "doctor examines a process that runs already")
-        .hint("clrscope serve --diagnostic-port PATH,listen lets processes connect");
+    return fail(Errc::kUsage, "doctor requires a process that is already running")
+        .hint("use clrscope serve --diagnostic-port PATH,listen for processes that connect later");
   const auto found = TRY(find_target(target, std::chrono::seconds{5}, -1));
   Patient patient{.target = target, .foreign = found.process.foreign};
   if (patient.foreign) {
@@ -96,11 +97,11 @@ Result<Patient> known_by_port(const TargetWish& target, FactSource source) {
 }
 
 // By its number also when its runtime cannot be talked to: its memory may be read all the same.
-Result<Patient> find_patient(const TargetWish& target, FactSource source) {
+Result<Patient> find_patient(const TargetRequest& target, FactSource source) {
   if (target.uid || target.diagnostic_port) return known_by_port(target, source);
   if (!target.pid && !target.name)
     return fail(Errc::kUsage, "which process?")
-        .hint("-p PID, -n NAME or the path of a core; clrscope ps lists processes");
+        .hint("use -p PID, -n NAME or the path of a core file; clrscope ps lists the processes");
   const auto found =
       target.pid ? ipc::find_process(*target.pid) : ipc::find_process_named(*target.name);
   if (!found &&
@@ -121,11 +122,6 @@ Result<Patient> find_patient(const TargetWish& target, FactSource source) {
   return patient;
 }
 
-bool has_ended(pid_t pid) {
-  const auto status = proc_status(pid);
-  return !status || status->state == 'Z' || status->state == 'X';
-}
-
 // True when the user wants to stop.
 bool wait_or_stop(std::span<const int> stop_fds, nanoseconds time) {
   std::vector<pollfd> fds;
@@ -143,15 +139,57 @@ std::optional<doctor::Standstill> standstill_of(pid_t pid) {
 }
 
 void add_foreign(Evidence& evidence) {
-  evidence.no_looks = evidence.no_proc = kForeign;
-  evidence.notes.emplace_back("its memory and CPU limits are unknown: only its port can be seen");
+  evidence.no_snapshots = evidence.no_proc = kForeign;
+  evidence.notes.emplace_back(
+      "its memory and CPU limits are unknown: only its diagnostic port is accessible");
 }
+
+// A process that has just started is not yet what it will be: soon read again.
+bool is_fresh(const Patient& patient) {
+  constexpr nanoseconds kLeast = std::chrono::seconds{10}, kMost = std::chrono::minutes{5};
+  return TraceClock::now() - patient.read < std::clamp(patient.facts.up, kLeast, kMost);
+}
+
+// The one that was found the last time, with what changes all the time.
+Result<Patient> find_again(std::optional<Patient>& known, const TargetRequest& target,
+                           FactSource source) {
+  if (!known || !is_fresh(*known)) {
+    known = TRY(find_patient(target, source));
+    known->read = TraceClock::now();
+  }
+  auto now = *known;
+  if (now.foreign) return now;
+  const auto status = TRY(proc_status(now.facts.pid));
+  now.facts.up = status.age;
+  if (status.rss_bytes > 0) now.facts.rss_bytes = status.rss_bytes;
+  return now;
+}
+
+}  // namespace
+
+struct Bedside::Kept {
+  std::optional<Patient> patient{};
+  std::optional<SnapshotReader> reader{};
+  std::string note{};  // what cannot be seen with it
+};
+
+Bedside::Bedside() : kept_(std::make_unique<Kept>()) {}
+Bedside::~Bedside() = default;
+Bedside::Bedside(Bedside&&) noexcept = default;
+Bedside& Bedside::operator=(Bedside&&) noexcept = default;
+
+namespace {
 
 class Visit {
  public:
-  Visit(const ExamineWish& wish, const Patient& patient, const ExamineWatcher& watcher,
-        nanoseconds duration)
-      : wish_(wish), patient_(patient), watcher_(watcher), duration_(duration) {}
+  Visit(const ExamineRequest& request, const Patient& patient, const ExamineWatcher& watcher,
+        nanoseconds duration, Bedside::Kept& kept)
+      : request_(request),
+        patient_(patient),
+        watcher_(watcher),
+        duration_(duration),
+        reader_(kept.reader),
+        reader_note_(kept.note) {}
 
   // Watches for the time given, or until the process ends or the user has seen enough.
   void watch(Evidence& evidence, const Sources& sources) {
@@ -160,27 +198,28 @@ class Visit {
     if (sources.recording) recording_.emplace(patient_.target, duration_);
     if (patient_.foreign)
       add_foreign(evidence);
-    else if (sources.looks)
-      open_looker(evidence);
-    auto next_look = start_;
+    else if (sources.snapshots)
+      open_reader(evidence);
+    auto next_snapshot = start_;
     for (;;) {
-      if (looker_ && duration_.count() > 0 && TraceClock::now() >= next_look)
-        next_look = look_now(evidence);
+      if (reader_ && duration_.count() > 0 && TraceClock::now() >= next_snapshot)
+        next_snapshot = snapshot_now(evidence);
       const auto elapsed = TraceClock::now() - start_;
       tell(evidence, elapsed, false);
       if (stopped_ || elapsed >= duration_) break;
       if (is_over(evidence)) {
         evidence.notes.push_back(fmt::format("it ended after {}", format_duration(elapsed)));
-        looker_.reset();
+        reader_.reset();
         break;
       }
       const auto left = duration_ - elapsed;
-      const auto until_look = looker_ ? next_look - TraceClock::now() : left;
-      stopped_ = wait_or_stop(wish_.stop_fds, std::min<nanoseconds>({kStep, left, until_look}));
+      const auto until_snapshot = reader_ ? next_snapshot - TraceClock::now() : left;
+      stopped_ =
+          wait_or_stop(request_.stop_fds, std::min<nanoseconds>({kStep, left, until_snapshot}));
     }
     if (still) evidence.standstill = standstill_of(evidence.process.pid);
     // The last one is what people are shown.
-    if (looker_) take_look(evidence, Looker::Detail::kLines);
+    if (reader_) take_snapshot(evidence, SnapshotReader::Detail::kLines);
     evidence.watched = TraceClock::now() - start_;
     tell(evidence, evidence.watched, true);
     finish_recording(evidence);
@@ -192,36 +231,40 @@ class Visit {
     return patient_.foreign ? recording_ && recording_->done() : has_ended(evidence.process.pid);
   }
 
-  void open_looker(Evidence& evidence) {
-    auto looker = Looker::at_process(evidence.process.pid);
-    if (!looker) {
-      evidence.no_looks = reason_of(looker.error());
-      return;
+  void open_reader(Evidence& evidence) {
+    if (!reader_) {
+      auto reader = SnapshotReader::of_process(evidence.process.pid);
+      if (!reader) {
+        evidence.no_snapshots = reason_of(reader.error());
+        return;
+      }
+      reader_.emplace(std::move(*reader));
+      reader_note_.clear();
+      if (const auto process = inspect::open_process(evidence.process.pid))
+        if (const auto musl = inspect::unreadable_on_musl(**process))
+          reader_note_ = "threads and locks without methods: " + musl->what;
     }
-    looker_.emplace(std::move(*looker));
-    if (const auto process = inspect::open_process(evidence.process.pid))
-      if (const auto musl = inspect::unreadable_on_musl(**process))
-        evidence.notes.push_back("threads and locks without methods: " + musl->what);
+    if (!reader_note_.empty()) evidence.notes.push_back(reader_note_);
   }
 
   // When the next one is due: the dearer this one was for the process, the later.
-  TraceTime look_now(Evidence& evidence) {
-    if (!take_look(evidence, Looker::Detail::kThreads)) return TraceTime::max();
-    const auto pause = evidence.looks.back().pause;
+  TraceTime snapshot_now(Evidence& evidence) {
+    if (!take_snapshot(evidence, SnapshotReader::Detail::kThreads)) return TraceTime::max();
+    const auto pause = evidence.snapshots.back().pause;
     const auto rest = std::max<nanoseconds>(kBetweenLooks, pause * kPauseShare);
     return TraceClock::now() + rest;
   }
 
-  bool take_look(Evidence& evidence, Looker::Detail detail) {
+  bool take_snapshot(Evidence& evidence, SnapshotReader::Detail detail) {
     const auto at = TraceClock::now() - start_;
-    auto look = looker_->look(detail);
-    if (!look) {
-      if (evidence.looks.empty()) evidence.no_looks = reason_of(look.error());
-      looker_.reset();
+    auto snapshot = reader_->take(detail);
+    if (!snapshot) {
+      if (evidence.snapshots.empty()) evidence.no_snapshots = reason_of(snapshot.error());
+      reader_.reset();
       return false;
     }
-    evidence.looks.push_back(std::move(*look));
-    evidence.look_times.push_back(at);
+    evidence.snapshots.push_back(std::move(*snapshot));
+    evidence.snapshot_times.push_back(at);
     return true;
   }
 
@@ -236,7 +279,7 @@ class Visit {
     evidence.silent = recorded.silent;
     evidence.cost = recorded.cost;
     std::ranges::move(recorded.notes, std::back_inserter(evidence.notes));
-    if (evidence.events && !wish_.messages)
+    if (evidence.events && !request_.messages)
       for (auto& type : evidence.events->thrown) type.message.clear();
   }
 
@@ -244,38 +287,39 @@ class Visit {
     if (watcher_.on_status)
       watcher_.on_status({.elapsed = elapsed,
                           .whole = duration_,
-                          .looks = evidence.looks.size(),
+                          .snapshots = evidence.snapshots.size(),
                           .events = recording_ ? recording_->events() : 0,
                           .concluding = concluding});
   }
 
-  const ExamineWish& wish_;
+  const ExamineRequest& request_;
   const Patient& patient_;
   const ExamineWatcher& watcher_;
   nanoseconds duration_;
   TraceTime start_{};
   bool stopped_ = false;
-  std::optional<Looker> looker_;
+  std::optional<SnapshotReader>& reader_;
+  std::string& reader_note_;
   std::optional<RecordedEvidence> recording_;
 };
 
-Result<Evidence> look_at_core(const std::string& path) {
+Result<Evidence> read_core(const std::string& path) {
   Evidence evidence{.live = false};
-  auto looker = TRY(Looker::at_core(path));
-  evidence.looks.push_back(TRY(looker.look(Looker::Detail::kLines)));
-  evidence.look_times.emplace_back();
-  const auto& look = evidence.looks.back();
-  evidence.process = {.pid = look.pid, .name = look.name, .runtime = look.runtime};
+  auto reader = TRY(SnapshotReader::of_core(path));
+  evidence.snapshots.push_back(TRY(reader.take(SnapshotReader::Detail::kLines)));
+  evidence.snapshot_times.emplace_back();
+  const auto& snapshot = evidence.snapshots.back();
+  evidence.process = {.pid = snapshot.pid, .name = snapshot.name, .runtime = snapshot.runtime};
   return evidence;
 }
 
-// What the last look could not see, and the price of all of them.
+// What the last snapshot could not see, and the price of all of them.
 void sum_up(const Evidence& evidence, doctor::Examination& examination) {
-  examination.looks = evidence.looks.size();
-  for (const auto& look : evidence.looks) examination.paused += look.pause;
+  examination.snapshots = evidence.snapshots.size();
+  for (const auto& snapshot : evidence.snapshots) examination.paused += snapshot.pause;
   if (evidence.events) examination.lost = evidence.events->lost;
   examination.cost = evidence.cost;
-  const auto* last = evidence.last_look();
+  const auto* last = evidence.last_snapshot();
   if (!last) return;
   examination.source = last->source;
   if (examination.process.runtime.empty()) examination.process.runtime = last->runtime;
@@ -285,34 +329,47 @@ void sum_up(const Evidence& evidence, doctor::Examination& examination) {
 
 }  // namespace
 
-Result<doctor::Examination> examine(const ExamineWish& wish, const ExamineWatcher& watcher) {
+std::vector<std::string> quick_findings() {
+  std::vector<std::string> ids;
+  for (const auto* finding : findings()) {
+    const auto& needs = finding->needs;
+    if (!needs.events && !needs.cpu && needs.least.count() == 0) ids.emplace_back(finding->id);
+  }
+  return ids;
+}
+
+Result<doctor::Examination> examine(const ExamineRequest& request, const ExamineWatcher& watcher,
+                                    Bedside* bedside) {
   const auto start = TraceClock::now();
-  const auto selected = TRY(doctor::select(wish.only, wish.settings));
+  const auto selected = TRY(doctor::select(request.only, request.settings));
   Evidence evidence;
-  if (!wish.core.empty()) {
-    evidence = TRY(look_at_core(wish.core));
+  if (!request.core.empty()) {
+    evidence = TRY(read_core(request.core));
   } else {
-    const auto duration = wish.duration.value_or(usual_duration(selected));
+    const auto duration = request.duration.value_or(usual_duration(selected));
     const bool files =
         std::ranges::any_of(selected, [](const auto& one) { return one.finding->needs.files; });
-    const auto patient =
-        TRY(find_patient(wish.target, files ? FactSource::kProcAndFiles : FactSource::kProc));
+    Bedside of_this_one;
+    auto& kept = (bedside ? *bedside : of_this_one).kept();
+    const auto patient = TRY(find_again(kept.patient, request.target,
+                                        files ? FactSource::kProcAndFiles : FactSource::kProc));
     const auto sources = sources_for(selected, duration);
     evidence.process = patient.facts;
     if (patient.foreign && !sources.recording)
-      return fail(Errc::kUnsupported, "{} ({}) is known by its port only: only events tell of it",
+      return fail(Errc::kUnsupported,
+                  "only the diagnostic port of {} ({}) is accessible, and no events arrived",
                   patient.facts.name, patient.facts.pid)
-          .hint("watch it for a second or longer, or share the pid namespace");
-    Visit{wish, patient, watcher, duration}.watch(evidence, sources);
+          .hint("use --duration 1s or longer, or share the pid namespace");
+    Visit{request, patient, watcher, duration, kept}.watch(evidence, sources);
     // Blind on every side is no "nothing found".
-    const bool saw = !evidence.looks.empty() || evidence.events || evidence.cpu;
-    if (!saw && !evidence.no_looks.empty() && !evidence.no_events.empty())
+    const bool saw = !evidence.snapshots.empty() || evidence.events || evidence.cpu;
+    if (!saw && !evidence.no_snapshots.empty() && !evidence.no_events.empty())
       return fail(Errc::kDenied, "cannot examine process {} ({}): {}", evidence.process.pid,
-                  evidence.process.name, evidence.no_looks)
-          .hint("its events cannot be had either: {}", evidence.no_events);
+                  evidence.process.name, evidence.no_snapshots)
+          .hint("its events are unavailable too: {}", evidence.no_events);
   }
   doctor::Examination examination{.process = evidence.process,
-                                  .core = wish.core,
+                                  .core = request.core,
                                   .taken = std::chrono::system_clock::now(),
                                   .watched = evidence.watched,
                                   .notes = evidence.notes};

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/guarded.h"
-#include "base/json.h"
 #include "ops/processes.h"
 
 namespace clrscope::ops {
@@ -30,9 +29,9 @@ std::tuple<int, int, std::ptrdiff_t> rank_of(const doctor::Examination& one) {
 
 class Ward {
  public:
-  Ward(const RoundWish& wish, std::vector<Process> processes,
+  Ward(const RoundRequest& request, std::vector<Process> processes,
        const std::function<void(const RoundStatus&)>& on_status)
-      : wish_(wish), processes_(std::move(processes)), on_status_(on_status) {
+      : request_(request), processes_(std::move(processes)), on_status_(on_status) {
     state_.with([&](State& state) { state.status.processes = processes_.size(); });
   }
 
@@ -40,7 +39,7 @@ class Ward {
     const auto start = TraceClock::now();
     {
       std::vector<std::jthread> workers;
-      for (std::size_t i = 0; i < std::min(wish_.at_once, processes_.size()); ++i)
+      for (std::size_t i = 0; i < std::min(request_.at_once, processes_.size()); ++i)
         workers.emplace_back([this] { work(); });
     }
     return state_.with([&](State& state) {
@@ -59,10 +58,10 @@ class Ward {
 
   void work() {
     while (const auto* process = take()) {
-      auto wish = wish_.each;
-      wish.target = {.pid = process->pid};
-      if (!wish.duration) wish.duration = RoundWish::kEach;
-      auto result = examine(wish, {});
+      auto request = request_.each;
+      request.target = {.pid = process->pid};
+      if (!request.duration) request.duration = RoundRequest::kEach;
+      auto result = examine(request, {});
       state_.with([&](State& state) {
         --state.status.running;
         ++state.status.examined;
@@ -81,10 +80,10 @@ class Ward {
         const auto& process = processes_[state.next++];
         if (!process.reachable())
           skip(state, process, process.reason);
-        else if (is_readable(wish_.each.stop_fds))
+        else if (is_readable(request_.each.stop_fds))
           skip(state, process, "stopped before it was examined");
         else if (end_.passed())
-          skip(state, process, "the time for all of them was over");
+          skip(state, process, "the time limit for all processes was reached");
         else {
           ++state.status.running;
           tell(state);
@@ -102,10 +101,10 @@ class Ward {
     if (on_status_) on_status_(state.status);
   }
 
-  const RoundWish& wish_;
+  const RoundRequest& request_;
   const std::vector<Process> processes_;
   const std::function<void(const RoundStatus&)>& on_status_;
-  const Deadline end_{wish_.longest};
+  const Deadline end_{request_.longest};
   Guarded<State> state_;
 };
 
@@ -116,36 +115,40 @@ bool Round::has(doctor::Severity at_least) const {
                              [&](const auto& one) { return one.diagnosis.has(at_least); });
 }
 
-std::string Round::json() const {
-  JsonWriter head;
-  head.begin_object()
-      .member("tookMs", std::chrono::duration<double, std::milli>(took).count())
-      .key("skipped")
-      .begin_array();
-  for (const auto& one : skipped)
-    head.begin_object()
-        .member("pid", one.pid)
-        .member("name", one.name)
-        .member("reason", one.reason)
-        .end_object();
-  head.end_array().key("processes").begin_array();
-  auto out = head.text();
-  for (std::size_t i = 0; i < examined.size(); ++i) {
-    if (i != 0) out += ',';
-    out += doctor::to_json(examined[i]);
-    while (out.ends_with('\n')) out.pop_back();
-  }
-  return out + "]}\n";
+RoundAnswer answer_of(const Round& round) {
+  RoundAnswer answer{.duration = round.took, .skipped = round.skipped};
+  for (const auto& one : round.examined) answer.processes.push_back(answer_of(one));
+  return answer;
 }
 
-Result<Round> examine_all(const RoundWish& wish,
+const Shape& shape_of(const Round::Skipped*) {
+  using T = Round::Skipped;
+  static const auto shape = clrscope::describe<T>(
+      "SkippedProcess", "a process that was not examined",
+      {member<&T::pid>("pid", "process id"), member<&T::name>("name", "process name"),
+       member<&T::reason>("reason", "why it was not examined")});
+  return shape;
+}
+
+const Shape& shape_of(const RoundAnswer*) {
+  using T = RoundAnswer;
+  static const auto shape = clrscope::describe<T>(
+      "Examinations", "examinations of all .NET processes, the worst finding first",
+      {member<&T::duration>("durationMs", "duration of all examinations together"),
+       member<&T::skipped>("skipped", "processes that were not examined"),
+       member<&T::processes>("processes", "examinations by process")});
+  return shape;
+}
+
+Result<Round> examine_all(const RoundRequest& request,
                           const std::function<void(const RoundStatus&)>& on_status) {
-  TRY(doctor::select(wish.each.only, wish.each.settings));  // a wrong one is no process's fault
+  TRY(doctor::select(request.each.only,
+                     request.each.settings));  // a wrong one is no process's fault
   auto processes = TRY(list_processes());
   if (processes.empty())
-    return fail(Errc::kNotFound, "there is no .NET process on this machine")
-        .hint("clrscope ps lists those that can be seen");
-  return Ward{wish, std::move(processes), on_status}.go();
+    return fail(Errc::kNotFound, "no .NET process found on this machine")
+        .hint("run clrscope ps to list the visible processes");
+  return Ward{request, std::move(processes), on_status}.go();
 }
 
 }  // namespace clrscope::ops

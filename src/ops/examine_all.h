@@ -1,4 +1,4 @@
-// The doctor's round: every .NET process of the machine, some at a time, the worst first.
+// Examines every .NET process of the machine, several at a time, and lists the most severe first.
 #pragma once
 
 #include <chrono>
@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "doctor/answer.h"
 #include "ops/examine.h"
 
 namespace clrscope::ops {
 
-struct RoundWish {
-  ExamineWish each{};  // without a target; its duration: kEach unless told
+struct RoundRequest {
+  ExamineRequest each{};  // without a target; default duration: kEach
   std::size_t at_once = 4;
   std::chrono::nanoseconds longest{std::chrono::minutes{2}};  // none is begun after it
 
@@ -33,11 +34,19 @@ struct Round {
   std::chrono::nanoseconds took{};
 
   bool has(doctor::Severity at_least) const;
-  std::string json() const;
 };
 
+struct RoundAnswer {
+  std::chrono::nanoseconds duration{};
+  std::vector<Round::Skipped> skipped{};
+  std::vector<doctor::ExaminationAnswer> processes{};
+};
+const Shape& shape_of(const Round::Skipped*);
+const Shape& shape_of(const RoundAnswer*);
+RoundAnswer answer_of(const Round& round);
+
 // `on_status`: from any thread, one call after the other.
-Result<Round> examine_all(const RoundWish& wish,
+Result<Round> examine_all(const RoundRequest& request,
                           const std::function<void(const RoundStatus&)>& on_status);
 
 }  // namespace clrscope::ops

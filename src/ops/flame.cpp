@@ -70,22 +70,20 @@ Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_
 
 Error no_samples(const FlameRead& read, const std::string& path) {
   return {Errc::kNotFound,
-          fmt::format("{} holds no samples of stacks ({} events){}", display_name(path),
+          fmt::format("{} contains no stack samples ({} events){}", display_name(path),
                       format_count(read.events),
                       read.damage.empty() ? "" : ", as far as it can be read: " + read.damage),
-          "record some: clrscope collect -p PID --profile cpu-sampling; an idle process has them "
-          "with --profile thread-time"};
+          "record samples with clrscope collect -p PID --profile cpu-sampling, or --profile "
+          "thread-time for an idle process"};
 }
 
 std::string flame_json(const FlameRead& read) {
-  std::string extra;
-  if (read.broken_stacks) extra += fmt::format("\"brokenStacks\":{},", *read.broken_stacks);
-  if (!read.damage.empty()) {
-    extra += "\"damage\":";
-    append_json_string(extra, read.damage);
-    extra += ',';
-  }
-  return analyze::flame_json(read.graph, read.title, extra);
+  auto answer = analyze::flame_answer(read.graph, read.title);
+  answer.broken_stacks = read.broken_stacks;
+  if (!read.damage.empty()) answer.damage = read.damage;
+  JsonWriter json;
+  write_json(json, answer);
+  return std::move(json).take() + "\n";
 }
 
 std::string flame_text(const FlameRead& read, std::size_t rows) {
@@ -95,7 +93,7 @@ std::string flame_text(const FlameRead& read, std::size_t rows) {
                          format_count(graph.unfinished), format_count(graph.lost));
   const auto times = times_by_name(graph);
   const auto whole = std::accumulate(times.self.begin(), times.self.end(), std::uint64_t{0});
-  if (whole == 0) return out + "No samples of stacks.\n";
+  if (whole == 0) return out + "No stack samples.\n";
   std::vector<std::size_t> order(graph.names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),

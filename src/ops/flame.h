@@ -1,4 +1,4 @@
-// Flame graphs of traces: what the viewer draws, and the same in words.
+// Flame graphs of traces: the data of the viewer, and the same as text.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,9 @@
 #include "ops/trace_bytes.h"
 
 namespace clrscope::ops {
+
+// Words of rooms below that are part of this interface.
+using analyze::FlameAnswer;
 
 struct FlameRead {
   analyze::FlameGraph graph;

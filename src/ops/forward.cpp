@@ -16,7 +16,7 @@
 #include "ipc/discover.h"
 #include "ops/counters.h"
 #include "ops/events.h"
-#include "ops/forward_door.h"
+#include "ops/forward_status_socket.h"
 #include "ops/stack_names.h"
 
 namespace clrscope::ops {
@@ -62,7 +62,7 @@ class SucceedingSink final : public hub::Sink {
   std::shared_ptr<Turn> turn_;
 };
 
-bool chooses(const WatchWish& targets, const hub::SourceInfo& source) {
+bool chooses(const WatchRequest& targets, const hub::SourceInfo& source) {
   if (targets.all || std::ranges::find(targets.pids, source.pid) != targets.pids.end()) return true;
   if (targets.target.diagnostic_port || !targets.target.command.empty()) return true;
   return std::ranges::any_of(targets.names,
@@ -71,13 +71,13 @@ bool chooses(const WatchWish& targets, const hub::SourceInfo& source) {
 
 // Of those that take whole events, LTTng has no place for names.
 bool has_stacks(const ForwardRoute& route) {
-  return route.wish.stacks && !route.wish.providers.empty() && route.to.kind->whole_events &&
+  return route.request.stacks && !route.request.providers.empty() && route.to.kind->whole_events &&
          route.to.kind->name != "lttng";
 }
 
 // All that any route wants.
-WatchWish union_of(const ForwardPlan& plan) {
-  WatchWish all;
+WatchRequest union_of(const ForwardPlan& plan) {
+  WatchRequest all;
   for (const auto& route : plan.routes) {
     const auto& one = route.targets;
     if (one.target.diagnostic_port || !one.target.command.empty()) return one;
@@ -92,26 +92,26 @@ WatchWish union_of(const ForwardPlan& plan) {
 
 class Forwarder {
  public:
-  Forwarder(const ForwardWish& wish, const ForwardWatcher& watcher)
-      : wish_(wish), watcher_(watcher), began_(TraceClock::now()) {}
+  Forwarder(const ForwardRequest& request, const ForwardWatcher& watcher)
+      : request_(request), watcher_(watcher), began_(TraceClock::now()) {}
 
   Result<ForwardSummary> run() {
-    if (auto door = ForwardDoor::open())
-      door_ = std::move(*door);
+    if (auto socket = ForwardStatusSocket::open())
+      status_socket_ = std::move(*socket);
     else
-      trouble(door.error().what);
-    tell();
-    for (const auto pid : union_of(wish_.plan).pids) TRY(ipc::find_process(pid));
-    for (const auto& route : wish_.plan.routes) {
-      auto added = TRY(add(wish_.plan, route, nullptr));
+      trouble(socket.error().what);
+    publish();
+    for (const auto pid : union_of(request_.plan).pids) TRY(ipc::find_process(pid));
+    for (const auto& route : request_.plan.routes) {
+      auto added = TRY(add(request_.plan, route, nullptr));
       running_.push_back(std::move(added));
     }
-    watch_ = TRY(Watch::start(hub_, union_of(wish_.plan),
-                              wish_.stop_fds.empty() ? -1 : wish_.stop_fds.front()));
-    tell();
+    watch_ = TRY(Watch::start(hub_, union_of(request_.plan),
+                              request_.stop_fds.empty() ? -1 : request_.stop_fds.front()));
+    publish();
     if (watcher_.on_start) watcher_.on_start(status());
     ForwardSummary summary;
-    summary.ending = work();
+    summary.stopped_by = work();
     summary.last = status();
     auto ended = hub::remove_all(hub_, listeners_of(running_));
     for (std::size_t i = 0; i < ended.size(); ++i)
@@ -123,10 +123,10 @@ class Forwarder {
   struct Running {
     ForwardRoute route;
     hub::ListenerId listener{};
-    std::uint64_t events = 0;  // at the last look, for rates
+    std::uint64_t events = 0;  // at the last measurement, for rates
     double rate = 0;
     std::size_t notices = 0;  // that were told
-    std::string failure{};    // that was told last, and when
+    std::string failure{};    // last one reported, and when
     TraceTime failed{};
   };
   static std::vector<hub::ListenerId> listeners_of(const std::vector<Running>& all) {
@@ -146,63 +146,64 @@ class Forwarder {
   Result<Running> add(const ForwardPlan& plan, const ForwardRoute& route,
                       const std::shared_ptr<Turn>& after) {
     const sinks::SinkSetting setting{
-        .spool = plan.spool, .spool_limit = plan.spool_limit, .interval = route.wish.interval};
+        .spool = plan.spool, .spool_limit = plan.spool_limit, .interval = route.request.interval};
     auto sink = TRY(has_stacks(route) ? make_sink_with_names(route.to, setting)
                                       : route.to.kind->make(route.to, setting));
     if (after) sink = std::make_unique<SucceedingSink>(std::move(sink), after);
     const auto id =
-        TRY(hub_.add(route.wish, std::move(sink), [targets = route.targets](const auto& source) {
+        TRY(hub_.add(route.request, std::move(sink), [targets = route.targets](const auto& source) {
           return chooses(targets, source);
         }));
     return Running{.route = route, .listener = id};
   }
 
-  void tell() {
-    if (door_) door_->tell(status().json());
+  void publish() {
+    if (status_socket_) status_socket_->publish(status().json());
   }
 
-  std::string work() {
-    const Deadline end{wish_.duration.value_or(std::chrono::nanoseconds::max())};
+  collect::StopReason work() {
+    const Deadline end{request_.duration.value_or(std::chrono::nanoseconds::max())};
     std::vector<pollfd> fds;
-    for (const auto fd : wish_.stop_fds) fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    for (const auto fd : request_.stop_fds)
+      fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
     const auto stops = fds.size();
-    fds.push_back({.fd = wish_.reload_fd, .events = POLLIN, .revents = 0});
-    auto looked = TraceClock::now();
+    fds.push_back({.fd = request_.reload_fd, .events = POLLIN, .revents = 0});
+    auto measured = TraceClock::now();
     for (;;) {
       const auto wait = std::min<std::chrono::milliseconds>(end.left(), std::chrono::seconds{1});
       ::poll(fds.data(), fds.size(), static_cast<int>(wait.count()));
       for (const auto& fd : std::span{fds}.first(stops))
-        if (fd.revents != 0) return "signal";
-      if (end.passed()) return "duration";
+        if (fd.revents != 0) return collect::StopReason::kSignal;
+      if (end.passed()) return collect::StopReason::kDuration;
       if (fds[stops].revents != 0) reload();
       const auto now = TraceClock::now();
-      if (now - looked < std::chrono::milliseconds{900}) continue;
-      measure(std::chrono::duration<double>(now - looked).count());
-      looked = now;
+      if (now - measured < std::chrono::milliseconds{900}) continue;
+      measure(std::chrono::duration<double>(now - measured).count());
+      measured = now;
       // What is read from a file goes on without anybody to watch: somebody may come.
-      if (!watch_->look() && wish_.config.empty()) return "target ended";
+      if (!watch_->refresh() && request_.config.empty()) return collect::StopReason::kTargetEnded;
       if (const auto text = watch_->take_trouble(); !text.empty()) trouble(text);
       tell_owner();
-      tell();
+      publish();
     }
   }
 
   void reload() {
     std::uint64_t times = 0;
-    [[maybe_unused]] const auto got = ::read(wish_.reload_fd, &times, sizeof times);
-    const auto done = wish_.read_plan ? take_plan() : Result<>{};
+    [[maybe_unused]] const auto got = ::read(request_.reload_fd, &times, sizeof times);
+    const auto done = request_.read_plan ? take_plan() : Result<>{};
     ++reloads_;
     last_reload_ = done ? "ok" : done.error().what;
-    tell();
+    publish();
     if (watcher_.on_reload) watcher_.on_reload(done);
   }
 
   // Either all of the new plan, or nothing of it.
   Result<> take_plan() {
-    const auto plan = TRY(wish_.read_plan());
-    if (plan.limits != wish_.plan.limits)
+    const auto plan = TRY(request_.read_plan());
+    if (plan.limits != request_.plan.limits)
       return fail(Errc::kUsage, "max-histograms and max-time-series cannot change while it runs")
-          .hint("programs keep the limits that were set first: end forward and start it again");
+          .hint("restart forward; programs keep the limits that were set first");
     std::vector<Running> next;
     std::vector<Running> leaving = running_;
     std::vector<hub::ListenerId> fresh;
@@ -233,7 +234,7 @@ class Forwarder {
     }
     running_ = std::move(next);
     auto targets = union_of(plan);
-    watch_->rewish(std::move(targets.pids), std::move(targets.names), targets.all);
+    watch_->rerequest(std::move(targets.pids), std::move(targets.names), targets.all);
     return {};
   }
 
@@ -275,11 +276,11 @@ class Forwarder {
 
   ForwardStatus status() {
     ForwardStatus status{.pid = ::getpid(),
-                         .config = wish_.config,
+                         .config = request_.config,
                          .reloads = reloads_,
                          .last_reload = last_reload_};
     const auto up = TraceClock::now() - began_;
-    status.up = std::chrono::duration_cast<std::chrono::seconds>(up);
+    status.up = up;
     if (const auto own = proc_status(::getpid())) {
       status.memory_bytes = own->rss_bytes;
       status.cpu_percent = 100 * std::chrono::duration<double>(own->cpu).count() /
@@ -303,7 +304,7 @@ class Forwarder {
     return status;
   }
 
-  const ForwardWish& wish_;
+  const ForwardRequest& request_;
   const ForwardWatcher& watcher_;
   const TraceTime began_;
   std::uint64_t reloads_ = 0;
@@ -312,7 +313,7 @@ class Forwarder {
   static constexpr std::size_t kMaxSaid = 200;
   std::set<std::string> said_;
   std::vector<Running> running_;
-  std::unique_ptr<ForwardDoor> door_;
+  std::unique_ptr<ForwardStatusSocket> status_socket_;
   hub::Hub hub_;
   std::unique_ptr<Watch> watch_;  // last member: lets go first
 };
@@ -323,32 +324,32 @@ Result<ForwardRoute> route_of(const RouteWords& words) {
   ForwardRoute route{.targets = words.targets, .to = TRY(sinks::parse_sink(words.to))};
   if (route.targets.pids.empty() && !route.targets.comes_and_goes() &&
       !route.targets.target.diagnostic_port && route.targets.target.command.empty())
-    return fail(Errc::kUsage, "which processes?").hint("process-id, name or all");
-  auto& wish = route.wish;
-  if (!words.providers.empty()) wish.providers = TRY(event_providers(words.providers));
-  wish.counters = TRY(parse_counters(words.counters));
-  if (wish.providers.empty() && wish.counters.empty()) wish.counters = default_counters();
-  wish.where = TRY(hub::Where::parse(words.where));
-  wish.stacks = words.stacks;
-  wish.limits = words.limits;
-  wish.waits = TRY(route.to.truth("block", false));
-  wish.interval =
+    return fail(Errc::kUsage, "no process given").hint("use process-id, name or all");
+  auto& request = route.request;
+  if (!words.providers.empty()) request.providers = TRY(event_providers(words.providers));
+  request.counters = TRY(parse_counters(words.counters));
+  if (request.providers.empty() && request.counters.empty()) request.counters = default_counters();
+  request.where = TRY(hub::Where::parse(words.where));
+  request.stacks = words.stacks;
+  request.limits = words.limits;
+  request.waits = TRY(route.to.truth("block", false));
+  request.interval =
       TRY(route.to.duration("interval", words.interval.value_or(std::chrono::seconds{1})));
-  if (wish.interval < std::chrono::seconds{1})
-    return fail(Errc::kUsage, "an interval of {} is too short", format_duration(wish.interval))
-        .hint("1s or more");
+  if (request.interval < std::chrono::seconds{1})
+    return fail(Errc::kUsage, "interval {} is too short", format_duration(request.interval))
+        .hint("use 1s or more");
   const auto& providers = words.providers;
   route.identity = fmt::format(
       "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", words.to, fmt::join(words.targets.pids, ","),
       fmt::join(words.targets.names, ","), words.targets.all, fmt::join(words.counters, ","),
       fmt::join(providers.providers, ","), providers.profiles.value_or(""),
       providers.clr_events.value_or(""), providers.clr_level.value_or(""), words.where,
-      words.stacks, wish.interval.count());
+      words.stacks, request.interval.count());
   return route;
 }
 
-Result<ForwardSummary> forward(const ForwardWish& wish, const ForwardWatcher& watcher) {
-  return Forwarder{wish, watcher}.run();
+Result<ForwardSummary> forward(const ForwardRequest& request, const ForwardWatcher& watcher) {
+  return Forwarder{request, watcher}.run();
 }
 
 }  // namespace clrscope::ops

@@ -1,8 +1,9 @@
-// Events and counters of processes that come and go, to sinks, for as long as it is wanted.
+// Sends events and counters of processes, including ones that start later, to sinks until it is
+// stopped.
 //
-// A route is one sink and what it asked for; the hub brings them together with as few sessions in
-// each process as it can. Routes can be exchanged while it runs (forward_config.h): those that stay
-// the same notice nothing.
+// A route is one sink and its request; the hub serves all routes with as few sessions in each
+// process as possible. Routes can be replaced while it runs (forward_config.h): unchanged ones are
+// not interrupted.
 #pragma once
 
 #include <chrono>
@@ -14,16 +15,20 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shape.h"
+#include "ops/event_selection.h"
 #include "ops/watch.h"
-#include "ops/wish.h"
 #include "sinks/sink_kind.h"
 
 namespace clrscope::ops {
 
+// Words of rooms below that are part of this interface.
+using sinks::sink_kinds;
+
 struct ForwardRoute {
   // Of which processes; a command or a diagnostic port only when it is the only route's.
-  WatchWish targets{};
-  hub::SessionWish wish{};
+  WatchRequest targets{};
+  hub::SessionRequest request{};
   sinks::SinkAddress to{};
   std::string identity{};  // all of it as text: what is the same after a reload is left alone
 };
@@ -37,7 +42,7 @@ struct ForwardPlan {
 
 // A route as it was written, by flags or in a section of a file; made whole by route_of().
 struct RouteWords {
-  WatchWish targets{};
+  WatchRequest targets{};
   std::vector<std::string> counters{};
   ProviderWords providers{};
   std::string where{};
@@ -65,7 +70,7 @@ struct ForwardStatus {
   };
   pid_t pid = 0;
   std::string config{};
-  std::chrono::seconds up{};
+  std::chrono::nanoseconds up{};
   double cpu_percent = 0;  // of one core, since it began
   std::uint64_t memory_bytes = 0;
   std::uint64_t reloads = 0;
@@ -73,10 +78,13 @@ struct ForwardStatus {
   std::vector<Process> processes{};
   std::vector<Sink> sinks{};
 
-  std::string json() const;
+  std::string json() const;  // one line
 };
+const Shape& shape_of(const ForwardStatus::Process*);
+const Shape& shape_of(const ForwardStatus::Sink*);
+const Shape& shape_of(const ForwardStatus*);
 
-struct ForwardWish {
+struct ForwardRequest {
   ForwardPlan plan{};
   std::string config{};                              // where the plan was read, if it was
   std::function<Result<ForwardPlan>()> read_plan{};  // reads it again
@@ -93,10 +101,10 @@ struct ForwardWatcher {
 
 struct ForwardSummary {
   ForwardStatus last{};  // with what the sinks say at their end
-  std::string ending{};  // "signal", "duration", "target ended"
+  collect::StopReason stopped_by{};
 };
 
-Result<ForwardSummary> forward(const ForwardWish& wish, const ForwardWatcher& watcher);
+Result<ForwardSummary> forward(const ForwardRequest& request, const ForwardWatcher& watcher);
 
 // The states, as JSON, of all forwards of this user that run; of one when `pid` is given.
 Result<std::vector<std::string>> forward_states(std::optional<pid_t> pid);

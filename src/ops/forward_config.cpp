@@ -18,7 +18,7 @@ struct Section {
 Result<bool> truth(std::string_view text) {
   if (equal_ignoring_case(text, "yes") || equal_ignoring_case(text, "true")) return true;
   if (equal_ignoring_case(text, "no") || equal_ignoring_case(text, "false")) return false;
-  return fail(Errc::kUsage, "'{}' is neither yes nor no", text);
+  return fail(Errc::kUsage, "'{}' must be yes or no", text);
 }
 
 Result<std::vector<pid_t>> pids(std::string_view text) {
@@ -26,7 +26,8 @@ Result<std::vector<pid_t>> pids(std::string_view text) {
   for (const auto word : split(text, ',')) {
     const auto pid = parse_number(trim(word));
     if (!pid || *pid == 0 || *pid > 0x7fffffff)
-      return fail(Errc::kUsage, "'{}' is no process id", word).hint("clrscope ps lists them");
+      return fail(Errc::kUsage, "invalid process id '{}'", word)
+          .hint("run clrscope ps to list the processes");
     all.push_back(static_cast<pid_t>(*pid));
   }
   return all;
@@ -35,7 +36,7 @@ Result<std::vector<pid_t>> pids(std::string_view text) {
 Result<std::uint32_t> limit(std::string_view text, std::uint32_t most) {
   const auto number = parse_number(text);
   if (!number || *number == 0 || *number > most)
-    return fail(Errc::kUsage, "'{}' is no number from 1 to {}", text, most);
+    return fail(Errc::kUsage, "'{}' must be a number between 1 and {}", text, most);
   return static_cast<std::uint32_t>(*number);
 }
 
@@ -81,9 +82,9 @@ Result<> set(RouteWords& words, std::string_view key, std::string_view value) {
   } else if (key == "interval") {
     words.interval = TRY(parse_duration(value));
   } else {
-    return fail(Errc::kUsage, "no such key")
+    return fail(Errc::kUsage, "unknown key")
         .hint(
-            "process-id, name, all, counters, providers, profile, clrevents, clreventlevel, "
+            "use process-id, name, all, counters, providers, profile, clrevents, clreventlevel, "
             "where, stacks, interval; before the first section also spool, spool-limit, "
             "max-histograms, max-time-series");
   }
@@ -136,7 +137,8 @@ Result<ForwardPlan> parse_forward_config(std::string_view text, std::string_view
     if (!done) return at(file, number, key, fail(std::move(done.error())));
   }
   if (sections.empty())
-    return fail(Errc::kUsage, "{}: names no sink", file).hint("[graphite:HOST:PORT] begins one");
+    return fail(Errc::kUsage, "{}: no sink defined", file)
+        .hint("start a section such as [graphite:HOST:PORT]");
   for (auto& section : sections) {
     section.words.limits = plan.limits;
     auto route = route_of(section.words);

@@ -30,15 +30,15 @@ TEST(ForwardConfig, GivesEachSectionWhatStandsAboveAllOfThem) {
   EXPECT_EQ(plan->spool, "/var/lib/clrscope");
   EXPECT_EQ(plan->spool_limit, 64U << 20);
   EXPECT_EQ(plan->limits, (hub::MeterLimits{.histograms = 40, .series = 5000}));
-  for (const auto& route : plan->routes) EXPECT_EQ(route.wish.limits, plan->limits);
+  for (const auto& route : plan->routes) EXPECT_EQ(route.request.limits, plan->limits);
   EXPECT_EQ(plan->routes[0].targets.names, (std::vector<std::string>{"Shop.*", "Cart"}));
-  EXPECT_EQ(plan->routes[0].wish.counters.size(), 1U);
-  EXPECT_TRUE(plan->routes[0].wish.providers.empty());
+  EXPECT_EQ(plan->routes[0].request.counters.size(), 1U);
+  EXPECT_TRUE(plan->routes[0].request.providers.empty());
   EXPECT_EQ(plan->routes[1].targets.pids, (std::vector<pid_t>{12, 13}));
   EXPECT_TRUE(plan->routes[1].targets.names.empty());
-  EXPECT_EQ(plan->routes[1].wish.interval, std::chrono::seconds{10});
-  EXPECT_EQ(plan->routes[1].wish.providers.at(0).keywords, 3U);
-  EXPECT_FALSE(plan->routes[1].wish.where.empty());
+  EXPECT_EQ(plan->routes[1].request.interval, std::chrono::seconds{10});
+  EXPECT_EQ(plan->routes[1].request.providers.at(0).keywords, 3U);
+  EXPECT_FALSE(plan->routes[1].request.where.empty());
 }
 
 struct Wrong {
@@ -57,16 +57,16 @@ TEST_P(WrongForwardConfig, IsRefusedWithItsLineAndKey) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongForwardConfig,
-    testing::Values(Wrong{"", "names no sink"}, Wrong{"all = yes\n[ndjson:-", "f.conf:2: "},
+    testing::Values(Wrong{"", "no sink defined"}, Wrong{"all = yes\n[ndjson:-", "f.conf:2: "},
                     Wrong{"all = perhaps\n[ndjson:-]", "f.conf:1: all: "},
                     Wrong{"all\n[ndjson:-]", "f.conf:1: 'all' is neither"},
                     Wrong{"all =\n[ndjson:-]", "f.conf:1: all: has no value"},
                     Wrong{"max-histograms = 0\n[ndjson:-]", "f.conf:1: max-histograms: '0'"},
-                    Wrong{"[ndjson:-]\nmax-time-series = 9", "max-time-series: no such key"},
-                    Wrong{"[ndjson:-]\n\nspool = x", "f.conf:3: spool: no such key"},
+                    Wrong{"[ndjson:-]\nmax-time-series = 9", "max-time-series: unknown key"},
+                    Wrong{"[ndjson:-]\n\nspool = x", "f.conf:3: spool: unknown key"},
                     Wrong{"process-id = 1,x\n[ndjson:-]", "f.conf:1: process-id: "},
                     Wrong{"all = yes\n\n[pigeon:-]", "f.conf:3: pigeon:-: "},
-                    Wrong{"[ndjson:-]", "f.conf:1: ndjson:-: which processes?"},
+                    Wrong{"[ndjson:-]", "f.conf:1: ndjson:-: no process given"},
                     Wrong{"all = yes\nspool-limit = much\n[ndjson:-]", "f.conf:2: spool-limit: "},
                     Wrong{"all = yes\n[ndjson:-]\nwhere = x", "f.conf:2: ndjson:-: "}));
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace clrscope::ops {
 namespace {
 
@@ -49,19 +51,21 @@ void choose_waits(Rung& rung, const Right& switches) {
 
 }  // namespace
 
-Rung choose_rung(const Rights& rights, Wanted wanted, KernelWish wish) {
+Rung choose_rung(const Rights& rights, Wanted wanted, KernelData request) {
   Rung rung;
   choose_cpu(rung, rights, wanted);
-  if (wish == KernelWish::kThreadTime) choose_waits(rung, rights.context_switches);
+  if (request == KernelData::kThreadTime) choose_waits(rung, rights.context_switches);
   return rung;
 }
 
-std::string_view to_string(CpuRung rung) {
-  return rung == CpuRung::kMachine ? "machine" : rung == CpuRung::kProcess ? "process" : "runtime";
+std::span<const std::string_view> names_of(CpuRung) {
+  static constexpr std::array<std::string_view, 3> kNames{"machine", "process", "runtime"};
+  return kNames;
 }
 
-std::string_view to_string(WaitRung rung) {
-  return rung == WaitRung::kStacks ? "stacks" : rung == WaitRung::kTimes ? "times" : "none";
+std::span<const std::string_view> names_of(WaitRung) {
+  static constexpr std::array<std::string_view, 3> kNames{"stacks", "times", "none"};
+  return kNames;
 }
 
 std::string words_for(const Rung& rung) {

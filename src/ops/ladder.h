@@ -1,9 +1,10 @@
-// How much of a wish the kernel grants here: the rung of the ladder that a recording stands on, and
-// what is said of the rungs above it.
+// How much of a request the kernel permits here: the rung of the ladder that a recording uses, and
+// the reasons why higher rungs are unavailable.
 //
-// Pure: what is granted was tried by collect/perf/rights.h.
+// Pure: collect/perf/rights.h tried what is permitted.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,11 @@ struct Rung {
 
 enum class Wanted { kMachine, kProcess };
 
-// The highest rung for the wish; `missing` names what was wished for only.
-Rung choose_rung(const collect::perf::Rights& rights, Wanted wanted, KernelWish wish);
+// The highest rung for the request; `missing` names what was requested for only.
+Rung choose_rung(const collect::perf::Rights& rights, Wanted wanted, KernelData request);
 
-std::string_view to_string(CpuRung rung);   // "machine", "process", "runtime"
-std::string_view to_string(WaitRung rung);  // "stacks", "times", "none"
-std::string words_for(const Rung& rung);    // "CPU samples of the machine with kernel frames, …"
+std::span<const std::string_view> names_of(CpuRung);   // "machine", "process", "runtime"
+std::span<const std::string_view> names_of(WaitRung);  // "stacks", "times", "none"
+std::string words_for(const Rung& rung);  // "CPU samples of the machine with kernel frames, …"
 
 }  // namespace clrscope::ops

@@ -39,7 +39,7 @@ Rights filtered() {
 
 TEST(Ladder, RootHasEverythingAndIsToldNothing) {
   for (const auto wanted : {Wanted::kMachine, Wanted::kProcess}) {
-    const auto rung = choose_rung(root(), wanted, KernelWish::kThreadTime);
+    const auto rung = choose_rung(root(), wanted, KernelData::kThreadTime);
     EXPECT_EQ(rung.waits, WaitRung::kStacks);
     EXPECT_TRUE(rung.kernel_frames);
     EXPECT_TRUE(rung.missing.empty());
@@ -48,7 +48,7 @@ TEST(Ladder, RootHasEverythingAndIsToldNothing) {
 
 TEST(Ladder, WithoutTracefsWaitsStepDownToTimes) {
   const auto rung =
-      choose_rung(capable_without_tracefs(), Wanted::kMachine, KernelWish::kThreadTime);
+      choose_rung(capable_without_tracefs(), Wanted::kMachine, KernelData::kThreadTime);
   EXPECT_EQ(rung.cpu, CpuRung::kMachine);
   EXPECT_EQ(rung.waits, WaitRung::kTimes);
   ASSERT_EQ(rung.missing.size(), 1U);
@@ -57,18 +57,18 @@ TEST(Ladder, WithoutTracefsWaitsStepDownToTimes) {
 
 TEST(Ladder, SaysNothingOfWaitsThatNobodyAskedFor) {
   const auto rung =
-      choose_rung(capable_without_tracefs(), Wanted::kMachine, KernelWish::kCpuSamples);
+      choose_rung(capable_without_tracefs(), Wanted::kMachine, KernelData::kCpuSamples);
   EXPECT_EQ(rung.waits, WaitRung::kNone);
   EXPECT_TRUE(rung.missing.empty());
 }
 
 TEST(Ladder, AUserRecordsItsOwnProcesses) {
-  const auto machine = choose_rung(user(), Wanted::kMachine, KernelWish::kCpuSamples);
+  const auto machine = choose_rung(user(), Wanted::kMachine, KernelData::kCpuSamples);
   EXPECT_EQ(machine.cpu, CpuRung::kProcess);
   EXPECT_FALSE(machine.kernel_frames);
   ASSERT_EQ(machine.missing.size(), 1U);
   EXPECT_NE(machine.missing[0].what.find("paranoid is 2"), std::string::npos);
-  const auto process = choose_rung(user(), Wanted::kProcess, KernelWish::kThreadTime);
+  const auto process = choose_rung(user(), Wanted::kProcess, KernelData::kThreadTime);
   EXPECT_EQ(process.cpu, CpuRung::kProcess);
   EXPECT_EQ(process.waits, WaitRung::kTimes);
   EXPECT_EQ(process.missing.size(), 2U);
@@ -76,7 +76,7 @@ TEST(Ladder, AUserRecordsItsOwnProcesses) {
 
 TEST(Ladder, WhereSeccompRefusesPerfTheRuntimeSamples) {
   for (const auto wanted : {Wanted::kMachine, Wanted::kProcess}) {
-    const auto rung = choose_rung(filtered(), wanted, KernelWish::kThreadTime);
+    const auto rung = choose_rung(filtered(), wanted, KernelData::kThreadTime);
     EXPECT_EQ(rung.cpu, CpuRung::kRuntime);
     EXPECT_EQ(rung.waits, WaitRung::kNone);
     ASSERT_EQ(rung.missing.size(), 1U);

@@ -17,7 +17,7 @@ std::string missing_lines(const SourceLines& lines) {
   if (names.empty()) return {};
   const auto more = names.size() - std::min(names.size(), kTold);
   names.resize(std::min(names.size(), kTold));
-  return fmt::format("no lines: {}{}", fmt::join(names, "; "),
+  return fmt::format("no source lines: {}{}", fmt::join(names, "; "),
                      more > 0 ? fmt::format("; and {} more", more) : "");
 }
 

@@ -9,7 +9,7 @@ class SourceLines;
 
 namespace clrscope::ops {
 
-struct LinesWish {
+struct LinesOptions {
   bool wanted = false;
   std::string symbol_folder{};  // where else PDBs and debug files are looked for
 };

@@ -42,7 +42,7 @@ void LiveNames::fetch(pid_t pid) {
   auto session =
       collect::start_rundown(*runtime, collect::Rundown::kNames, std::chrono::seconds{2});
   if (!session) {
-    log(LogLevel::kDebug, "no names of process {}: {}", pid, session.error().what);
+    log(LogLevel::kDebug, "no method names of process {}: {}", pid, session.error().what);
     return;
   }
   // The answer comes after the rundown, which must be read meanwhile.

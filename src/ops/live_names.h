@@ -1,8 +1,8 @@
-// Names of methods that are loaded already, asked of running processes: a short session each, whose
+// Names of methods that are already loaded in running processes, from a short session each whose
 // only content is the runtime's rundown.
 //
-// Asked from one thread and fetched by a thread of its own, one process at a time, so that the one
-// who asks never waits.
+// Requested on one thread and fetched on another, one process at a time, so that callers never
+// wait.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
-// Names of methods read from a process's memory: for runtimes that cannot be asked, as their port
-// is off, or they hang; and of what the methods call that a program made of expressions.
+// Names of methods read from a process's memory: for runtimes whose port is off or that hang, and
+// for code that was compiled from expressions.
 //
-// Needs the right to read that memory; without it nothing has a name. Belongs to one thread.
+// Requires permission to read that memory; without it nothing has a name. Belongs to one thread.
 #pragma once
 
 #include <map>

@@ -71,14 +71,14 @@ std::string expand_output(const std::string& wanted, const Process& process,
 Result<UniqueFd> open_output(const std::string& path) {
   if (path == "-") {
     if (::isatty(STDOUT_FILENO))
-      return fail(Errc::kUsage, "a trace is not for a terminal")
-          .hint("-o FILE, or send stdout to a file or a pipe");
+      return fail(Errc::kUsage, "a trace cannot be written to a terminal")
+          .hint("use -o FILE, or redirect stdout to a file or a pipe");
     return UniqueFd{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)};
   }
   UniqueFd fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
   if (!fd)
     return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
-        .hint("-o FILE chooses another place");
+        .hint("choose another place with -o FILE");
   return fd;
 }
 

@@ -1,4 +1,4 @@
-// Where an artifact goes: its name, and the open file.
+// The output file of an artifact: its name, and the open file.
 #pragma once
 
 #include <string>

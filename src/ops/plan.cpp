@@ -8,6 +8,7 @@
 #include "collect/perf/event_names.h"
 #include "collect/perf/rights.h"
 #include "ipc/discover.h"
+#include "model/provider_names.h"
 
 namespace clrscope::ops {
 namespace {
@@ -19,27 +20,27 @@ Result<std::string> without_kernel(std::string_view profiles) {
   std::vector<std::string> kept;
   for (const auto name : split(profiles, ',')) {
     const auto* profile = TRY(find_trace_profile(trim(name)));
-    const auto use = profile->kernel == KernelWish::kNothing ? profile->name : kRuntimeSampler;
+    const auto use = profile->kernel == KernelData::kNothing ? profile->name : kRuntimeSampler;
     if (std::ranges::find(kept, use) == kept.end()) kept.emplace_back(use);
   }
   return fmt::format("{}", fmt::join(kept, ","));
 }
 
-Rung rung_of(const PerfGrant& grant, KernelWish wish) {
-  if (grant.rights) return choose_rung(*grant.rights, grant.wanted, wish);
+Rung rung_of(const PerfGrant& grant, KernelData request) {
+  if (grant.rights) return choose_rung(*grant.rights, grant.wanted, request);
   return {.cpu = grant.wanted == Wanted::kMachine ? CpuRung::kMachine : CpuRung::kProcess,
-          .waits = wish == KernelWish::kThreadTime ? WaitRung::kStacks : WaitRung::kNone};
+          .waits = request == KernelData::kThreadTime ? WaitRung::kStacks : WaitRung::kNone};
 }
 
-Result<std::vector<collect::perf::EventWish>> perf_events_of(const ProviderWords& words) {
-  if (words.perf_events.empty()) return std::vector<collect::perf::EventWish>{};
+Result<std::vector<collect::perf::EventRequest>> perf_events_of(const ProviderWords& words) {
+  if (words.perf_events.empty()) return std::vector<collect::perf::EventRequest>{};
   return collect::perf::parse_event_names(fmt::format("{}", fmt::join(words.perf_events, ",")));
 }
 
 }  // namespace
 
 Result<> check_words(const ProviderWords& words) {
-  (void)TRY(parse_wish(words));
+  (void)TRY(parse_selection(words));
   (void)TRY(perf_events_of(words));
   return {};
 }
@@ -59,8 +60,8 @@ PerfGrant perf_grant(pid_t process) {
   // One with its port off was found by its number and looked at, here.
   if (const auto found = ipc::find_process(process);
       !found || (!found->reachable() && found->unreachable.code != Errc::kUnsupported))
-    return {.detail = fmt::format("process {} is not to be seen from here", process),
-            .hint = "run clrscope where the process is visible, with its number there"};
+    return {.detail = fmt::format("process {} is not visible from here", process),
+            .hint = "run clrscope in the pid namespace of the process, with the pid it has there"};
   const auto rights = collect::perf::probe_rights(process);
   const auto& right = rights.process_cpu;
   return {.works = right.works != PerfWorks::kNo,
@@ -77,19 +78,20 @@ Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) 
     wanted.profiles = plan.waits_while_cheap ? kDefaultMachineProfiles
                       : grant.works          ? kDefaultProfiles
                                              : kDefaultProfilesWithoutPerf;
-    plan.note = fmt::format(
-        "Profile {}{}: none asked for, and {}", *wanted.profiles,
-        plan.waits_while_cheap ? " (waits while they are cheap)" : "",
-        grant.works ? "perf may be used" : fmt::format("perf may not be used: {}", grant.detail));
+    plan.note =
+        fmt::format("Profile: {}{} (default{})", *wanted.profiles,
+                    plan.waits_while_cheap ? ", waits while there are few" : "",
+                    grant.works ? "" : fmt::format("; perf is unavailable: {}", grant.detail));
   }
-  plan.wish = TRY(parse_wish(wanted));
+  plan.selection = TRY(parse_selection(wanted));
   plan.perf_events = TRY(perf_events_of(words));
-  plan.kernel = plan.wish.kernel != KernelWish::kNothing || !plan.perf_events.empty();
+  plan.kernel = plan.selection.kernel != KernelData::kNothing || !plan.perf_events.empty();
   if (!plan.perf_events.empty() && !grant.works)
-    return fail(Errc::kDenied, "--perf-events needs perf: {}", grant.detail).hint("{}", grant.hint);
+    return fail(Errc::kDenied, "--perf-events requires perf: {}", grant.detail)
+        .hint("{}", grant.hint);
   if (plan.kernel && !grant.works) {
     wanted.profiles = TRY(without_kernel(*wanted.profiles));
-    plan.wish = TRY(parse_wish(wanted));
+    plan.selection = TRY(parse_selection(wanted));
     plan.kernel = false;
     plan.rung = {.cpu = CpuRung::kRuntime, .kernel_frames = false};
     plan.note =
@@ -97,9 +99,21 @@ Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) 
                     grant.detail);
   }
   if (!grant.works) plan.hint = grant.hint;
-  if (plan.kernel) plan.rung = rung_of(grant, plan.wish.kernel);
-  if (plan.kernel && (words.empty() || !words.by_name)) set_dear_apart(plan.wish);
+  if (plan.kernel) plan.rung = rung_of(grant, plan.selection.kernel);
+  if (plan.kernel && (words.empty() || !words.by_name)) set_dear_apart(plan.selection);
   return plan;
+}
+
+std::span<const std::string_view> names_of(Sampling) {
+  static constexpr std::string_view kNames[] = {"none", "perf", "runtime"};
+  return kNames;
+}
+
+Sampling sampling_of(const Plan& plan) {
+  if (plan.kernel) return plan.rung.cpu == CpuRung::kRuntime ? Sampling::kRuntime : Sampling::kPerf;
+  for (const auto& one : plan.selection.providers)
+    if (one.provider.name == kSamplerProvider) return Sampling::kRuntime;
+  return Sampling::kNone;
 }
 
 }  // namespace clrscope::ops

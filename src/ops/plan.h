@@ -1,5 +1,5 @@
-// What a recording takes its samples from: the kernel, or the runtime's own sampler; and the words
-// that say which and why.
+// Where a recording takes its samples from: the kernel, or the runtime's own sampler; and the
+// message that says which and why.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 #include "base/result.h"
 #include "collect/perf/perf_attr.h"
 #include "collect/perf/rights.h"
+#include "ops/event_selection.h"
 #include "ops/ladder.h"
-#include "ops/wish.h"
 
 namespace clrscope::ops {
 
@@ -26,14 +26,19 @@ struct PerfGrant {
 PerfGrant perf_grant(pid_t process);
 
 struct Plan {
-  Wish wish;
-  std::vector<collect::perf::EventWish> perf_events{};
+  EventSelection selection;
+  std::vector<collect::perf::EventRequest> perf_events{};
   bool kernel = false;  // perf rings beside the runtime's events
   Rung rung{};
   bool waits_while_cheap = false;  // nobody asked for them: left out where they cost much
   std::string note{};              // what was chosen and why, when it was not what the words say
   std::string hint{};
 };
+
+// Where a recording's stacks come from.
+enum class Sampling : std::uint8_t { kNone, kPerf, kRuntime };
+std::span<const std::string_view> names_of(Sampling);  // "none", "perf", "runtime"
+Sampling sampling_of(const Plan& plan);
 
 // Whether the words mean anything, before a target is looked for.
 Result<> check_words(const ProviderWords& words);

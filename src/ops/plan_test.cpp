@@ -10,7 +10,7 @@ const PerfGrant kRefused{
     .works = false, .detail = "a seccomp filter refuses it", .hint = "allow it"};
 
 bool has_provider(const Plan& plan, std::string_view name) {
-  for (const auto& one : plan.wish.providers)
+  for (const auto& one : plan.selection.providers)
     if (one.provider.name == name) return true;
   return false;
 }
@@ -20,7 +20,7 @@ TEST(Plan, TakesTheKernelsSamplesWhenNothingIsAskedAndPerfMayBeUsed) {
   const auto plan = plan_recording({}, kGranted);
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->kernel);
-  EXPECT_EQ(plan->wish.kernel, KernelWish::kCpuSamples);
+  EXPECT_EQ(plan->selection.kernel, KernelData::kCpuSamples);
   EXPECT_FALSE(has_provider(*plan, kSampler));
   EXPECT_TRUE(has_provider(*plan, "Microsoft-Windows-DotNETRuntime"));
   EXPECT_NE(plan->note.find("dotnet-common,cpu-sampling"), std::string::npos);
@@ -60,7 +60,7 @@ TEST(Plan, KeepsTheOtherProfilesWhenItStepsDown) {
       {.profiles = "gc-verbose,cpu-sampling,thread-time", .providers = {"X:1:4"}}, kRefused);
   ASSERT_TRUE(plan);
   EXPECT_FALSE(plan->kernel);
-  EXPECT_EQ(plan->wish.kernel, KernelWish::kNothing);
+  EXPECT_EQ(plan->selection.kernel, KernelData::kNothing);
   EXPECT_TRUE(has_provider(*plan, kSampler));
   EXPECT_TRUE(has_provider(*plan, "Microsoft-Windows-DotNETRuntime"));
   EXPECT_TRUE(has_provider(*plan, "X"));

@@ -1,4 +1,4 @@
-// Processes whose diagnostic port is off: what needs no answer of the runtime works for them too.
+// Processes whose diagnostic port is off: what needs no answer from the runtime still works.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,6 @@
 namespace clrscope::ops {
 
 // Nothing unless -p names one; its `unreachable` says why the port is off.
-std::optional<ipc::DotnetProcess> process_without_port(const TargetWish& wish);
+std::optional<ipc::DotnetProcess> process_without_port(const TargetRequest& request);
 
 }  // namespace clrscope::ops

@@ -59,14 +59,6 @@ std::string entry_file(pid_t pid) {
   return {};
 }
 
-std::string text_of(const JsonValue& value) {
-  if (const auto* text = value.text()) return *text;
-  if (const auto truth = value.boolean()) return *truth ? "true" : "false";
-  if (const auto whole = value.integer()) return fmt::format("{}", *whole);
-  if (const auto number = value.number()) return fmt::format("{}", *number);
-  return {};
-}
-
 // The properties of the application's runtimeconfig.json.
 std::map<std::string, std::string> runtime_config(pid_t pid) {
   auto path = entry_file(pid);
@@ -81,7 +73,7 @@ std::map<std::string, std::string> runtime_config(pid_t pid) {
   const auto* properties = options ? options->find("configProperties") : nullptr;
   std::map<std::string, std::string> config;
   if (properties && properties->object())
-    for (const auto& [name, value] : *properties->object()) config[name] = text_of(value);
+    for (const auto& [name, value] : *properties->object()) config[name] = scalar_text(value);
   return config;
 }
 

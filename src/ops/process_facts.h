@@ -18,7 +18,7 @@ enum class FactSource {
 // What can be had of it; what cannot stays empty.
 doctor::ProcessFacts process_facts(pid_t pid, FactSource source);
 
-// Takes over what the runtime was told by these variables.
+// Applies the runtime's settings from these variables.
 void add_environment(doctor::ProcessFacts& facts, std::map<std::string, std::string> environment);
 
 }  // namespace clrscope::ops

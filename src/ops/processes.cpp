@@ -21,7 +21,7 @@ void ask_runtime(const ipc::DotnetProcess& found, Process& process) {
   if (!info) {
     process.reason = found.status.state == 'T' ? "it is stopped (SIGSTOP)" : info.error().what;
     process.hint =
-        found.status.state == 'T' ? fmt::format("kill -CONT {}", found.pid) : info.error().hint;
+        found.status.state == 'T' ? fmt::format("run kill -CONT {}", found.pid) : info.error().hint;
     return;
   }
   if (!info->runtime_version.empty()) process.runtime = info->runtime_version;
@@ -36,13 +36,24 @@ Process describe(const ipc::DotnetProcess& found) {
   process.runtime = found.runtime;
   process.command_line = fmt::format("{}", fmt::join(found.command_line, " "));
   process.container = found.container;
-  process.up = found.status.age;
-  if (found.status.rss_bytes > 0) process.rss_bytes = found.status.rss_bytes;
-  if (found.status.age.count() > 0)
-    process.cpu_percent = 100.0 * static_cast<double>(found.status.cpu.count()) /
-                          static_cast<double>(found.status.age.count());
+  update_usage(process, found.status);
   process.reason = found.unreachable.what;
   process.hint = found.unreachable.hint;
+  return process;
+}
+
+void update_usage(Process& process, const ProcStatus& now) {
+  process.up = now.age;
+  if (now.rss_bytes > 0) process.rss_bytes = now.rss_bytes;
+  if (now.age.count() > 0)
+    process.cpu_percent =
+        100.0 * static_cast<double>(now.cpu.count()) / static_cast<double>(now.age.count());
+}
+
+Result<Process> list_process(pid_t pid) {
+  const auto found = TRY(ipc::find_process(pid));
+  auto process = describe(found);
+  if (found.reachable()) ask_runtime(found, process);
   return process;
 }
 
@@ -66,5 +77,44 @@ Result<std::vector<Process>> list_processes() {
 }
 
 Result<std::string> application_of(pid_t pid) { return TRY(ipc::find_process(pid)).name; }
+
+const Shape& shape_of(const ProcessAnswer*) {
+  using A = ProcessAnswer;
+  static const auto shape = clrscope::describe<A>(
+      "Process", "a .NET process",
+      {member<&A::pid>("pid", "process id"), member<&A::name>("name", "name of the application"),
+       member<&A::user>("user", "owner of the process"),
+       member<&A::runtime>("runtime", "version of the runtime; empty if unknown"),
+       member<&A::architecture>("architecture", "processor architecture; empty if unknown"),
+       member<&A::command_line>("commandLine", "command line"),
+       member<&A::reachable>("reachable", "whether its diagnostic port answers"),
+       member<&A::reason>("reason", "why it is not reachable"),
+       member<&A::hint>("hint", "what to do about that"),
+       member<&A::up>("upMs", "time since its start"),
+       member<&A::cpu_percent>("cpuPercent", Unit::kPercent,
+                               "average CPU use since its start; 100 is one core"),
+       member<&A::rss_bytes>("rssBytes", Unit::kBytes, "resident memory"),
+       member<&A::container>("container", "id of its container")});
+  return shape;
+}
+
+ProcessAnswer answer_of(const Process& process) {
+  ProcessAnswer answer{.pid = process.pid,
+                       .name = process.name,
+                       .user = process.user,
+                       .runtime = process.runtime,
+                       .architecture = process.architecture,
+                       .command_line = process.command_line,
+                       .reachable = process.reachable(),
+                       .up = process.up,
+                       .cpu_percent = process.cpu_percent,
+                       .rss_bytes = process.rss_bytes,
+                       .container = unless_empty(process.container)};
+  if (!process.reachable()) {
+    answer.reason = process.reason;
+    answer.hint = unless_empty(process.hint);
+  }
+  return answer;
+}
 
 }  // namespace clrscope::ops

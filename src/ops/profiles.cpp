@@ -4,17 +4,15 @@
 
 #include "base/text.h"
 #include "ipc/commands.h"
+#include "model/provider_names.h"
 
 namespace clrscope::ops {
 namespace {
 
-constexpr std::string_view kRuntime = "Microsoft-Windows-DotNETRuntime";
-
-constexpr ProfileProvider kCommon[] = {{kRuntime, 0x100003801D, 4}};
-constexpr ProfileProvider kSampled[] = {{"Microsoft-DotNETCore-SampleProfiler", 0xF00000000000, 4}};
-constexpr ProfileProvider kGcVerbose[] = {{kRuntime, 0x8003, 5}};
-constexpr ProfileProvider kGcCollect[] = {{kRuntime, 0x1, 4},
-                                          {"Microsoft-Windows-DotNETRuntimePrivate", 0x1, 4}};
+constexpr ProfileProvider kCommon[] = {{kRuntimeProvider, 0x100003801D, 4}};
+constexpr ProfileProvider kSampled[] = {{kSamplerProvider, 0xF00000000000, 4}};
+constexpr ProfileProvider kGcVerbose[] = {{kRuntimeProvider, 0x8003, 5}};
+constexpr ProfileProvider kGcCollect[] = {{kRuntimeProvider, 0x1, 4}, {kPrivateProvider, 0x1, 4}};
 
 // Which members of the command objects the DiagnosticSource bridge copies into its events.
 constexpr std::string_view kDatabaseSpecs =
@@ -37,45 +35,43 @@ constexpr std::string_view kDatabaseSpecs =
     "Microsoft.EntityFrameworkCore/"
     "Microsoft.EntityFrameworkCore.Database.Command.CommandExecuted@Activity2Stop:\"";
 constexpr ProfileProvider kDatabase[] = {
-    {"System.Threading.Tasks.TplEventSource", 0x80, 4},
-    {"Microsoft-Diagnostics-DiagnosticSource", 0x3, 5, kDatabaseSpecs},
+    {kTasksProvider, 0x80, 4},
+    {kDiagnosticSourceProvider, 0x3, 5, kDatabaseSpecs},
 };
 
 // Activities bring the beginning and the end of a call together.
 constexpr ProfileProvider kHttp[] = {
-    {"System.Threading.Tasks.TplEventSource", 0x80, 4},
-    {"System.Net.Http", ~0ULL, 4},
-    {"System.Net.NameResolution", ~0ULL, 4},
+    {kTasksProvider, 0x80, 4},
+    {kHttpProvider, ~0ULL, 4},
+    {kNameResolutionProvider, ~0ULL, 4},
 };
 
 // Tasks and AsyncCausalityOperation, which also tells the end of tasks: without TaskStops there is
 // an event less for each task and each await. Verbose, since ends of waits are.
-constexpr ProfileProvider kTasks[] = {{"System.Threading.Tasks.TplEventSource", 0xA, 5}};
+constexpr ProfileProvider kTasks[] = {{kTasksProvider, 0xA, 5}};
 
 constexpr TraceProfile kProfiles[] = {
-    {"dotnet-common",
-     "GC, loader, JIT, exceptions, threading: the runtime's everyday events, little cost", kCommon,
-     ipc::kDefaultRundown},
+    {"dotnet-common", "GC, loader, JIT, exceptions, threading: common runtime events, low overhead",
+     kCommon, ipc::kDefaultRundown},
     {"dotnet-sampled-thread-time",
-     "stacks of all managed threads about 100 times a second, running or waiting", kSampled,
+     "stacks of all managed threads, running or waiting, about 100 times a second", kSampled,
      ipc::kDefaultRundown},
-    {"gc-verbose", "collections and a sample of allocations", kGcVerbose, ipc::kDefaultRundown},
-    {"gc-collect", "collections only, next to no cost", kGcCollect, 0x1},
+    {"gc-verbose", "garbage collections and sampled allocations", kGcVerbose, ipc::kDefaultRundown},
+    {"gc-collect", "garbage collections only, very low overhead", kGcCollect, 0x1},
     {"database", "ADO.NET and Entity Framework commands", kDatabase, ipc::kDefaultRundown},
-    {"http", "HTTP requests that the program sends, and names it looks up", kHttp,
-     ipc::kDefaultRundown},
-    {"tasks", "tasks, async methods, awaits and waits for tasks, with stacks", kTasks,
+    {"http", "outgoing HTTP requests and DNS lookups", kHttp, ipc::kDefaultRundown},
+    {"tasks", "tasks, async methods, awaits and task waits, with stacks", kTasks,
      ipc::kDefaultRundown},
     {"cpu-sampling",
-     "what the CPUs execute, 999 times a second: managed, native and kernel frames",
+     "CPU samples, 999 per second: managed, native and kernel frames",
      {},
      ipc::kDefaultRundown,
-     KernelWish::kCpuSamples},
+     KernelData::kCpuSamples},
     {"thread-time",
-     "the same, and where threads wait and for how long",
+     "CPU samples, and where and how long threads wait",
      {},
      ipc::kDefaultRundown,
-     KernelWish::kThreadTime},
+     KernelData::kThreadTime},
 };
 
 constexpr NamedKeyword kClrKeywords[] = {
@@ -131,10 +127,10 @@ Result<const TraceProfile*> find_trace_profile(std::string_view name) {
     if (equal_ignoring_case(profile.name, name)) return &profile;
     names.push_back(profile.name);
   }
-  auto failure = fail(Errc::kUsage, "there is no profile '{}'", name);
+  auto failure = fail(Errc::kUsage, "unknown profile '{}'", name);
   if (const auto meant = nearest(name, names))
     return std::move(failure).hint("did you mean {}?", *meant);
-  return std::move(failure).hint("one of {}", fmt::join(names, ", "));
+  return std::move(failure).hint("use one of {}", fmt::join(names, ", "));
 }
 
 std::span<const NamedKeyword> clr_keywords() { return kClrKeywords; }

@@ -17,15 +17,15 @@ double cpus(std::chrono::nanoseconds cpu, std::chrono::nanoseconds time) {
 
 }  // namespace
 
-ProgramMeter::ProgramMeter(pid_t pid) : pid_(pid), begun_(look()) {}
+ProgramMeter::ProgramMeter(pid_t pid) : pid_(pid), begun_(read()) {}
 
-std::optional<ProgramMeter::Look> ProgramMeter::look() const {
+std::optional<ProgramMeter::Reading> ProgramMeter::read() const {
   clockid_t clock{};
   timespec used{};
   if (pid_ <= 0 || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
     return std::nullopt;
-  return Look{TraceClock::now(),
-              std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec}};
+  return Reading{TraceClock::now(),
+                 std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec}};
 }
 
 void ProgramMeter::await_before(std::span<const int> stop_fds) {
@@ -37,8 +37,8 @@ void ProgramMeter::await_before(std::span<const int> stop_fds) {
   if (left.count() > 0) (void)::poll(fds.data(), fds.size(), static_cast<int>(left.count()));
 }
 
-void ProgramMeter::start() { started_ = look(); }
-void ProgramMeter::stop() { stopped_ = look(); }
+void ProgramMeter::start() { started_ = read(); }
+void ProgramMeter::stop() { stopped_ = read(); }
 
 std::optional<ProgramCost> ProgramMeter::cost() const {
   if (!begun_ || !started_ || !stopped_ || started_->time - begun_->time < kBefore)

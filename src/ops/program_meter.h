@@ -1,7 +1,7 @@
-// Measures what a recording costs the program: the processor time it uses before, and meanwhile.
+// Measures what a recording costs the program: its CPU time before and during the recording.
 //
-// A program that has all processors busy uses no more of them when it is recorded, but does less:
-// that shows in its throughput only (bench/run cost).
+// A program that keeps all CPUs busy uses no more of them while it is recorded, but does less work:
+// that shows only in its throughput (bench/run cost).
 #pragma once
 
 #include <sys/types.h>
@@ -27,14 +27,14 @@ class ProgramMeter {
   std::optional<ProgramCost> cost() const;
 
  private:
-  struct Look {
+  struct Reading {
     TraceTime time{};
     std::chrono::nanoseconds cpu{};
   };
-  std::optional<Look> look() const;
+  std::optional<Reading> read() const;
 
   pid_t pid_;
-  std::optional<Look> begun_, started_, stopped_;
+  std::optional<Reading> begun_, started_, stopped_;
 };
 
 }  // namespace clrscope::ops

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,15 +21,24 @@
 
 namespace clrscope::ops {
 
-struct RecordWish {
-  TargetWish target;
+// Words of rooms below that are part of this interface.
+using collect::Ending;
+using collect::parse_payload_filter;
+using collect::Phase;
+using collect::StoppingEventRequest;
+using collect::StopReason;
+using collect::StreamStatus;
+using collect::perf::words_for;
+
+struct RecordRequest {
+  TargetRequest target;
   ProviderWords providers{};
   std::string output{};  // empty: a name made from the application and the time; "-": stdout
   int output_fd = -1;    // lent, instead of `output`: a pipe
   std::optional<std::chrono::nanoseconds> duration{};
   std::optional<std::uint64_t> max_size{};
   std::optional<std::chrono::nanoseconds> last{};  // keep only this much of the end
-  std::optional<collect::StoppingEventWish> stopping_event{};
+  std::optional<collect::StoppingEventRequest> stopping_event{};
   bool compress = false;        // the file is .nettrace.zst
   bool whole_machine = false;   // no target: every process
   unsigned rate = 999;          // CPU samples per second
@@ -44,7 +54,7 @@ struct RecordWish {
 
 struct RecordWatcher {
   std::function<void(const Plan&)> on_plan{};  // what is recorded was chosen
-  std::function<void(const Process&, const Wish&)> on_start{};
+  std::function<void(const Process&, const EventSelection&)> on_start{};
   std::function<void(const collect::StreamStatus&)> on_status{};
 };
 
@@ -70,16 +80,27 @@ struct RecordSummary {
   std::unique_ptr<Child> child{};                 // still running, or ended; the caller decides
 };
 
-inline nettrace::Packing packing_of(const RecordWish& wish) {
-  return wish.compress ? nettrace::Packing::kZstd : nettrace::Packing::kPlain;
+inline nettrace::Packing packing_of(const RecordRequest& request) {
+  return request.compress ? nettrace::Packing::kZstd : nettrace::Packing::kPlain;
 }
 
-// Why it ended: "duration", "size", "signal", "event", "target ended", "target died" …
-std::string ending_text(const RecordSummary& summary);
+// Why a recording ended: what stopped it, or what went wrong.
+enum class RecordEnding : std::uint8_t {
+  kDuration,
+  kSize,
+  kSignal,
+  kEvent,
+  kTargetEnded,
+  kTargetDied,
+  kNoAnswer,
+  kWriteFailed,
+};
+std::span<const std::string_view> names_of(RecordEnding);  // "duration", "target died" …
+RecordEnding ending_of(const RecordSummary& summary);
 
 // The target's runtime has as many sessions as it can have.
 bool is_session_limit(const Error& error);
 
-Result<RecordSummary> record(const RecordWish& wish, const RecordWatcher& watcher);
+Result<RecordSummary> record(const RecordRequest& request, const RecordWatcher& watcher);
 
 }  // namespace clrscope::ops

@@ -10,6 +10,7 @@
 #include "base/temp_file.h"
 #include "base/text.h"
 #include "doctor/trace_evidence.h"
+#include "model/provider_names.h"
 #include "ops/describe.h"
 #include "ops/output.h"
 #include "ops/plan.h"
@@ -22,7 +23,7 @@ namespace clrscope::ops {
 namespace {
 
 // Collections, exceptions, lock waits, the pool, and the names of methods.
-constexpr std::string_view kEvents = "Microsoft-Windows-DotNETRuntime:0x1c019:4";
+constexpr std::string_view kKeywordsAndLevel = "0x1c019:4";
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 29;
 
 std::string reason_of(const Error& error) {
@@ -30,19 +31,20 @@ std::string reason_of(const Error& error) {
 }
 
 // The kernel's part alone, of a process whose runtime cannot be asked.
-Result<RecordSummary> record_samples(const RecordWish& wish, const ipc::DotnetProcess& process,
+Result<RecordSummary> record_samples(const RecordRequest& request,
+                                     const ipc::DotnetProcess& process,
                                      const RecordWatcher& watcher) {
   const auto plan =
-      TRY(plan_recording({.profiles = wish.providers.profiles}, perf_grant(process.pid)));
+      TRY(plan_recording({.profiles = request.providers.profiles}, perf_grant(process.pid)));
   if (!plan.kernel) return fail(process.unreachable);
   Target target{.process = describe(process), .endpoint = nullptr};
   RecordSummary summary{.file = "-", .process = target.process, .outcome = {}};
-  return record_with_kernel(wish, plan, target, std::move(summary), wish.output_fd, watcher);
+  return record_with_kernel(request, plan, target, std::move(summary), request.output_fd, watcher);
 }
 
 }  // namespace
 
-RecordedEvidence::RecordedEvidence(TargetWish target, std::chrono::nanoseconds duration)
+RecordedEvidence::RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration)
     : target_(std::move(target)),
       duration_(duration),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -74,10 +76,10 @@ void RecordedEvidence::run() {
 
 Result<> RecordedEvidence::record(int file) {
   const int stop_fds[] = {stop_.get()};
-  const RecordWish wish{
+  const RecordRequest request{
       .target = target_,
       .providers = {.profiles = "cpu-sampling",
-                    .providers = {std::string{kEvents}},
+                    .providers = {fmt::format("{}:{}", kRuntimeProvider, kKeywordsAndLevel)},
                     .by_name = false},
       .output_fd = file,
       .duration = duration_,
@@ -92,9 +94,9 @@ Result<> RecordedEvidence::record(int file) {
       .on_status = [&](const collect::StreamStatus& status) { seen_ = status.events; },
   };
   const auto begun = TraceClock::now();
-  const auto portless = process_without_port(wish.target);
+  const auto portless = process_without_port(request.target);
   const auto summary =
-      TRY(portless ? record_samples(wish, *portless, watcher) : ops::record(wish, watcher));
+      TRY(portless ? record_samples(request, *portless, watcher) : ops::record(request, watcher));
   recorded_.cost = summary.program_cost;
   std::ranges::copy(summary.notes, std::back_inserter(recorded_.notes));
   doctor::TraceEvidence evidence;

@@ -1,5 +1,5 @@
-// The recording beside the looks: runtime events and CPU samples of one process, on a thread of its
-// own, read when it is done. Inside ops only: see examine.h.
+// The recording beside the snapshots: runtime events and CPU samples of one process, on a thread of
+// its own, read when it is done. Inside ops only: see examine.h.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct Recorded {
 
 class RecordedEvidence {
  public:
-  RecordedEvidence(TargetWish target, std::chrono::nanoseconds duration);
+  RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration);
   ~RecordedEvidence();
   RecordedEvidence(const RecordedEvidence&) = delete;
   RecordedEvidence& operator=(const RecordedEvidence&) = delete;
@@ -43,7 +43,7 @@ class RecordedEvidence {
   void run();
   Result<> record(int file);
 
-  TargetWish target_;
+  TargetRequest target_;
   std::chrono::nanoseconds duration_;
   UniqueFd stop_;
   Recorded recorded_;  // the thread's until it is joined

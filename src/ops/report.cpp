@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "analyze/process_names.h"
@@ -12,10 +13,10 @@ namespace clrscope::ops {
 namespace {
 
 // Those of a file that have the name: it may be told at its end, so the file is read once more.
-Result<std::set<ProcessId>> named_in(const std::string& file, const ReportWish& wish) {
+Result<std::set<ProcessId>> named_in(const std::string& file, const ReportRequest& request) {
   if (file == "-")
-    return fail(Errc::kUsage, "--name needs a file that can be read twice")
-        .hint("-p PID, or a file");
+    return fail(Errc::kUsage, "--name requires a file that can be read twice")
+        .hint("use -p PID, or a file instead of stdin");
   analyze::ProcessNames names;
   TRY(read_trace(file,
                  {.on_batch =
@@ -23,13 +24,13 @@ Result<std::set<ProcessId>> named_in(const std::string& file, const ReportWish& 
                         for (const auto& event : batch.events) names.on_event(event);
                       },
                   .on_end = [](const auto&) {}},
-                 {}, wish.limits));
+                 {}, request.limits));
   std::set<ProcessId> found;
   for (const auto& [process, name] : names.all())
-    if (glob_match(wish.name, name)) found.insert(process);
+    if (glob_match(request.name, name)) found.insert(process);
   if (found.empty())
-    return fail(Errc::kNotFound, "{} has no process named {}", file, wish.name)
-        .hint("clrscope report {} processes lists them", file);
+    return fail(Errc::kNotFound, "{} has no process named {}", file, request.name)
+        .hint("run clrscope report {} processes to list them", file);
   return found;
 }
 
@@ -67,65 +68,111 @@ class Chooser {
   bool seen_ = false;
 };
 
-Result<TraceRead> read_chosen(const std::string& file, const ReportWish& wish,
+Result<TraceRead> read_chosen(const std::string& file, const ReportRequest& request,
                               analyze::Report& report) {
   std::set<ProcessId> chosen;
-  for (const auto pid : wish.pids) chosen.insert(ProcessId{pid});
-  if (!wish.name.empty()) chosen.merge(TRY(named_in(file, wish)));
+  for (const auto pid : request.pids) chosen.insert(ProcessId{pid});
+  if (!request.name.empty()) chosen.merge(TRY(named_in(file, request)));
   Chooser chooser{report, std::move(chosen)};
   auto read = TRY(read_trace(
       file,
       {.on_batch = [&](const auto& reader, const auto& batch) { chooser.on_batch(reader, batch); },
        .on_end = [&](const auto& reader) { chooser.end_of_trace(reader); }},
-      {}, wish.limits));
+      {}, request.limits));
   if (!chooser.seen())
-    return fail(Errc::kNotFound, "{} has no event of process {}", file, fmt::join(wish.pids, ", "))
-        .hint("clrscope report {} processes lists them", file);
+    return fail(Errc::kNotFound, "{} has no events of process {}", file,
+                fmt::join(request.pids, ", "))
+        .hint("run clrscope report {} processes to list them", file);
   return read;
 }
 
 }  // namespace
 
-Result<ReportAnswer> make_report(const ReportWish& wish) {
+Result<ReportAnswer> make_report(const ReportRequest& request) {
   ReportAnswer answer{.lines = std::make_unique<SourceLines>(
-                          DebugFolders{.symbol_folder = wish.lines.symbol_folder}),
+                          DebugFolders{.symbol_folder = request.lines.symbol_folder}),
                       .report = {},
                       .files = {}};
-  auto options = wish.options;
-  if (wish.lines.wanted) options.lines = answer.lines.get();
-  answer.report = wish.kind->make(options);
+  auto options = request.options;
+  if (request.lines.wanted) options.lines = answer.lines.get();
+  answer.report = request.kind->make(options);
   const TraceVisitor visitor{
       .on_batch = [&](const auto& reader,
                       const auto& batch) { answer.report->on_batch(reader, batch); },
       .on_end = [&](const auto& reader) { answer.report->end_of_trace(reader); },
   };
-  const bool all = wish.pids.empty() && wish.name.empty();
-  for (const auto& file : wish.files) {
-    auto read =
-        all ? read_trace(file, visitor, {}, wish.limits) : read_chosen(file, wish, *answer.report);
+  const bool all = request.pids.empty() && request.name.empty();
+  for (const auto& file : request.files) {
+    auto read = all ? read_trace(file, visitor, {}, request.limits)
+                    : read_chosen(file, request, *answer.report);
     answer.files.push_back(TRY(std::move(read)));
   }
   return answer;
 }
 
-std::string ReportAnswer::json() const {
+const Shape& shape_of(const ReportLosses*) {
+  using L = ReportLosses;
+  static const auto shape = describe<L>(
+      "ReportLosses", "what is missing in a trace",
+      {member<&L::lost>("lost", "events lost; null if the file format does not record it"),
+       member<&L::damaged>("damaged", "places in the file that could not be read"),
+       member<&L::truncated>("truncated", "whether the end of the file is missing")});
+  return shape;
+}
+
+ReportLosses ReportAnswer::losses() const {
+  ReportLosses losses;
   std::uint64_t lost = 0;
-  std::uint64_t damaged = 0;
-  bool truncated = false;
   bool told = true;
   for (const auto& file : files) {
     told = told && file.tells_loss;
     lost += file.summary.lost;
-    damaged += file.summary.damaged;
-    truncated = truncated || file.summary.truncated;
+    losses.damaged += file.summary.damaged;
+    losses.truncated = losses.truncated || file.summary.truncated;
   }
+  if (told) losses.lost = lost;
+  return losses;
+}
+
+std::string ReportAnswer::json() const {
   JsonWriter json;
   json.begin_object();
   report->write_members(json);
-  json.key("lost");
-  told ? json.value(lost) : json.null();
-  json.member("damaged", damaged).member("truncated", truncated).end_object();
+  write_members(json, losses());
+  json.end_object();
   return std::move(json).take() + "\n";
+}
+
+const Shape& report_shape(const analyze::ReportKind& kind) {
+  static const auto all = [] {
+    std::map<const analyze::ReportKind*, Shape> shapes;
+    for (const auto* one : analyze::report_kinds()) {
+      const auto& own = one->shape();
+      std::vector<Member> members{own.members().begin(), own.members().end()};
+      const auto losses = shape_for<ReportLosses>().members();
+      members.insert(members.end(), losses.begin(), losses.end());
+      shapes.try_emplace(one, own.name(), own.meaning(), std::move(members));
+    }
+    return shapes;
+  }();
+  return all.at(&kind);
+}
+
+const ValueShape& any_report() {
+  static const ValueShape value{.kind = ValueShape::Kind::kAlternatives,
+                                .alternatives = []() -> std::span<const ValueShape> {
+                                  static const auto all = [] {
+                                    std::vector<ValueShape> shapes;
+                                    for (const auto* one : analyze::report_kinds())
+                                      shapes.push_back({.kind = ValueShape::Kind::kObject,
+                                                        .shape = &report_shape(*one),
+                                                        .write = nullptr});
+                                    return shapes;
+                                  }();
+                                  return all;
+                                },
+                                .write = nullptr};
+  return value;
 }
 
 }  // namespace clrscope::ops

@@ -6,13 +6,12 @@
 #include <span>
 
 #include "base/text.h"
+#include "model/provider_names.h"
 
 namespace clrscope::ops {
 namespace {
 
 using ipc::Level;
-
-constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
 
 // Suspensions and waits for locks tell some waits apart that look alike to the kernel. Where the
 // kernel does not tell at all where threads wait, waits for handles do.
@@ -47,17 +46,20 @@ ipc::Provider runtime(std::uint64_t keywords, Level level) {
 std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint32_t buffer_mb,
                                                      bool rundown) {
   // Events of methods have names at the level "verbose" only, where others are far too many.
-  std::map<Level, std::uint64_t, std::greater<>> keywords{{Level::kVerbose, plan.wish.names}};
-  auto while_cheap = plan.wish.while_cheap;
+  std::map<Level, std::uint64_t, std::greater<>> keywords{{Level::kVerbose, plan.selection.names}};
+  auto while_cheap = plan.selection.while_cheap;
+  std::uint64_t with_stacks = 0;  // names need none, and each costs the program time
   std::vector<ipc::Provider> others;
   std::optional<ipc::Provider> by_id;  // the runtime's, where only some of its events are wanted
-  for (const auto& [provider, asked_by] : plan.wish.providers) {
-    if (!equal_ignoring_case(provider.name, kRuntimeProvider))
+  for (const auto& [provider, asked_by] : plan.selection.providers) {
+    if (!equal_ignoring_case(provider.name, kRuntimeProvider)) {
       others.push_back(provider);
-    else if (provider.event_ids.empty())
-      keywords[provider.level] |= provider.keywords;
-    else
+    } else if (!provider.event_ids.empty()) {
       by_id = provider;
+    } else {
+      keywords[provider.level] |= provider.keywords;
+      if (plan.selection.stacks) with_stacks |= provider.keywords;
+    }
   }
   if (plan.rung.waits != WaitRung::kNone) {
     if (by_id)
@@ -69,7 +71,10 @@ std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint
     else
       add_ids(*by_id, kLockWaits.keyword, kLockWaitIds);
   }
-  if (plan.rung.waits == WaitRung::kTimes) keywords[Level::kVerbose] |= kHandleWaits;
+  if (plan.rung.waits == WaitRung::kTimes) {
+    keywords[Level::kVerbose] |= kHandleWaits;
+    with_stacks |= kHandleWaits;
+  }
 
   std::vector<collect::RuntimeEvents> sessions;
   std::uint64_t covered = 0;
@@ -80,10 +85,12 @@ std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint
     sessions.push_back(
         {.session = {.buffer_mb = buffer_mb, .rundown_keyword = 0, .providers = {}}});
     sessions.back().session.providers.push_back(runtime(more, level));
+    sessions.back().session.stacks = (more & with_stacks) != 0;
   }
   auto& first = sessions.front().session;
   if (rundown) first.rundown_keyword = ipc::kDefaultRundown;
   first.providers.insert(first.providers.end(), others.begin(), others.end());
+  first.stacks = first.stacks || !others.empty();
   if (by_id) {
     by_id->keywords &= ~covered;  // those come anyway
     sessions.push_back(

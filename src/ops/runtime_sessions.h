@@ -1,5 +1,5 @@
-// The sessions that a recording with the kernel opens in each runtime: exactly what was asked for,
-// at the levels asked for, and what names need.
+// The sessions that a recording with the kernel opens in each runtime: the requested providers at
+// their levels, and what method names need.
 #pragma once
 
 #include <vector>

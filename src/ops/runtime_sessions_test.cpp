@@ -32,6 +32,22 @@ TEST(RuntimeSessions, AskForNoMoreThanIsPrinted) {
   EXPECT_THAT(sessions({.profiles = "cpu-sampling"}), ElementsAre("0x38:5"));
 }
 
+// Which of the sessions have stacks.
+std::vector<bool> stacks(const ProviderWords& words, const PerfGrant& grant = kGranted) {
+  const auto plan = plan_recording(words, grant);
+  std::vector<bool> all;
+  for (const auto& one : runtime_sessions(*plan, 256, true)) all.push_back(one.session.stacks);
+  return all;
+}
+
+TEST(RuntimeSessions, AskForStacksOnlyWhereSomebodyUsesThem) {
+  // Names, collections, exceptions, thread pool.
+  EXPECT_THAT(stacks({}), ElementsAre(false, false, true, false));
+  EXPECT_THAT(stacks({.profiles = "cpu-sampling"}), ElementsAre(false));
+  EXPECT_THAT(stacks({.profiles = "dotnet-common,cpu-sampling"}), ElementsAre(true, true));
+  EXPECT_THAT(stacks({.profiles = "cpu-sampling", .providers = {"Shop:1:4"}}), ElementsAre(true));
+}
+
 TEST(RuntimeSessions, AskForSingleEventsOfTheRuntimeApartFromItsNames) {
   const auto plan =
       plan_recording({.profiles = "thread-time",

@@ -43,7 +43,7 @@ void Runtimes::run(const std::stop_token& stop) {
   ipc::Greeter greeter{*port_, ipc::Greeter::Words::kResumeAndAsk, kGreeting};
   while (!stop.stop_requested()) {
     for (const auto& greeted : greeter.wait(Deadline{kLook})) meet(greeted);
-    look(greeter, TraceClock::now());
+    refresh(greeter, TraceClock::now());
   }
 }
 
@@ -75,7 +75,7 @@ void Runtimes::meet(const ipc::Greeter::Greeted& greeted) {
   });
 }
 
-void Runtimes::look(ipc::Greeter& greeter, TraceTime now) {
+void Runtimes::refresh(ipc::Greeter& greeter, TraceTime now) {
   std::vector<ipc::Advertisement> ended, unknown;
   runtimes_.with([&](auto& runtimes) {
     for (auto& [uid, one] : runtimes) {
@@ -112,7 +112,7 @@ Result<Target> Runtimes::target(const std::shared_ptr<Runtimes>& runtimes, const
   });
   if (!found)
     return fail(Errc::kNotFound, "no runtime {} is connected to {}", uid, runtimes->path())
-        .hint("it has ended, or connects again in a moment");
+        .hint("check that it is running, and retry: it may reconnect");
   Target target{.process = found->process,
                 .runtimes = runtimes,
                 .endpoint = runtimes->port_->endpoint(found->advertisement)};
@@ -128,7 +128,7 @@ std::vector<Process> joined(std::vector<Process> found, const std::vector<Proces
     } else {
       same->uid = one.uid;
       if (same->reachable()) continue;
-      same->by_port = true;  // its own socket cannot be had, this one can
+      same->by_port = true;  // its own socket is unreachable, this one is not
       same->reason = same->hint = {};
       same->runtime = one.runtime;
       same->architecture = one.architecture;

@@ -1,6 +1,6 @@
 // The runtimes that connect to a port of ours: DOTNET_DiagnosticPorts=PATH[,suspend].
 //
-// Lists them for as long as they live; a runtime that waits at its start is told to go on. Some are
+// Lists them for as long as they live; a runtime that waits at its start is resumed. Some are
 // in another pid namespace: what they say of themselves is then all that is known. Any thread.
 #pragma once
 
@@ -45,7 +45,7 @@ class Runtimes {
   explicit Runtimes(std::unique_ptr<ipc::ReversePort> port);
   void run(const std::stop_token& stop);
   void meet(const ipc::Greeter::Greeted& greeted);
-  void look(ipc::Greeter& greeter, TraceTime now);
+  void refresh(ipc::Greeter& greeter, TraceTime now);
 
   std::unique_ptr<ipc::ReversePort> port_;
   Guarded<std::map<std::string, Runtime>> runtimes_;  // by uid

@@ -1,7 +1,7 @@
-// When a program may be listened to.
+// Decides when it is safe to open a session in a program that is starting.
 //
-// One that is starting makes its first EventSources; to switch one on in the same moment can lock
-// it up for ever (docs/sessions.md).
+// A starting program creates its first EventSources; enabling one at the same moment can lock it up
+// forever (docs/sessions.md).
 #pragma once
 
 #include <sys/types.h>

@@ -28,7 +28,7 @@ Result<UniqueFd> SharedFile::open() const {
   UniqueFd file{::openat(folder_.get(), name_.c_str(),
                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
   if (!file)
-    return fail(errc_of(errno), "{} cannot be read from here: {}", path_, errno_text())
+    return fail(errc_of(errno), "cannot read {} from here: {}", path_, errno_text())
         .hint("share the folder of the socket with the application, as for its diagnostic port");
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))

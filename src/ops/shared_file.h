@@ -1,8 +1,8 @@
-// A file that a process writes of which we see nothing but its socket: in the folder of the socket,
+// A file written by a process of which only the socket is visible: in the folder of the socket,
 // which is the temporary folder of the process and shared with us.
 //
-// The process may be hostile: the name is random, no link is followed, and what is read is a
-// regular file.
+// The process may be hostile: the name is random, no link is followed, and only a regular file is
+// read.
 #pragma once
 
 #include <cstdint>

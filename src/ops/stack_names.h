@@ -1,8 +1,8 @@
-// Gives names to the stacks of events on their way to a sink of `forward`.
+// Adds method names to the stacks of events on their way to a sink of `forward`.
 //
-// Each process has two small sessions for it, which tell the methods that were loaded before and
-// those that are loaded later (collect/eventpipe/early_names.h); of them only those that stacks
-// lead into go on. A process that cannot be asked by its number here has addresses only.
+// Each process has two small sessions for it, with the methods that were loaded before and those
+// that are loaded later (collect/eventpipe/early_names.h); only methods on stacks are passed on. A
+// process in another pid namespace has addresses only.
 #pragma once
 
 #include <memory>

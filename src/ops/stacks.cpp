@@ -16,36 +16,38 @@ struct Found {
 };
 
 // Also one whose port cannot be reached: its memory may be.
-Result<Found> find(const TargetWish& wish) {
-  if (!wish.command.empty())
-    return fail(Errc::kUsage, "stacks are taken of a process that runs already")
-        .hint("-p PID, -n NAME, --diagnostic-port SOCKET or a core file");
-  if (wish.diagnostic_port) {
-    const auto process = TRY(find_target(wish, std::chrono::seconds{5}, -1)).process;
+Result<Found> find(const TargetRequest& request) {
+  if (!request.command.empty())
+    return fail(Errc::kUsage, "stacks requires a process that is already running")
+        .hint("use -p PID, -n NAME, --diagnostic-port SOCKET or a core file");
+  if (request.diagnostic_port) {
+    const auto process = TRY(find_target(request, std::chrono::seconds{5}, -1)).process;
     return Found{process.foreign ? 0 : process.pid, process.name, process.runtime};
   }
-  if (wish.pid.has_value() == wish.name.has_value())
-    return fail(Errc::kUsage, "{}", wish.pid ? "more than one target" : "which process?")
-        .hint("exactly one of -p PID, -n NAME and a core file; clrscope ps lists processes");
-  if (wish.pid) {
-    auto known = ipc::find_process(*wish.pid);
+  if (request.pid.has_value() == request.name.has_value())
+    return fail(Errc::kUsage, "{}", request.pid ? "more than one target" : "which process?")
+        .hint(
+            "use exactly one of -p PID, -n NAME and a core file; clrscope ps lists the processes");
+  if (request.pid) {
+    auto known = ipc::find_process(*request.pid);
     if (known) return Found{known->pid, known->name, known->runtime};
-    const auto status = proc_status(*wish.pid);  // no .NET process, but perhaps one
+    const auto status = proc_status(*request.pid);  // no .NET process, but perhaps one
     if (!status) return fail(known.error());
-    return Found{*wish.pid, status->comm, ""};
+    return Found{*request.pid, status->comm, ""};
   }
-  auto named = ipc::find_process_named(*wish.name);
+  auto named = ipc::find_process_named(*request.name);
   if (named) return Found{named->pid, named->name, named->runtime};
   std::vector<Found> matches;
   for (auto& one : TRY(ipc::find_processes()))
-    if (one.name == *wish.name) matches.push_back({one.pid, one.name, one.runtime});
+    if (one.name == *request.name) matches.push_back({one.pid, one.name, one.runtime});
   if (matches.size() != 1) return fail(named.error());
   return matches[0];
 }
 
-Result<inspect::Snapshot> look_at(inspect::Target& target, const inspect::LookWish& wish) {
+Result<inspect::Snapshot> snapshot_of(inspect::Target& target,
+                                      const inspect::SnapshotOptions& request) {
   auto reader = inspect::open_runtime(target);
-  auto seen = TRY(inspect::look(target, reader ? reader->get() : nullptr, wish));
+  auto seen = TRY(inspect::take_snapshot(target, reader ? reader->get() : nullptr, request));
   if (!reader) seen.notes.push_back("no managed frames: " + reader.error().what);
   return seen;
 }
@@ -54,7 +56,7 @@ Result<inspect::Snapshot> look_at(inspect::Target& target, const inspect::LookWi
 Result<inspect::Snapshot> from_port_instead(pid_t pid, const Error& why) {
   auto seen = stacks_from_port({.pid = pid});
   if (!seen)
-    return fail(why.code, "{}; and its diagnostic port: {}", why.what, seen.error().what)
+    return fail(why.code, "{}; its diagnostic port failed too: {}", why.what, seen.error().what)
         .hint("{}", why.hint);
   seen->notes.push_back(
       fmt::format("from the diagnostic port, without locks and native frames: {}", why.what));
@@ -64,24 +66,25 @@ Result<inspect::Snapshot> from_port_instead(pid_t pid, const Error& why) {
 
 }  // namespace
 
-Result<inspect::Snapshot> take_stacks(const StacksWish& wish) {
-  if (!wish.core.empty()) {
-    if (wish.target.pid || wish.target.name || wish.target.diagnostic_port)
-      return fail(Errc::kUsage, "more than one target").hint("a core file, or -p, or -n");
-    const auto core = TRY(inspect::open_core(wish.core));
-    auto seen = TRY(look_at(*core, wish.look));
-    seen.name = wish.core;
+Result<inspect::Snapshot> take_stacks(const StacksRequest& request) {
+  if (!request.core.empty()) {
+    if (request.target.pid || request.target.name || request.target.diagnostic_port)
+      return fail(Errc::kUsage, "more than one target")
+          .hint("use a core file, -p or -n, but only one of them");
+    const auto core = TRY(inspect::open_core(request.core));
+    auto seen = TRY(snapshot_of(*core, request.snapshot));
+    seen.name = request.core;
     return seen;
   }
-  if (wish.target.uid) {
-    auto seen = TRY(stacks_from_port(wish.target));
+  if (request.target.uid) {
+    auto seen = TRY(stacks_from_port(request.target));
     seen.notes.push_back(
         "from the diagnostic port that it connected to, without locks and native frames");
     return seen;
   }
-  const auto found = TRY(find(wish.target));
+  const auto found = TRY(find(request.target));
   if (found.pid == 0) {
-    auto seen = TRY(stacks_from_port(wish.target));
+    auto seen = TRY(stacks_from_port(request.target));
     seen.notes.push_back(
         "from the diagnostic port, without locks and native frames: the process is in another pid "
         "namespace");
@@ -94,7 +97,7 @@ Result<inspect::Snapshot> take_stacks(const StacksWish& wish) {
   const auto unreadable = inspect::unreadable_on_musl(**process);
   if (unreadable)
     if (auto by_port = from_port_instead(found.pid, *unreadable)) return by_port;
-  auto seen = TRY(look_at(**process, wish.look));
+  auto seen = TRY(snapshot_of(**process, request.snapshot));
   seen.name = found.name;
   if (seen.runtime.empty()) seen.runtime = found.runtime;
   return seen;

@@ -10,6 +10,7 @@
 #include "analyze/profile_builder.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "model/provider_names.h"
 #include "ops/record.h"
 #include "ops/trace_file.h"
 
@@ -75,12 +76,12 @@ ThreadView view_of(pid_t pid, const analyze::Profile& profile,
 
 }  // namespace
 
-Result<Snapshot> stacks_from_port(const TargetWish& target) {
+Result<Snapshot> stacks_from_port(const TargetRequest& target) {
   const TempName file;
   const auto began = std::chrono::steady_clock::now();
-  RecordWish wish{.target = target, .output = file.name(), .duration = kSampled};
-  wish.providers.providers = {"Microsoft-DotNETCore-SampleProfiler:0xffffffffffffffff:5"};
-  const auto recorded = TRY(record(wish, {}));
+  RecordRequest request{.target = target, .output = file.name(), .duration = kSampled};
+  request.providers.providers = {fmt::format("{}:0xffffffffffffffff:5", kSamplerProvider)};
+  const auto recorded = TRY(record(request, {}));
   analyze::ProfileBuilder builder;
   const auto read = TRY(read_trace(
       file.name(),
@@ -91,7 +92,7 @@ Result<Snapshot> stacks_from_port(const TargetWish& target) {
   // Threads of another pid namespace have no names here.
   const auto pid = recorded.process.foreign ? 0 : recorded.process.pid;
   seen.runtime = recorded.process.runtime;
-  seen.source = "diagnostic port";
+  seen.source = SnapshotSource::kDiagnosticPort;
   seen.taken = std::chrono::system_clock::now();
   for (const auto& thread : profile.threads)
     if (!thread.samples.empty()) seen.threads.push_back(view_of(pid, profile, thread));

@@ -1,7 +1,7 @@
-// Stacks by way of the diagnostic port: a short session of the runtime's own sampler.
+// Stacks through the diagnostic port: a short session of the runtime's own sampler.
 //
-// For a process whose memory may not be read. Managed frames only, no locks; the runtime stops the
-// process for each round of samples, and must answer at all.
+// For a process whose memory cannot be read. Managed frames only, no locks; the runtime pauses the
+// process for each round of samples, and must be responsive.
 #pragma once
 
 #include "base/result.h"
@@ -10,6 +10,6 @@
 
 namespace clrscope::ops {
 
-Result<inspect::Snapshot> stacks_from_port(const TargetWish& target);
+Result<inspect::Snapshot> stacks_from_port(const TargetRequest& target);
 
 }  // namespace clrscope::ops

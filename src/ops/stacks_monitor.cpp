@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "inspect/answer.h"
 #include "ops/stacks.h"
 
 namespace clrscope::ops {
@@ -61,82 +61,161 @@ std::string module_file(const std::string& module) {
                                                                                 : module + ".dll";
 }
 
-std::string thread_name(const ThreadView& thread) {
-  return thread.runtime && !thread.runtime->name.empty() ? thread.runtime->name : thread.os.name;
+struct MonitorFrame {
+  std::string method_name{};
+  std::uint32_t method_token = 0;
+  std::vector<std::string> parameter_types{};
+  std::string type_name{};
+  std::string module_name{};
+  std::string_view module_version_id = "00000000-0000-0000-0000-000000000000";
+};
+const Shape& shape_of(const MonitorFrame*) {
+  using T = MonitorFrame;
+  static const auto shape = clrscope::describe<T>(
+      "MonitorFrame", "one entry of a stack, as dotnet-monitor describes it",
+      {member<&T::method_name>("methodName", "method without its type"),
+       member<&T::method_token>("methodToken", "always 0"),
+       member<&T::parameter_types>("parameterTypes", "types of the parameters"),
+       member<&T::type_name>("typeName", "type that declares the method"),
+       member<&T::module_name>("moduleName", "file name of the assembly"),
+       member<&T::module_version_id>("moduleVersionId", "always zeros")});
+  return shape;
 }
 
-void write_monitor_frame(JsonWriter& json, const Frame& frame) {
+struct MonitorThread {
+  std::uint32_t thread_id = 0;
+  std::string thread_name{};
+  std::vector<MonitorFrame> frames{};
+};
+const Shape& shape_of(const MonitorThread*) {
+  using T = MonitorThread;
+  static const auto shape =
+      clrscope::describe<T>("MonitorThread", "a managed thread, as dotnet-monitor describes it",
+                            {member<&T::thread_id>("threadId", "operating system's thread id"),
+                             member<&T::thread_name>("threadName", "name of the thread"),
+                             member<&T::frames>("frames", "managed frames, innermost first")});
+  return shape;
+}
+
+struct MonitorStacks {
+  std::vector<MonitorThread> stacks{};
+  StacksAnswer ours{};
+};
+const Shape& shape_of(const MonitorStacks*) {
+  using T = MonitorStacks;
+  static const auto shape = clrscope::describe<T>(
+      "MonitorStacks", "stacks as dotnet-monitor answers them, and clrscope's own",
+      {member<&T::stacks>("stacks", "managed threads, as dotnet-monitor describes them"),
+       members_of<&T::ours>()});
+  return shape;
+}
+
+MonitorFrame monitor_frame(const Frame& frame) {
   const auto parts = parts_of(frame.method);
-  json.begin_object().member("methodName", parts.name).member("methodToken", 0);
-  json.key("parameterTypes").begin_array();
-  for (const auto type : parts.parameters) json.value(type);
-  json.end_array()
-      .member("typeName", parts.type)
-      .member("moduleName", module_file(frame.module))
-      .member("moduleVersionId", "00000000-0000-0000-0000-000000000000")
-      .end_object();
+  return {.method_name = std::string{parts.name},
+          .parameter_types = {parts.parameters.begin(), parts.parameters.end()},
+          .type_name = std::string{parts.type},
+          .module_name = module_file(frame.module)};
+}
+
+// https://www.speedscope.app/file-format-schema.json
+struct SpeedscopeFrame {
+  std::string name{};
+};
+const Shape& shape_of(const SpeedscopeFrame*) {
+  static const auto shape = clrscope::describe<SpeedscopeFrame>(
+      "SpeedscopeFrame", "a method", {member<&SpeedscopeFrame::name>("name", "module!method")});
+  return shape;
+}
+
+struct SpeedscopeShared {
+  std::vector<SpeedscopeFrame> frames{};
+};
+const Shape& shape_of(const SpeedscopeShared*) {
+  static const auto shape = clrscope::describe<SpeedscopeShared>(
+      "SpeedscopeShared", "data shared by all profiles",
+      {member<&SpeedscopeShared::frames>("frames", "all frames")});
+  return shape;
+}
+
+struct SpeedscopeProfile {
+  std::string_view type = "sampled";
+  std::string name{};
+  std::string_view unit = "none";
+  int start_value = 0;
+  int end_value = 1;
+  std::vector<std::vector<std::size_t>> samples{};
+  std::vector<int> weights{1};
+};
+const Shape& shape_of(const SpeedscopeProfile*) {
+  using T = SpeedscopeProfile;
+  static const auto shape = clrscope::describe<T>(
+      "SpeedscopeProfile", "one thread",
+      {member<&T::type>("type", "always sampled"), member<&T::name>("name", "thread"),
+       member<&T::unit>("unit", "unit of the weights"),
+       member<&T::start_value>("startValue", "always 0"),
+       member<&T::end_value>("endValue", "always 1"),
+       member<&T::samples>("samples", "one stack, outermost frame first"),
+       member<&T::weights>("weights", "weight of each sample")});
+  return shape;
+}
+
+struct SpeedscopeFile {
+  std::string_view schema = "https://www.speedscope.app/file-format-schema.json";
+  std::string name{};
+  std::string_view exporter = "clrscope";
+  int active_profile = 0;
+  SpeedscopeShared shared{};
+  std::vector<SpeedscopeProfile> profiles{};
+};
+const Shape& shape_of(const SpeedscopeFile*) {
+  using T = SpeedscopeFile;
+  static const auto shape = clrscope::describe<T>(
+      "SpeedscopeFile", "stacks as a speedscope file",
+      {member<&T::schema>("$schema", "address of the file format"),
+       member<&T::name>("name", "process"), member<&T::exporter>("exporter", "always clrscope"),
+       member<&T::active_profile>("activeProfileIndex", "profile shown first"),
+       member<&T::shared>("shared", "data shared by all profiles"),
+       member<&T::profiles>("profiles", "one profile per thread")});
+  return shape;
 }
 
 }  // namespace
 
+const ValueShape& stacks_monitor_shape() { return value_shape<MonitorStacks>(); }
+
 std::string stacks_monitor_json(const Snapshot& seen) {
-  JsonWriter json;
-  json.begin_object().key("stacks").begin_array();
+  MonitorStacks answer{.ours = answer_of(seen)};
   for (const auto& thread : seen.threads) {
     if (!thread.runtime) continue;  // only threads that the runtime knows
-    json.begin_object()
-        .member("threadId", thread.os_id())
-        .member("threadName", thread_name(thread))
-        .key("frames")
-        .begin_array();
+    MonitorThread one{.thread_id = thread.os_id(), .thread_name = name_of(thread)};
     for (const auto& frame : thread.frames)
-      if (is_managed(frame)) write_monitor_frame(json, frame);
-    json.end_array().end_object();
+      if (is_managed(frame)) one.frames.push_back(monitor_frame(frame));
+    answer.stacks.push_back(std::move(one));
   }
-  json.end_array();
-  write_stacks(json, seen);
-  json.end_object();
-  return std::move(json).take() + "\n";
+  return json_line(answer);
 }
 
 std::string stacks_speedscope(const Snapshot& seen) {
+  SpeedscopeFile file{.name = fmt::format("{} ({})", seen.name, seen.pid)};
   std::map<std::string, std::size_t> ids;
-  std::vector<const std::string*> names;
   const auto id_of = [&](const Frame& frame) {
     const auto name = frame.method.empty() ? fmt::format("{}!{:#x}", frame.module, frame.pc)
                                            : frame.module + "!" + frame.method;
     const auto [at, is_new] = ids.emplace(name, ids.size());
-    if (is_new) names.push_back(&at->first);
+    if (is_new) file.shared.frames.push_back({name});
     return at->second;
   };
-  JsonWriter profiles;
-  profiles.begin_array();
   for (const auto& thread : seen.threads) {
     if (thread.frames.empty()) continue;
-    profiles.begin_object()
-        .member("type", "sampled")
-        .member("name", fmt::format("Thread ({:#x}) {}", thread.os_id(), thread_name(thread)))
-        .member("unit", "none")
-        .member("startValue", 0)
-        .member("endValue", 1)
-        .key("samples")
-        .begin_array()
-        .begin_array();
+    SpeedscopeProfile profile{
+        .name = fmt::format("Thread ({:#x}) {}", thread.os_id(), name_of(thread))};
+    auto& stack = profile.samples.emplace_back();
     for (auto frame = thread.frames.rbegin(); frame != thread.frames.rend(); ++frame)
-      profiles.value(id_of(*frame));
-    profiles.end_array().end_array().key("weights").begin_array().value(1).end_array().end_object();
+      stack.push_back(id_of(*frame));
+    file.profiles.push_back(std::move(profile));
   }
-  profiles.end_array();
-  JsonWriter frames;
-  frames.begin_object().key("frames").begin_array();
-  for (const auto* name : names) frames.begin_object().member("name", *name).end_object();
-  frames.end_array().end_object();
-  JsonWriter about;
-  about.value(fmt::format("{} ({})", seen.name, seen.pid));
-  return "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"name\":" +
-         about.text() +
-         ",\"exporter\":\"clrscope\",\"activeProfileIndex\":0,\"shared\":" + frames.text() +
-         ",\"profiles\":" + profiles.text() + "}\n";
+  return json_line(file);
 }
 
 }  // namespace clrscope::ops

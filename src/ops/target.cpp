@@ -73,7 +73,7 @@ Result<Target> from_listening(const PortWords& words, std::chrono::nanoseconds p
         continue;
       }
       target.endpoint = target.port->endpoint(runtime);
-      target.suspended = true;  // unless it was told nosuspend; resuming does no harm then
+      target.suspended = true;  // unless nosuspend is set; resuming is harmless then
       target.process = describe_answer(*info, runtime.peer);
       return target;
     }
@@ -93,13 +93,13 @@ Result<Target> from_port(const std::string& text, std::chrono::nanoseconds patie
   return target;
 }
 
-Result<Target> from_command(const TargetWish& wish, std::chrono::nanoseconds patience,
+Result<Target> from_command(const TargetRequest& request, std::chrono::nanoseconds patience,
                             int stop_fd) {
   Target target;
-  target.child = TRY(Child::start(wish.command, wish.show_child_io));
+  target.child = TRY(Child::start(request.command, request.show_child_io));
   const auto runtime = target.child->wait_for_runtime(patience, stop_fd);
   if (!runtime) {
-    target.child->signal(SIGTERM);  // it may wait for us for ever
+    target.child->signal(SIGTERM);  // it may be waiting for us
     return fail(runtime.error());
   }
   target.endpoint = target.child->port().endpoint(*runtime);
@@ -121,28 +121,31 @@ Result<PortWords> parse_port(const std::string& text) {
     else if (parts[i] == "all")
       words.mode = 0666;
     else if (parts[i] != "connect" && parts[i] != "suspend" && parts[i] != "nosuspend")
-      return fail(Errc::kUsage, "'{}' is not a kind of diagnostic port", parts[i])
-          .hint("PATH, PATH,connect or PATH,listen[,group|all]");
+      return fail(Errc::kUsage, "unknown kind of diagnostic port '{}'", parts[i])
+          .hint("use PATH, PATH,connect or PATH,listen[,group|all]");
   }
   if (parts[0].empty()) return fail(Errc::kUsage, "--diagnostic-port has no path");
   return words;
 }
 
-Result<Target> find_target(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd) {
-  const int named = int{wish.pid.has_value()} + int{wish.name.has_value()} +
-                    int{wish.diagnostic_port.has_value()} + int{!wish.command.empty()} +
-                    int{wish.uid.has_value()};
+Result<Target> find_target(const TargetRequest& request, std::chrono::nanoseconds patience,
+                           int stop_fd) {
+  const int named = int{request.pid.has_value()} + int{request.name.has_value()} +
+                    int{request.diagnostic_port.has_value()} + int{!request.command.empty()} +
+                    int{request.uid.has_value()};
   if (named == 0)
-    return fail(Errc::kUsage, "which process?")
-        .hint("-p PID, -n NAME, --diagnostic-port PATH or -- COMMAND; clrscope ps lists them");
+    return fail(Errc::kUsage, "no process given")
+        .hint(
+            "use -p PID, -n NAME, --diagnostic-port PATH or -- COMMAND; clrscope ps lists the "
+            "processes");
   if (named > 1)
-    return fail(Errc::kUsage, "more than one target")
-        .hint("exactly one of -p, -n, --diagnostic-port and -- COMMAND");
-  if (wish.pid) return from_discovery(TRY(ipc::find_process(*wish.pid)));
-  if (wish.name) return from_discovery(TRY(ipc::find_process_named(*wish.name)));
-  if (wish.uid) return Runtimes::target(wish.runtimes, *wish.uid);
-  if (wish.diagnostic_port) return from_port(*wish.diagnostic_port, patience, stop_fd);
-  return from_command(wish, patience, stop_fd);
+    return fail(Errc::kUsage, "more than one target given")
+        .hint("use exactly one of -p, -n, --diagnostic-port and -- COMMAND");
+  if (request.pid) return from_discovery(TRY(ipc::find_process(*request.pid)));
+  if (request.name) return from_discovery(TRY(ipc::find_process_named(*request.name)));
+  if (request.uid) return Runtimes::target(request.runtimes, *request.uid);
+  if (request.diagnostic_port) return from_port(*request.diagnostic_port, patience, stop_fd);
+  return from_command(request, patience, stop_fd);
 }
 
 }  // namespace clrscope::ops

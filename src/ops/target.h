@@ -17,7 +17,7 @@ namespace clrscope::ops {
 class Runtimes;
 
 // Exactly one of these names the target.
-struct TargetWish {
+struct TargetRequest {
   std::optional<pid_t> pid{};
   std::optional<std::string> name{};
   std::optional<std::string> diagnostic_port{};  // "path[,connect|listen]"
@@ -46,6 +46,7 @@ Result<PortWords> parse_port(const std::string& text);
 
 // `patience` bounds the wait for a runtime that has yet to connect; `stop_fd` becoming readable
 // ends it too (-1: none).
-Result<Target> find_target(const TargetWish& wish, std::chrono::nanoseconds patience, int stop_fd);
+Result<Target> find_target(const TargetRequest& request, std::chrono::nanoseconds patience,
+                           int stop_fd);
 
 }  // namespace clrscope::ops

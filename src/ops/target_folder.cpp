@@ -46,7 +46,7 @@ Result<TargetFolder> TargetFolder::open(pid_t pid, const std::string& name, bool
 
 Result<TargetFolder> TargetFolder::make_new(pid_t pid) {
   auto made = TRY(open_in(pid, temporary_folder_of(pid), random_name(), true));
-  if (!made.made()) return fail(Errc::kDenied, "{} was there before", made.path());
+  if (!made.made()) return fail(Errc::kDenied, "{} already exists", made.path());
   return made;
 }
 
@@ -68,9 +68,9 @@ Result<TargetFolder> TargetFolder::open_in(pid_t pid, const std::string& parent,
   if (make) {
     out.made_ = ::mkdirat(out.parent_.get(), name.c_str(), 0700) == 0;
     if (!out.made_ && errno != EEXIST)
-      return fail(errc_of(errno), "cannot make {} in the file system of process {}: {}", out.path_,
-                  pid, errno_text())
-          .hint("the process needs a temporary folder that can be written: /tmp, or TMPDIR");
+      return fail(errc_of(errno), "cannot create {} in the file system of process {}: {}",
+                  out.path_, pid, errno_text())
+          .hint("give the process a writable temporary folder: /tmp, or TMPDIR");
   }
   out.folder_ = UniqueFd{
       ::openat(out.parent_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
@@ -81,7 +81,7 @@ Result<TargetFolder> TargetFolder::open_in(pid_t pid, const std::string& parent,
   if (::fstat(out.folder_.get(), &folder) != 0 || folder.st_uid != out.rights_.uid ||
       (folder.st_mode & 0077) != 0)
     return fail(Errc::kDenied, "{} is not a private folder of user {}", out.path_, out.rights_.uid)
-        .hint("somebody else made it: remove it");
+        .hint("remove it; another user created it");
   return out;
 }
 

@@ -69,13 +69,13 @@ TEST_F(TargetFolderTest, WritesBesideALinkAndNotThroughIt) {
   ASSERT_TRUE(folder);
   const auto other = path_.string() + "-other";
   std::ofstream{other} << "mine";
-  fs::create_symlink(other, path_ / "wish");
-  EXPECT_FALSE(folder->read("wish", 100));
-  ASSERT_TRUE(folder->write("wish", as_bytes("ours")));
+  fs::create_symlink(other, path_ / "request");
+  EXPECT_FALSE(folder->read("request", 100));
+  ASSERT_TRUE(folder->write("request", as_bytes("ours")));
   std::string kept;
   std::ifstream{other} >> kept;
   EXPECT_EQ(kept, "mine");
-  EXPECT_EQ(*folder->read("wish", 100), "ours");
+  EXPECT_EQ(*folder->read("request", 100), "ours");
   fs::remove(other);
 }
 
@@ -203,12 +203,12 @@ TEST_F(TargetFolderOfOthers, RemovesNothingThatTheUserOfTheProcessMayNotRemove) 
   ASSERT_TRUE(folder);
   // The folder's name now leads elsewhere; what we hold is still the old one.
   const auto closed = make("closed", 0, 0755);
-  std::ofstream{fs::path{closed} / "wish"} << "of root";
+  std::ofstream{fs::path{closed} / "request"} << "of root";
   fs::rename(folder->path(), folder->path() + "-old");
   fs::create_directory_symlink(closed, folder->path());
-  folder->remove("wish");
+  folder->remove("request");
   ASSERT_TRUE(folder->write("answer", as_bytes("x")));
-  EXPECT_TRUE(fs::exists(fs::path{closed} / "wish"));
+  EXPECT_TRUE(fs::exists(fs::path{closed} / "request"));
   EXPECT_FALSE(fs::exists(fs::path{closed} / "answer"));
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "collect/machine/machine_recorder.h"
 #include "ipc/discover.h"
+#include "model/provider_names.h"
 #include "ops/describe.h"
 #include "ops/live_names.h"
 #include "ops/memory_names.h"
@@ -28,17 +29,11 @@ constexpr seconds kFirstPause{5};  // before a process is asked for its names ag
 constexpr seconds kLongestPause{300};
 constexpr std::uint64_t kWorthAsking = 50;  // one in so many lacks a name
 constexpr std::chrono::milliseconds kSamplerPeriod{10};
-constexpr std::string_view kRuntimeProvider = "Microsoft-Windows-DotNETRuntime";
-
-bool has_ended(pid_t pid) {
-  const auto status = proc_status(pid);
-  return !status || status->state == 'Z' || status->state == 'X';
-}
 
 // What is loaded from now on; the sampler where the plan has it.
 ipc::SessionConfig live_config(const Plan& plan) {
   ipc::SessionConfig config{.buffer_mb = 32, .rundown_keyword = 0, .providers = {}};
-  for (const auto& one : plan.wish.providers)
+  for (const auto& one : plan.selection.providers)
     if (!equal_ignoring_case(one.provider.name, kRuntimeProvider))
       config.providers.push_back(one.provider);
   config.providers.push_back({.name = std::string{kRuntimeProvider},
@@ -49,21 +44,21 @@ ipc::SessionConfig live_config(const Plan& plan) {
 
 class Top {
  public:
-  Top(const TopWish& wish, const TopWatcher& watcher, const Plan& plan)
-      : wish_(wish), watcher_(watcher), plan_(plan) {}
+  Top(const TopRequest& request, const TopWatcher& watcher, const Plan& plan)
+      : request_(request), watcher_(watcher), plan_(plan) {}
 
   Result<TopSummary> run(const Process& process) {
-    collect::MachineWish machine{
+    collect::MachineRequest machine{
         .kernel = plan_.kernel,
-        .later_runtimes = wish_.whole_machine,
-        .rate = wish_.rate,
-        .symbol_folder = wish_.symbol_folder,
+        .later_runtimes = request_.whole_machine,
+        .rate = request_.rate,
+        .symbol_folder = request_.symbol_folder,
         .runtime = {{.session = live_config(plan_)}},
         .find_method = [&](ProcessId of,
                            std::uint64_t address) { return memory_names_.find(of, address); },
         .live = true,
-        .limits = {.duration = wish_.duration},
-        .stop_fds = wish_.stop_fds,
+        .limits = {.duration = request_.duration},
+        .stop_fds = request_.stop_fds,
         .on_started =
             [&] {
               if (process.pid != 0) ask(process.pid);
@@ -71,20 +66,20 @@ class Top {
             },
         .on_status = [&](const collect::StreamStatus& status) { on_status(status); },
     };
-    if (!wish_.whole_machine) {
+    if (!request_.whole_machine) {
       machine.processes = {process.pid};
       machine.target_ended = [&] { return has_ended(process.pid); };
     } else if (plan_.rung.cpu != CpuRung::kMachine) {
       for (const auto& one : TRY(ipc::find_processes()))
         if (one.reachable() && one.status.state != 'T') machine.processes.push_back(one.pid);
       if (machine.processes.empty())
-        return fail(Errc::kDenied, "no .NET process of ours to look at, and {}", plan_.note)
+        return fail(Errc::kDenied, "no .NET processes of this user found, and {}", plan_.note)
             .hint("{}", plan_.hint);
     }
     last_shown_ = TraceClock::now();
     const auto outcome =
         TRY(collect::record_machine(machine, [&](Bytes bytes) { return on_bytes(bytes); }));
-    summary_.asked_by = outcome.asked_by;
+    summary_.stopped_by = outcome.stopped_by;
     summary_.lost = outcome.lost;
     summary_.notes = outcome.notes;
     return std::move(summary_);
@@ -98,13 +93,13 @@ class Top {
     if (awaits_first_names(now)) return {};
     // A tenth less: flushes are not on the dot, and one that misses its turn would wait for the
     // next.
-    if (now - last_shown_ >= wish_.interval * 9 / 10) show(now);
+    if (now - last_shown_ >= request_.interval * 9 / 10) show(now);
     return {};
   }
 
   // Of a whole machine it is not known who runs: the first moments tell, and are not shown.
   void find_out_whom_to_ask(TraceTime now) {
-    if (!wish_.whole_machine || looked_ || now - last_shown_ < wish_.interval / 3) return;
+    if (!request_.whole_machine || looked_ || now - last_shown_ < request_.interval / 3) return;
     looked_ = true;
     ask_for_names(analyze::LiveInterval{live_.cut(reader_, now)});
   }
@@ -112,7 +107,7 @@ class Top {
   // A first view without names says nothing; but it is not waited for long.
   bool awaits_first_names(TraceTime now) const {
     return summary_.intervals == 0 && live_names_.busy() &&
-           now - last_shown_ < wish_.interval + kFirstNames;
+           now - last_shown_ < request_.interval + kFirstNames;
   }
 
   // Nothing ran: an empty interval says so.
@@ -121,7 +116,7 @@ class Top {
     const auto now = TraceClock::now();
     if (awaits_first_names(now)) return;
     if (status.phase == collect::Phase::kRecording &&
-        now - last_shown_ >= wish_.interval * 3 / 2 + (plan_.kernel ? seconds{0} : kSilence))
+        now - last_shown_ >= request_.interval * 3 / 2 + (plan_.kernel ? seconds{0} : kSilence))
       show(now);
   }
 
@@ -153,7 +148,7 @@ class Top {
     live_names_.ask(process);
   }
 
-  const TopWish& wish_;
+  const TopRequest& request_;
   const TopWatcher& watcher_;
   const Plan& plan_;
   nettrace::Reader reader_;
@@ -179,28 +174,28 @@ double TopInterval::busy() const {
   return std::min(most, std::chrono::duration<double>(time).count() / seconds());
 }
 
-Result<TopSummary> top(const TopWish& wish, const TopWatcher& watcher) {
+Result<TopSummary> top(const TopRequest& request, const TopWatcher& watcher) {
   Target target;
-  const auto portless =
-      wish.whole_machine ? std::optional<ipc::DotnetProcess>{} : process_without_port(wish.target);
-  if (wish.whole_machine)
+  const auto portless = request.whole_machine ? std::optional<ipc::DotnetProcess>{}
+                                              : process_without_port(request.target);
+  if (request.whole_machine)
     target.process = {.pid = 0, .name = "machine", .user = ""};
   else if (portless)
     target.process = describe(*portless);
   else
-    target = TRY(
-        find_target(wish.target, kWaitForRuntime, wish.stop_fds.empty() ? -1 : wish.stop_fds[0]));
+    target = TRY(find_target(request.target, kWaitForRuntime,
+                             request.stop_fds.empty() ? -1 : request.stop_fds[0]));
   if (target.process.foreign)
     return fail(Errc::kUnsupported, "top cannot watch {}: it is in another pid namespace",
                 target.process.name)
         .hint(
-            "share the pid namespace (shareProcessNamespace in a pod), or record it: clrscope "
+            "share the pid namespace (shareProcessNamespace in a pod), or record it with clrscope "
             "collect --diagnostic-port SOCKET");
   const auto plan =
       TRY(plan_recording({.profiles = "cpu-sampling"}, perf_grant(target.process.pid)));
   if (portless && !plan.kernel) return fail(portless->unreachable);
   // On the heap: our own stacks are sampled too.
-  auto summary = TRY(std::make_unique<Top>(wish, watcher, plan)->run(target.process));
+  auto summary = TRY(std::make_unique<Top>(request, watcher, plan)->run(target.process));
   if (portless)
     summary.notes.push_back(
         fmt::format("method names were read from its memory: {}", portless->unreachable.what));

@@ -1,8 +1,8 @@
-// Shows where processors spend their time while they do: one interval after the other, until it is
-// stopped or its target ends.
+// Shows where CPU time is spent, one interval after the other, until it is stopped or its target
+// ends.
 //
-// The kernel samples where it may, else the runtime does; names come from one session of each .NET
-// process and, for what was loaded before, a short one. Nothing is written anywhere.
+// The kernel samples if permitted, else the runtime; names come from one session of each .NET
+// process and, for what was loaded before, a short one. Nothing is written to disk.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,18 @@
 
 #include "analyze/live_times.h"
 #include "base/result.h"
+#include "collect/stop_reason.h"
 #include "ops/plan.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
 
-struct TopWish {
-  TargetWish target;
+// Words of rooms below that are part of this interface.
+using analyze::FrameKind;
+using collect::StopReason;
+
+struct TopRequest {
+  TargetRequest target;
   bool whole_machine = false;
   std::optional<std::chrono::nanoseconds> duration{};
   std::chrono::nanoseconds interval = std::chrono::seconds{1};
@@ -42,13 +47,13 @@ struct TopWatcher {
 };
 
 struct TopSummary {
-  std::string asked_by;  // "duration", "signal", "target ended"
+  std::optional<collect::StopReason> stopped_by{};
   std::uint64_t intervals = 0;
   std::uint64_t samples = 0;
   std::uint64_t lost = 0;
   std::vector<std::string> notes{};
 };
 
-Result<TopSummary> top(const TopWish& wish, const TopWatcher& watcher);
+Result<TopSummary> top(const TopRequest& request, const TopWatcher& watcher);
 
 }  // namespace clrscope::ops

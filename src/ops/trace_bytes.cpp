@@ -26,14 +26,14 @@ Result<TraceFile> open_trace(const std::string& path) {
   auto opened =
       path == "-" ? Result<UniqueFd>{UniqueFd{::dup(STDIN_FILENO)}} : open_for_reading(path);
   if (!opened)
-    return fail(opened.error()).hint("name a trace that can be read; clrscope collect writes one");
+    return fail(opened.error()).hint("give a readable trace; clrscope collect records one");
   TraceFile file{std::move(*opened)};
   struct ::stat info {};
   if (::fstat(file.fd.get(), &info) != 0)
-    return fail(Errc::kSystem, "cannot look at {}: {}", path, errno_text());
+    return fail(Errc::kSystem, "cannot access {}: {}", path, errno_text());
   if (S_ISDIR(info.st_mode))
     return fail(Errc::kUsage, "{} is a directory", path)
-        .hint("name the traces in it: {}/*.nettrace", path);
+        .hint("give the traces in it: {}/*.nettrace", path);
   if (S_ISREG(info.st_mode)) file.size = static_cast<std::uint64_t>(info.st_size);
   (void)::posix_fadvise(file.fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   return file;
@@ -53,20 +53,20 @@ class Meter {
   Result<> add(std::size_t bytes) {
     bytes_ += bytes;
     if (limits_.gone && limits_.gone())
-      return fail(Errc::kGone, "{}: nobody waits for it any more", display_name(path_));
+      return fail(Errc::kGone, "{}: the request was cancelled", display_name(path_));
     if (limits_.bytes != 0 && bytes_ > limits_.bytes)
       return fail(Errc::kTooLarge, "{}: expands to more than {}", display_name(path_),
                   format_bytes(limits_.bytes))
           .hint(
-              "the limit \"expanded bytes\" of serve; download the trace and read it with "
-              "clrscope there");
+              "this is the limit \"expanded bytes\" of serve; download the trace and read it with "
+              "clrscope locally");
     if (limits_.cpu.count() != 0 && cpu_time() - began_ > limits_.cpu)
       return fail(Errc::kTooLarge, "{}: takes more than {} s of CPU time to read",
                   display_name(path_),
                   std::chrono::duration_cast<std::chrono::seconds>(limits_.cpu).count())
           .hint(
-              "the limit \"CPU time\" of serve; download the trace and read it with clrscope "
-              "there");
+              "this is the limit \"CPU time\" of serve; download the trace and read it with "
+              "clrscope locally");
     return {};
   }
 
@@ -83,7 +83,9 @@ Result<> check_samples(const std::string& path, std::uint64_t samples, const Tra
   if (limits.samples == 0 || samples <= limits.samples) return {};
   return fail(Errc::kTooLarge, "{}: has more than {} samples", display_name(path),
               format_count(limits.samples))
-      .hint("the limit \"samples\" of serve; download the trace and read it with clrscope there");
+      .hint(
+          "this is the limit \"samples\" of serve; download the trace and read it with clrscope "
+          "locally");
 }
 
 std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -110,7 +112,7 @@ Result<> read_trace_bytes(const std::string& path, const OnTraceBytes& on_bytes,
   }
   if (done == 0)
     return fail(Errc::kCorrupt, "{} is empty", display_name(path))
-        .hint("the recording has not written anything yet, or was ended before it began");
+        .hint("wait until the recording has written data, or record again");
   // One that was cut short ends where it ends: whoever reads the trace sees that its end is
   // missing.
   (void)TRY(decompressor.finish(metered));

@@ -1,5 +1,4 @@
-// The bytes of a trace file or of standard input, in pieces, for whoever reads them. Compression
-// (zstd, gzip) is taken off.
+// The bytes of a trace file or of standard input, in pieces, decompressed (zstd, gzip).
 #pragma once
 
 #include <chrono>

@@ -54,7 +54,7 @@ std::string damage_line(const TraceRead& read) {
                        read.damage.empty() ? 0 : read.damage[0].offset,
                        read.damage.empty() ? "" : read.damage[0].what);
   if (summary.truncated)
-    line += fmt::format("{}the end is missing: read up to the last whole event",
+    line += fmt::format("{}the end is missing: read up to the last complete event",
                         line.empty() ? "" : "; ");
   if (summary.undefined > 0)
     line += fmt::format("{}{} events of undeclared types left out", line.empty() ? "" : "; ",

@@ -29,8 +29,8 @@ std::chrono::seconds pause_after(int failures) {
 }  // namespace
 
 bool Watch::wants(const std::string& name) const {
-  return wish_.all || std::any_of(wish_.names.begin(), wish_.names.end(),
-                                  [&](const auto& one) { return glob_match(one, name); });
+  return request_.all || std::any_of(request_.names.begin(), request_.names.end(),
+                                     [&](const auto& one) { return glob_match(one, name); });
 }
 
 Result<> Watch::attach(const Process& process, std::shared_ptr<ipc::Endpoint> endpoint) {
@@ -49,10 +49,11 @@ Result<> Watch::attach_pid(pid_t pid) {
   return attach(target.process, std::move(target.endpoint));
 }
 
-Result<std::unique_ptr<Watch>> Watch::start(hub::Hub& hub, const WatchWish& wish, int stop_fd) {
-  std::unique_ptr<Watch> watch{new Watch{hub, wish}};
-  if (!wish.target.command.empty() || wish.target.diagnostic_port) {
-    watch->target_ = TRY(find_target(wish.target, std::chrono::seconds{10}, stop_fd));
+Result<std::unique_ptr<Watch>> Watch::start(hub::Hub& hub, const WatchRequest& request,
+                                            int stop_fd) {
+  std::unique_ptr<Watch> watch{new Watch{hub, request}};
+  if (!request.target.command.empty() || request.target.diagnostic_port) {
+    watch->target_ = TRY(find_target(request.target, std::chrono::seconds{10}, stop_fd));
     auto& target = *watch->target_;
     // Lent: the target outlives the hub's sessions, which end with the watch.
     const std::shared_ptr<ipc::Endpoint> endpoint{target.endpoint.get(), [](auto*) {}};
@@ -60,26 +61,26 @@ Result<std::unique_ptr<Watch>> Watch::start(hub::Hub& hub, const WatchWish& wish
     if (target.suspended) TRY(ipc::resume_runtime(*target.endpoint));
     return watch;
   }
-  for (const auto pid : wish.pids) TRY(watch->attach_pid(pid));
-  if (wish.comes_and_goes()) (void)watch->look();
+  for (const auto pid : request.pids) TRY(watch->attach_pid(pid));
+  if (request.comes_and_goes()) (void)watch->refresh();
   return watch;
 }
 
-void Watch::rewish(std::vector<pid_t> pids, std::vector<std::string> names, bool all) {
-  wish_.pids = std::move(pids);
-  wish_.names = std::move(names);
-  wish_.all = all;
+void Watch::rerequest(std::vector<pid_t> pids, std::vector<std::string> names, bool all) {
+  request_.pids = std::move(pids);
+  request_.names = std::move(names);
+  request_.all = all;
   std::erase_if(attached_, [&](const auto& one) {
-    const bool stays =
-        std::ranges::find(wish_.pids, one.first) != wish_.pids.end() || wants(one.second.name);
+    const bool stays = std::ranges::find(request_.pids, one.first) != request_.pids.end() ||
+                       wants(one.second.name);
     if (!stays) hub_.detach(one.second.source);
     return !stays;
   });
-  for (const auto pid : wish_.pids) {
+  for (const auto pid : request_.pids) {
     if (attached_.contains(pid)) continue;
     if (auto done = attach_pid(pid); !done) trouble_ = done.error().what;
   }
-  (void)look();
+  (void)refresh();
 }
 
 // Of a foreign one its port tells: one that is silent lives.
@@ -93,13 +94,13 @@ bool Watch::lives(pid_t pid, const Attached& one) const {
          (one.start_ticks == 0 || status->start_ticks == one.start_ticks);
 }
 
-bool Watch::look() {
+bool Watch::refresh() {
   for (auto one = attached_.begin(); one != attached_.end();) {
     const bool stays = lives(one->first, one->second);
     if (!stays) hub_.detach(one->second.source);
     one = stays ? std::next(one) : attached_.erase(one);
   }
-  if (!wish_.comes_and_goes()) return !attached_.empty();
+  if (!request_.comes_and_goes()) return !attached_.empty();
   const auto found = ipc::find_processes();
   if (!found) return true;
   std::erase_if(refused_, [](const auto& one) { return !process_exists(one.first); });
@@ -107,7 +108,7 @@ bool Watch::look() {
     if (attached_.contains(one.pid) || !wants(one.name)) continue;
     if (!has_settled(one.status)) continue;  // the next look
     if (!one.reachable()) {
-      if (!wish_.all && !std::exchange(told_unreachable_, true))
+      if (!request_.all && !std::exchange(told_unreachable_, true))
         trouble_ = fmt::format("cannot reach process {} ({}): {}", one.pid, one.name,
                                one.unreachable.what);
       continue;
@@ -129,9 +130,9 @@ bool Watch::look() {
   return true;
 }
 
-std::string watch_until_end(Watch& watch, std::span<const int> stop_fds,
-                            std::optional<std::chrono::nanoseconds> duration,
-                            const std::function<void(const std::string&)>& on_trouble) {
+collect::StopReason watch_until_end(Watch& watch, std::span<const int> stop_fds,
+                                    std::optional<std::chrono::nanoseconds> duration,
+                                    const std::function<void(const std::string&)>& on_trouble) {
   const Deadline end{duration.value_or(std::chrono::nanoseconds::max())};
   std::vector<pollfd> fds;
   for (const auto fd : stop_fds) fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
@@ -139,9 +140,9 @@ std::string watch_until_end(Watch& watch, std::span<const int> stop_fds,
     const auto wait = std::min<std::chrono::milliseconds>(end.left(), std::chrono::seconds{1});
     ::poll(fds.data(), fds.size(), static_cast<int>(wait.count()));
     for (const auto& fd : fds)
-      if (fd.revents != 0) return "signal";
-    if (end.passed()) return "duration";
-    if (!watch.look()) return "target ended";
+      if (fd.revents != 0) return collect::StopReason::kSignal;
+    if (end.passed()) return collect::StopReason::kDuration;
+    if (!watch.refresh()) return collect::StopReason::kTargetEnded;
     if (const auto trouble = watch.take_trouble(); !trouble.empty() && on_trouble)
       on_trouble(trouble);
   }

@@ -1,4 +1,4 @@
-// Processes that this program starts of itself: the first thing that main() asks.
+// Processes that this program starts from its own executable: checked first in main().
 #pragma once
 
 #include <optional>

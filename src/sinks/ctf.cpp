@@ -31,8 +31,7 @@ constexpr std::chrono::seconds kPatience{1};
 Result<UniqueFd> create(const std::string& path) {
   UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode)};
   if (!file && errno == EEXIST)
-    return fail(Errc::kUsage, "{} is there already", path)
-        .hint("name a folder that is new or empty");
+    return fail(Errc::kUsage, "{} already exists", path).hint("use a new or empty folder");
   if (!file) return fail(Errc::kSystem, "cannot create {}: {}", path, errno_text());
   return file;
 }
@@ -160,10 +159,10 @@ Result<> can_make(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) return can_write(folder);
   if (!std::filesystem::is_directory(folder, error))
-    return fail(Errc::kUsage, "{} is no folder", folder).hint("name a folder that is new or empty");
+    return fail(Errc::kUsage, "{} is not a folder", folder).hint("use a new or empty folder");
   if (!std::filesystem::is_empty(folder, error) || error)
-    return fail(Errc::kUsage, "{} is {}", folder, error ? "not to be read" : "not empty")
-        .hint("name a folder that is new or empty");
+    return fail(Errc::kUsage, "{} is {}", folder, error ? "unreadable" : "not empty")
+        .hint("use a new or empty folder");
   return can_write(folder + "/metadata");
 }
 

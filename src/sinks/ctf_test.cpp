@@ -72,7 +72,7 @@ TEST(CtfSink, DoesNotWriteOverATrace) {
   ASSERT_TRUE(make_sink("ctf:" + path)->open());
   const auto again = late->open();
   ASSERT_FALSE(again);
-  EXPECT_THAT(again.error().what, HasSubstr("is there already"));
+  EXPECT_THAT(again.error().what, HasSubstr("already exists"));
 }
 
 TEST(TimeOrder, GivesTheEarliestFirstAndNotMoreThanItMayHold) {

@@ -32,7 +32,7 @@ constexpr seconds kPatience{1};
 // An event may be a little older than the trace.
 constexpr seconds kBeforeStart{2};
 
-struct FileWish {
+struct FileRequest {
   std::string path;
   std::uint64_t max_size = 0;  // 0: no limit
   nettrace::Packing packing = nettrace::Packing::kPlain;
@@ -134,7 +134,7 @@ class Trace {
 
 class FileSink final : public hub::Sink {
  public:
-  explicit FileSink(FileWish wish) : wish_(std::move(wish)) {}
+  explicit FileSink(FileRequest request) : request_(std::move(request)) {}
 
   Result<> open() override { return begin(); }
 
@@ -170,7 +170,8 @@ class FileSink final : public hub::Sink {
   Result<> on_tick() override {
     TRY(usable());
     TRY(kept(trace_->tick()));
-    return wish_.max_size != 0 && trace_->bytes() >= wish_.max_size ? kept(turn()) : Result<>{};
+    return request_.max_size != 0 && trace_->bytes() >= request_.max_size ? kept(turn())
+                                                                          : Result<>{};
   }
 
   Result<> close(const hub::SessionSummary& summary) override {
@@ -183,12 +184,13 @@ class FileSink final : public hub::Sink {
   Result<> begin() {
     // What was recorded before a restart or a new plan is not for us to throw away.
     struct stat before {};
-    if (::stat(wish_.path.c_str(), &before) == 0 && S_ISREG(before.st_mode) && before.st_size > 0)
-      TRY(put_aside(wish_.path));
-    UniqueFd fd{::open(wish_.path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
-    if (!fd) return fail(Errc::kSystem, "cannot write {}: {}", wish_.path, errno_text());
+    if (::stat(request_.path.c_str(), &before) == 0 && S_ISREG(before.st_mode) &&
+        before.st_size > 0)
+      TRY(put_aside(request_.path));
+    UniqueFd fd{::open(request_.path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
+    if (!fd) return fail(Errc::kSystem, "cannot write {}: {}", request_.path, errno_text());
     wall_offset_ = wall_offset_now();
-    trace_.emplace(std::move(fd), wish_.packing);
+    trace_.emplace(std::move(fd), request_.packing);
     TRY(trace_->begin());
     for (const auto& [id, source] : sources_)
       TRY(trace_->write(event_of(source, TraceClock::now(), wall_offset_)));
@@ -198,7 +200,7 @@ class FileSink final : public hub::Sink {
 
   Result<> turn() {
     TRY(trace_->finish());
-    TRY(put_aside(wish_.path));
+    TRY(put_aside(request_.path));
     return begin();
   }
 
@@ -217,7 +219,7 @@ class FileSink final : public hub::Sink {
     return done;
   }
 
-  FileWish wish_;
+  FileRequest request_;
   nanoseconds wall_offset_{};
   std::optional<Trace> trace_;
   std::map<std::uint64_t, hub::SourceInfo> sources_;  // those that are there
@@ -227,17 +229,18 @@ class FileSink final : public hub::Sink {
 };
 
 Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSetting&) {
-  FileWish wish{.path = address.target};
-  wish.max_size = TRY(address.size("max-size", 0));
-  if (TRY(address.truth("compress", wish.path.ends_with(".zst"))))
-    wish.packing = nettrace::Packing::kZstd;
-  TRY(can_write(wish.path));
-  return std::make_unique<FileSink>(std::move(wish));
+  FileRequest request{.path = address.target};
+  request.max_size = TRY(address.size("max-size", 0));
+  if (TRY(address.truth("compress", request.path.ends_with(".zst"))))
+    request.packing = nettrace::Packing::kZstd;
+  TRY(can_write(request.path));
+  return std::make_unique<FileSink>(std::move(request));
 }
 
 constexpr SinkOption kOptions[] = {
-    {"max-size", "SIZE", "then the file becomes NAME.1.nettrace and a new one begins"},
-    {"compress", "yes|no", "with zstd; yes where the name ends in .zst"},
+    {"max-size", "SIZE",
+     "size at which the file is renamed to NAME.1.nettrace and a new one is started"},
+    {"compress", "yes|no", "compress with zstd (default: yes if the name ends in .zst)"},
 };
 
 }  // namespace

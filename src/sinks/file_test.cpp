@@ -74,7 +74,7 @@ TEST(FileSink, HoldsTheEventsOfAllProcessesWithTheirLosses) {
   EXPECT_EQ(back.summary.lost, 9U);
   EXPECT_TRUE(back.summary.ended);
   EXPECT_EQ(back.summary.damaged, 0U);
-  EXPECT_THAT(back.lines, Contains(HasSubstr(R"("name":"Sold","id":7,"pid":8,"tid":11,)"
+  EXPECT_THAT(back.lines, Contains(HasSubstr(R"("name":"Sold","id":7,"pid":8,"osId":11,)"
                                              R"("payload":{"n":59,"what":"aé"}})")));
   EXPECT_THAT(back.lines, Contains(testing::EndsWith("\n2")));
   EXPECT_THAT(back.lines, Contains(HasSubstr(R"("name":"ExistingProcess")")));

@@ -128,9 +128,10 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
 constexpr SinkOption kOptions[] = {
     {"proto", "tcp|udp|pickle", "lines of text over TCP (port 2003) or UDP, or pickles (2004)"},
     kPrefixOption,
-    {"template", "PATH", "of words: {prefix} {host} {process} {pid} {provider} {name} {tags}"},
+    {"template", "PATH",
+     "template of the names, from {prefix} {host} {process} {pid} {provider} {name} {tags}"},
     {"tags", "path|graphite", "tags as parts of the path, or as ;tag=value"},
-    {"pid", "yes|no", "tells processes of one name apart"},
+    {"pid", "yes|no", "distinguish processes with the same name"},
     kNamesOption,
     kFieldOption,
     kSeriesOption,
@@ -141,7 +142,7 @@ constexpr SinkOption kOptions[] = {
 extern const SinkKind graphite_sink{
     .name = "graphite",
     .target = "HOST[:PORT]",
-    .summary = "numbers to Graphite's carbon",
+    .summary = "counters and event rates to Graphite's carbon",
     .options = kOptions,
     .make = make,
 };

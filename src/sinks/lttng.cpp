@@ -31,7 +31,7 @@ Result<std::string> find_module() {
     auto path = (folder / place / kFile).lexically_normal();
     if (std::filesystem::exists(path, error)) return path.string();
   }
-  return fail(Errc::kUnsupported, "there is no {} in {}", kFile, folder.string())
+  return fail(Errc::kUnsupported, "{} not found in {}", kFile, folder.string())
       .hint("install liblttng-ust-dev and build clrscope again");
 }
 
@@ -40,7 +40,7 @@ Result<const clrscope_lttng_module*> load_module() {
   auto* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr)
     return fail(Errc::kUnsupported, "cannot load {}: {}", path, ::dlerror())
-        .hint("apt-get install liblttng-ust1");
+        .hint("run apt-get install liblttng-ust1");
   const auto entry = reinterpret_cast<clrscope_lttng_entry>(::dlsym(library, "clrscope_lttng"));
   if (entry == nullptr || entry()->abi != CLRSCOPE_LTTNG_ABI)
     return fail(Errc::kUnsupported, "{} belongs to another version of clrscope", path)
@@ -97,9 +97,10 @@ class LttngSink final : public hub::Sink {
 
   std::string state() const override {
     const auto unwanted = unwanted_.load();
-    return unwanted == 0 ? std::string{}
-                         : fmt::format("{} events and values were in no session of lttng's ({})",
-                                       format_count(unwanted), kEnable);
+    return unwanted == 0
+               ? std::string{}
+               : fmt::format("{} events and values were not recorded by any lttng session ({})",
+                             format_count(unwanted), kEnable);
   }
 
  private:
@@ -114,14 +115,15 @@ class LttngSink final : public hub::Sink {
 Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSetting&) {
   if (!address.target.empty())
     return fail(Errc::kUsage, "--to {}: lttng has no target", address.text)
-        .hint("its sessions choose what they want: {}", kEnable);
+        .hint("leave the target out and select events in lttng: {}", kEnable);
   TRY(find_module());
   const bool typed = TRY(address.truth("typed", true));
   return std::make_unique<LttngSink>(typed ? LttngEvents::Typed::kYes : LttngEvents::Typed::kNo);
 }
 
 constexpr SinkOption kOptions[] = {
-    {"typed", "yes|no", "no: all events as clrscope:event with JSON, none with typed fields"},
+    {"typed", "yes|no",
+     "no: all events as clrscope:event with a JSON payload instead of typed fields"},
 };
 
 }  // namespace

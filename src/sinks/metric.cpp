@@ -139,8 +139,8 @@ Result<PathTemplate> PathTemplate::parse(std::string_view text) {
     const auto word =
         rest.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
     if (close == std::string_view::npos || std::ranges::find(kWords, word) == kWords.end())
-      return fail(Errc::kUsage, "template '{}': there is no {{{}}}", text, word)
-          .hint("there are {{{}}}", fmt::join(kWords, "} {"));
+      return fail(Errc::kUsage, "template '{}': unknown placeholder {{{}}}", text, word)
+          .hint("use {{{}}}", fmt::join(kWords, "} {"));
     made.pieces_.push_back({std::string{word}, true});
     rest.remove_prefix(close + 1);
   }

@@ -1,7 +1,7 @@
 // The last state of every counter of every process, summed up from its beginning: what a scraper
 // reads, and what is sent to a collector. For the prometheus and otlp sinks.
 //
-// We are told growth; a store keeps totals. A process that went away stays for a while, so that a
+// Events carry increments; a store keeps totals. A process that ended stays for a while, so that a
 // scraper that comes seldom sees its last word. The number of series is limited: what finds no
 // place is counted. Belongs to one thread, or stands behind a lock.
 #pragma once

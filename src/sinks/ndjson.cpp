@@ -1,6 +1,6 @@
 // A line of JSON for each event and each value, to standard output, a file or a unix socket.
 //
-// What was dropped is told among them: {"dropped":17}. A reader of the socket that is away or slow
+// Losses are lines among them: {"dropped":17}. A reader of the socket that is absent or slow
 // is waited for without holding anything up: what waits is bounded (outbox.h).
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -167,7 +167,7 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   }
   if (max_size != 0)
     return fail(Errc::kUsage, "--to {}: a socket has no max-size", address.text)
-        .hint("buffer=SIZE limits what waits");
+        .hint("use buffer=SIZE to limit what is buffered");
   auto carrier = std::make_unique<StreamCarrier>(TRY(net::parse_address(address.target)));
   OutboxSetting outbox{.name = address.identity, .spool = setting.spool, .limit = buffer};
   if (!setting.spool.empty()) outbox.limit = setting.spool_limit;
@@ -177,8 +177,9 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
 }
 
 constexpr SinkOption kOptions[] = {
-    {"max-size", "SIZE", "of a file: then it becomes NAME.1.ndjson and a new one begins"},
-    {"buffer", "SIZE", "how much may wait for the reader of a socket, 4MiB unless told"},
+    {"max-size", "SIZE",
+     "size at which the file is renamed to NAME.1.ndjson and a new one is started"},
+    {"buffer", "SIZE", "data buffered for the reader of a socket (default: 4MiB)"},
 };
 
 }  // namespace

@@ -77,11 +77,12 @@ Result<std::unique_ptr<hub::Sink>> make_number_sink(const SinkAddress& address,
                                                     std::unique_ptr<Carrier> carrier);
 Result<Names> names_of(const SinkAddress& address);
 inline constexpr SinkOption kNamesOption{"names", "otel|dotnet",
-                                         "OpenTelemetry's names, or as the program published them"};
-inline constexpr SinkOption kFieldOption{"field", "NAME",
-                                         "tells this number of raw events beside how many came"};
-inline constexpr SinkOption kPrefixOption{"prefix", "PATH", "before all names"};
-inline constexpr SinkOption kSeriesOption{"limit", "N", "more are dropped, counted (10000)"};
+                                         "naming: OpenTelemetry's, or as published by the program"};
+inline constexpr SinkOption kFieldOption{
+    "field", "NAME", "send the mean of this field of events, in addition to their count"};
+inline constexpr SinkOption kPrefixOption{"prefix", "PATH", "prefix of all names"};
+inline constexpr SinkOption kSeriesOption{
+    "limit", "N", "maximum number of series; more are dropped and counted (default: 10000)"};
 
 std::string host_name();
 

@@ -306,7 +306,8 @@ std::string metrics_text(const MetricStore& store, MetricNames names, TextFormat
   }
   if (clashing != 0) {
     page.head("clrscope_series_clashing", {},
-              "Left out: their names and labels became those of others.", MetricKind::kGauge);
+              "Left out: their names and labels are the same as those of other series.",
+              MetricKind::kGauge);
     page.sample("clrscope_series_clashing", "", {}, static_cast<double>(clashing));
   }
   for (const auto& metric : own) {

@@ -75,10 +75,10 @@ class HttpCarrier final : public OtlpCarrier {
       : OtlpCarrier(std::forward<Shared>(shared)...), client_(std::move(url), std::move(tls)) {}
 
   Result<> carry(std::string_view message) override {
-    if (must_wait()) return fail(Errc::kTimeout, "{} asked us to wait", client_.url().text());
+    if (must_wait()) return fail(Errc::kTimeout, "{} requested a delay", client_.url().text());
     const auto answer = TRY(client_.ask("POST", fields_, message, Deadline{timeout_}));
     if (answer.status == 200) return taken(answer.body), Result<>{};
-    auto why = fmt::format("{} answers {} {}", client_.url().text(), answer.status,
+    auto why = fmt::format("{} returned {} {}", client_.url().text(), answer.status,
                            net::status_text(answer.status));
     if (!may_come_again(answer.status)) return reject(1, std::move(why)), Result<>{};
     const auto after = net::find_field(answer.fields, "Retry-After");
@@ -105,10 +105,10 @@ class GrpcCarrier final : public OtlpCarrier {
       : OtlpCarrier(std::forward<Shared>(shared)...), client_(std::move(target), std::move(tls)) {}
 
   Result<> carry(std::string_view message) override {
-    if (must_wait()) return fail(Errc::kTimeout, "{} asked us to wait", client_.target().text());
+    if (must_wait()) return fail(Errc::kTimeout, "{} requested a delay", client_.target().text());
     const auto answer = TRY(client_.call(kMethod, fields_, message, Deadline{timeout_}));
     if (answer.status == net::GrpcStatus::kOk) return taken(answer.body), Result<>{};
-    auto why = fmt::format("{} answers {}", client_.target().text(), status_text(answer.status));
+    auto why = fmt::format("{} returned {}", client_.target().text(), status_text(answer.status));
     if (!answer.message.empty())
       why += fmt::format(": {}", printable(answer.message.substr(0, kLongestReason)));
     const auto after = otlp_retry_delay(answer.details);
@@ -211,7 +211,7 @@ class OtlpSink final : public hub::Sink {
     if (fate.rejected > 0)
       text += fmt::format(", rejected {} ({})", format_count(fate.rejected), fate.why);
     if (const auto refused = refused_.load(); refused > 0)
-      text += fmt::format(", {} values above the limit of series", format_count(refused));
+      text += fmt::format(", {} values beyond the series limit", format_count(refused));
     return text;
   }
 
@@ -349,7 +349,8 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   const bool insecure = TRY(address.truth("insecure", false));
   const auto ca = address.option("ca").value_or("");
   if (!tls && (insecure || !ca.empty()))
-    return fail(Errc::kUsage, "--to {}: ca and insecure are about https and grpcs", address.text);
+    return fail(Errc::kUsage, "--to {}: ca and insecure apply only to https and grpcs",
+                address.text);
   if (tls) {
     const auto trust =
         insecure ? net::TlsContext::Trust::kAnybody : net::TlsContext::Trust::kVerify;
@@ -359,13 +360,14 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
 }
 
 constexpr SinkOption kOptions[] = {
-    {"header-file", "FILE", "headers sent with each request, one NAME: VALUE on each line"},
-    {"header", "NAME=VALUE", "a header without a secret: other users see the command line"},
-    {"ca", "FILE", "trust these authorities (PEM) instead of the system's"},
-    {"insecure", "yes", "trust anybody who answers"},
-    {"timeout", "TIME", "how long an answer may take, 10s unless told"},
-    {"limit", "N", "series at most, 10,000 unless told"},
-    {"field", "NAME", "of raw events: the mean of this field, beside how many came"},
+    {"header-file", "FILE", "file with headers to send, one NAME: VALUE per line"},
+    {"header", "NAME=VALUE",
+     "header to send; not for secrets, because other users can see the command line"},
+    {"ca", "FILE", "trusted certificate authorities, PEM (default: the system's)"},
+    {"insecure", "yes", "accept any certificate"},
+    {"timeout", "TIME", "timeout of a request (default: 10s)"},
+    {"limit", "N", "maximum number of series (default: 10000)"},
+    {"field", "NAME", "send the mean of this field of events, in addition to their count"},
 };
 
 }  // namespace

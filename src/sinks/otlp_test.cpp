@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// A collector that answers as it is told and keeps what it got. What the bytes mean to others is
+// A collector that answers as configured and keeps what it got. What the bytes mean to others is
 // shown by tests/e2e/forward_otlp.case.
 class Collector {
  public:
@@ -179,7 +179,7 @@ TEST(OtlpSink, SpeaksTlsToWhomItTrusts) {
   (void)tell(*wary);
   Result<> trouble;
   ASSERT_TRUE(until([&] { return !(trouble = wary->on_tick()); }));
-  EXPECT_THAT(trouble.error().what, HasSubstr("not to be trusted"));
+  EXPECT_THAT(trouble.error().what, HasSubstr("is not trusted"));
 }
 
 TEST(OtlpSink, EndsThoughTheCollectorHangs) {

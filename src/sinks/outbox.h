@@ -30,7 +30,7 @@ struct Underway {
   std::size_t repeatable = 0;
 };
 
-// Brings a message to its peer; connects when it must. A failure is told once in a while and the
+// Delivers messages to a peer; connects on demand. A failure is reported now and then and the
 // same message is offered again, later and later (up to 5 s). All calls but interrupt() on the
 // outbox's thread.
 class Carrier {

@@ -169,7 +169,7 @@ TEST_F(OutboxTest, CountsWhatADiskThatRefusesDrops) {
   std::filesystem::remove_all(folder_);
   outbox->put("a", 3);
   EXPECT_EQ(outbox->state().dropped, 3U);
-  EXPECT_THAT(outbox->state().last_failure, HasSubstr("cannot make"));
+  EXPECT_THAT(outbox->state().last_failure, HasSubstr("cannot create"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "sinks/own_events.h"
+#include "model/provider_names.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +31,10 @@ std::shared_ptr<const EventType> value_type() {
 }
 
 std::shared_ptr<const EventType> process_type() {
-  EventType type{.index = 1, .provider = "Universal.System", .name = "ExistingProcess", .id = 0};
+  EventType type{.index = 1,
+                 .provider = std::string{kUniversalSystemProvider},
+                 .name = "ExistingProcess",
+                 .id = 0};
   type.level = 4;
   type.fields = {{.name = "NamespaceId", .type = TypeCode::kVarUInt},
                  short_text("Name"),

@@ -1,4 +1,4 @@
-// What is no event of a program, as events: for sinks that hold nothing else.
+// Counters and losses as events, for sinks that store only events.
 //
 // A counter's value is Clrscope.Counters/Value, a process that came is Universal.System's
 // ExistingProcess, as in recordings of the machine. Fields: docs/forwarding.md

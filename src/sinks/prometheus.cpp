@@ -36,7 +36,7 @@ class PrometheusSink final : public hub::Sink {
         events_(setting_.field),
         told_(TraceClock::now()) {}
 
-  // Before the first call of the hub, so that a port that is taken is told at once.
+  // Before the first call of the hub, so that a port in use is reported at once.
   Result<> listen() {
     net::HttpServerSetting http;
     http.endpoints.push_back(setting_.endpoint);
@@ -100,19 +100,21 @@ class PrometheusSink final : public hub::Sink {
     const auto& host = setting_.endpoint.address.host;
     if (setting_.token.empty() && !head.peer.uid &&
         !net::local_host_field(head.field("Host"), {host}) && loopback(host))
-      admission.refusal = net::HttpResponse{.status = 421, .body = "not a name of this host\n"};
+      admission.refusal = net::HttpResponse{.status = 421, .body = "unknown host name\n"};
     if (!setting_.token.empty() &&
         !net::equal_in_constant_time(head.field("Authorization").value_or(""),
                                      fmt::format("Bearer {}", setting_.token)))
-      admission.refusal = net::HttpResponse{
-          .status = 401, .fields = {{"WWW-Authenticate", "Bearer"}}, .body = "a token is needed\n"};
+      admission.refusal = net::HttpResponse{.status = 401,
+                                            .fields = {{"WWW-Authenticate", "Bearer"}},
+                                            .body = "a token is required\n"};
     return admission;
   }
 
   net::HttpResponse answer(const net::HttpRequest& request) {
     if (request.method != "GET" && request.method != "HEAD")
       return {.status = 405, .fields = {{"Allow", "GET, HEAD"}}, .body = "only GET\n"};
-    if (request.path != "/metrics") return {.status = 404, .body = "there is only /metrics\n"};
+    if (request.path != "/metrics")
+      return {.status = 404, .body = "not found; the metrics are at /metrics\n"};
     ++scrapes_;
     const auto accept = request.field("Accept");
     const bool open = accept && net::accept_quality(accept, "application/openmetrics-text") >
@@ -125,17 +127,17 @@ class PrometheusSink final : public hub::Sink {
     return store_.with([&](const MetricStore& store) {
       constexpr auto kCounter = MetricKind::kCounter;
       const OwnMetric own[] = {
-          {"clrscope_processes", "processes that are watched, or were a moment ago",
-           MetricKind::kGauge, static_cast<double>(store.processes())},
+          {"clrscope_processes", "processes watched now or recently", MetricKind::kGauge,
+           static_cast<double>(store.processes())},
           {"clrscope_series", "series of processes on this page", MetricKind::kGauge,
            static_cast<double>(store.series())},
-          {"clrscope_series_limit", "series there may be (limit=)", MetricKind::kGauge,
+          {"clrscope_series_limit", "maximum number of series (limit=)", MetricKind::kGauge,
            static_cast<double>(store.limit())},
-          {"clrscope_values_refused", "values that found no place because of the limit", kCounter,
+          {"clrscope_values_refused", "values dropped because of the series limit", kCounter,
            static_cast<double>(store.refused())},
-          {"clrscope_events_dropped", "events that came faster than they were taken", kCounter,
+          {"clrscope_events_dropped", "events dropped because they arrived too fast", kCounter,
            static_cast<double>(dropped_)},
-          {"clrscope_scrapes", "times this page was read", kCounter, static_cast<double>(scrapes_)},
+          {"clrscope_scrapes", "requests of this page", kCounter, static_cast<double>(scrapes_)},
       };
       return metrics_text(store, setting_.store.names, format, own);
     });
@@ -159,7 +161,7 @@ class PrometheusSink final : public hub::Sink {
 Result<std::string> read_token(const std::string& path) {
   const auto text = TRY(read_file(path, 4096));
   const auto token = trim(text);
-  if (token.empty()) return fail(Errc::kUsage, "{} holds no token", path);
+  if (token.empty()) return fail(Errc::kUsage, "{} contains no token", path);
   return std::string{token};
 }
 
@@ -181,22 +183,24 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
   const bool private_place = !to.path.empty() || PrometheusSink::loopback(to.host);
   if (!private_place && (!setting.endpoint.tls || setting.token.empty()) &&
       !TRY(address.truth("no-auth", false)))
-    return fail(Errc::kUsage, "--to {}: others could read it", address.text)
-        .hint("beyond this machine it wants cert=FILE and token=FILE, or no-auth=yes said aloud");
+    return fail(Errc::kUsage, "--to {}: other machines could read the metrics", address.text)
+        .hint(
+            "use cert=FILE and token=FILE for an address beyond loopback, or no-auth=yes to allow "
+            "access without them");
   auto sink = std::make_unique<PrometheusSink>(std::move(setting));
   TRY(sink->listen());
   return sink;
 }
 
 constexpr SinkOption kOptions[] = {
-    {"names", "otel|dotnet-monitor", "whose names metrics have; OpenTelemetry's unless told"},
-    {"field", "NAME", "of raw events: the mean of this field, beside how many came"},
-    {"limit", "N", "series at most, 10,000 unless told"},
-    {"keep", "TIME", "how long a process that ended stays on the page, 1m unless told"},
-    {"cert", "FILE", "serve TLS with this certificate (PEM); read again when it changes"},
-    {"key", "FILE", "its key, unless it is in the same file"},
-    {"token", "FILE", "ask for 'Authorization: Bearer' with what stands in the file"},
-    {"no-auth", "yes", "serve others than this machine without TLS or token"},
+    {"names", "otel|dotnet-monitor", "naming of the metrics (default: otel)"},
+    {"field", "NAME", "send the mean of this field of events, in addition to their count"},
+    {"limit", "N", "maximum number of series (default: 10000)"},
+    {"keep", "TIME", "time that an ended process stays on the page (default: 1m)"},
+    {"cert", "FILE", "TLS certificate, PEM; reloaded when it changes"},
+    {"key", "FILE", "key of the certificate (default: in the certificate file)"},
+    {"token", "FILE", "require 'Authorization: Bearer' with the token in this file"},
+    {"no-auth", "yes", "allow other machines without TLS or a token"},
 };
 
 }  // namespace
@@ -204,7 +208,7 @@ constexpr SinkOption kOptions[] = {
 extern const SinkKind prometheus_sink{
     .name = "prometheus",
     .target = "[:ADDRESS]",
-    .summary = "a page of all counters for Prometheus to scrape, at 127.0.0.1:52325 unless told",
+    .summary = "a page of all counters for Prometheus to scrape (default: 127.0.0.1:52325)",
     .options = kOptions,
     .make = make,
 };

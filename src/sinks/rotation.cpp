@@ -20,7 +20,7 @@ Result<> can_write(const std::string& path) {
     can = ::access(path.c_str(), W_OK) == 0;
   if (can) return {};
   return fail(errc_of(errno), "cannot write {}: {}", path, errno_text())
-      .hint("name a file in a folder that is there and that you may write to");
+      .hint("use a file in an existing folder that you may write to");
 }
 
 std::string name_when_aside(std::string_view path) {

@@ -11,7 +11,7 @@ namespace clrscope::sinks {
 namespace {
 
 constexpr SinkOption kCommon[] = {
-    {"interval", "TIME", "how often counters are handed over; --refresh-interval unless told"},
+    {"interval", "TIME", "time between counter values (default: --refresh-interval)"},
     {"block", "yes|no", "wait for a slow sink instead of dropping its events"},
 };
 
@@ -93,19 +93,20 @@ Result<SinkAddress> parse_sink(std::string_view given) {
     std::string known;
     for (const auto* kind : sink_kinds())
       known += fmt::format("{}{}", known.empty() ? "" : ", ", kind->name);
-    return fail(Errc::kUsage, "--to {}: there is no sink '{}'", text, name)
-        .hint("there are {}", known);
+    return fail(Errc::kUsage, "--to {}: unknown sink '{}'", text, name)
+        .hint("use one of {}", known);
   }
   const auto& kind = *address.kind;
   if (colon != std::string_view::npos) address.target = first.substr(colon + 1);
   if (address.target.empty() && !kind.target.empty() && !kind.target.starts_with('['))
-    return fail(Errc::kUsage, "--to {}: where to?", text).hint("{}:{}", kind.name, kind.target);
+    return fail(Errc::kUsage, "--to {}: a target is required", text)
+        .hint("{}:{}", kind.name, kind.target);
   for (const auto word : std::span{words}.subspan(1)) {
     const auto equals = word.find('=');
     const auto key = word.substr(0, equals);
     if (!is_option(word) && !address.all("header").empty())
       return fail(Errc::kUsage, "--to {}: the value of a header contains a comma", text)
-          .hint("header-file=FILE reads headers from a file, one NAME: VALUE on each line");
+          .hint("use header-file=FILE with one NAME: VALUE per line");
     if (!has(kind.options, key) && !has(kCommon, key))
       return fail(Errc::kUsage, "--to {}: {} has no option '{}'", text, kind.name, key)
           .hint("it has {}{}{}", names_of(kind.options), kind.options.empty() ? "" : ", ",
@@ -138,8 +139,8 @@ Result<std::uint64_t> SinkAddress::number(std::string_view name, std::uint64_t o
   if (!word) return otherwise;
   const auto number = parse_number(*word);
   if (!number || *number < least || *number > most)
-    return fail(Errc::kUsage, "--to {}: {}='{}' is no number from {} to {}", text, name, *word,
-                least, most);
+    return fail(Errc::kUsage, "--to {}: {}='{}' must be a number between {} and {}", text, name,
+                *word, least, most);
   return *number;
 }
 
@@ -149,8 +150,8 @@ Result<std::chrono::nanoseconds> SinkAddress::duration(std::string_view name,
   if (!word) return otherwise;
   auto duration = parse_duration(*word);
   if (!duration || *duration <= std::chrono::nanoseconds::zero())
-    return fail(Errc::kUsage, "--to {}: {}='{}' is no time", text, name, *word)
-        .hint("10s, 1m, 500ms");
+    return fail(Errc::kUsage, "--to {}: {}='{}' is not a duration", text, name, *word)
+        .hint("write it as 10s, 1m or 500ms");
   return *duration;
 }
 
@@ -159,7 +160,7 @@ Result<std::uint64_t> SinkAddress::size(std::string_view name, std::uint64_t oth
   if (!word) return otherwise;
   const auto size = parse_size(*word);
   if (!size || *size == 0)
-    return fail(Errc::kUsage, "--to {}: {}='{}' is no size", text, name, *word)
+    return fail(Errc::kUsage, "--to {}: {}='{}' is not a size", text, name, *word)
         .hint("64MiB, 1.5GB");
   return *size;
 }
@@ -171,7 +172,7 @@ Result<bool> SinkAddress::truth(std::string_view name, bool otherwise) const {
     if (equal_ignoring_case(*word, yes)) return true;
   for (const auto no : {"no", "false", "0", "off"})
     if (equal_ignoring_case(*word, no)) return false;
-  return fail(Errc::kUsage, "--to {}: {}='{}' is neither yes nor no", text, name, *word);
+  return fail(Errc::kUsage, "--to {}: {}='{}' must be yes or no", text, name, *word);
 }
 
 Result<std::string> SinkAddress::one_of(std::string_view name, std::string_view otherwise,
@@ -179,8 +180,8 @@ Result<std::string> SinkAddress::one_of(std::string_view name, std::string_view 
   const auto word = option(name);
   if (!word) return std::string{otherwise};
   if (std::ranges::find(words, *word) != words.end()) return *word;
-  return fail(Errc::kUsage, "--to {}: there is no {}='{}'", text, name, *word)
-      .hint("there are {}", fmt::join(words, ", "));
+  return fail(Errc::kUsage, "--to {}: invalid value {}='{}'", text, name, *word)
+      .hint("use one of {}", fmt::join(words, ", "));
 }
 
 }  // namespace clrscope::sinks

@@ -31,7 +31,7 @@ TEST(ParseSink, NamesTheKindsThereAreWhenOneIsUnknown) {
 TEST(ParseSink, AsksForATarget) {
   const auto address = parse_sink("ndjson");
   ASSERT_FALSE(address);
-  EXPECT_THAT(address.error().what, HasSubstr("where to?"));
+  EXPECT_THAT(address.error().what, HasSubstr("a target is required"));
 }
 
 TEST(ParseSink, RefusesAnOptionThatTheKindDoesNotHave) {
@@ -65,7 +65,7 @@ TEST(SinkKinds, RefuseATargetThatCannotBeWrittenBeforeTheyBegin) {
   EXPECT_EQ(why("ctf:" + (folder / "")), "");
   std::ofstream{folder / "x"} << "x";
   EXPECT_THAT(why("ctf:" + (folder / "")), HasSubstr("is not empty"));
-  EXPECT_THAT(why("ctf:" + (folder / "x")), HasSubstr("is no folder"));
+  EXPECT_THAT(why("ctf:" + (folder / "x")), HasSubstr("is not a folder"));
   EXPECT_THAT(why("ctf:" + (folder / "none/x")), HasSubstr("No such file"));
 }
 

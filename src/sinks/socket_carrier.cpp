@@ -74,7 +74,7 @@ Result<> StreamCarrier::send(Bytes bytes) {
       moved = TraceClock::now();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (TraceClock::now() - moved > patience_.send)
-        return broken(fmt::format("takes nothing for {}", format_duration(patience_.send)));
+        return broken(fmt::format("accepted no data for {}", format_duration(patience_.send)));
       pollfd one{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
       ::poll(&one, 1, kSlice);
       TRY(see_peer());
@@ -106,7 +106,7 @@ Result<Underway> StreamCarrier::underway() {
   if (acknowledged > acknowledged_ || held == 0) progress_ = now;
   acknowledged_ = acknowledged;
   if (now - progress_ > patience_.send)
-    return broken(fmt::format("takes nothing for {}", format_duration(patience_.send)));
+    return broken(fmt::format("accepted no data for {}", format_duration(patience_.send)));
   const auto may_go = [&](const Sent& one) {
     return one.end <= acknowledged_ &&
            (repeat_ == Repeat::kUnacknowledged || now - one.time > kRepeatTime ||

@@ -203,7 +203,7 @@ Result<> Spool::begin_segment() {
   writing_.reset();
   const auto path = path_of(last_segment_ + 1);
   UniqueFd file{::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-  if (!file) return fail(Errc::kSystem, "cannot make {}: {}", path, errno_text());
+  if (!file) return fail(Errc::kSystem, "cannot create {}: {}", path, errno_text());
   writing_ = std::move(file);
   segments_[++last_segment_] = 0;
   return {};
@@ -211,11 +211,11 @@ Result<> Spool::begin_segment() {
 
 Result<> Spool::push(std::string message, std::uint32_t items) {
   if (message.size() > kLongest)
-    return fail(Errc::kUnsupported, "a message of {} is too long for the spool",
+    return fail(Errc::kUnsupported, "a message of {} is too large for the spool",
                 format_bytes(message.size()));
   const auto size = sizeof(Header) + message.size();
   if (bytes() + size > limit_)
-    return fail(Errc::kSystem, "{} wait in the spool {}, which is the limit", format_bytes(bytes()),
+    return fail(Errc::kSystem, "the spool {1} is full: {0} are waiting", format_bytes(bytes()),
                 folder_);
   if (!writing_ || segments_[last_segment_] >= segment_limit_) TRY(begin_segment());
   Header header{.length = static_cast<std::uint32_t>(message.size()), .items = items};

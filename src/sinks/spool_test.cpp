@@ -91,7 +91,7 @@ TEST_F(SpoolTest, RefusesTheNewestAboveItsLimitAndTakesAgainWhenThereIsRoom) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(spool->push(text, 1));
   const auto refused = spool->push(text, 1);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().what, HasSubstr("limit"));
+  EXPECT_THAT(refused.error().what, HasSubstr("is full"));
   EXPECT_TRUE(spool->take());
   spool->forget(1);
   EXPECT_TRUE(spool->push(text, 1));

@@ -134,8 +134,9 @@ Result<std::unique_ptr<hub::Sink>> make(const SinkAddress& address, const SinkSe
 constexpr SinkOption kOptions[] = {
     {"tags", "none|dogstatsd|influx", "in the name, as |#key:value, or as name,key=value"},
     kPrefixOption,
-    {"template", "PATH", "of words: {prefix} {host} {process} {pid} {provider} {name} {tags}"},
-    {"pid", "yes|no", "tells processes of one name apart"},
+    {"template", "PATH",
+     "template of the names, from {prefix} {host} {process} {pid} {provider} {name} {tags}"},
+    {"pid", "yes|no", "distinguish processes with the same name"},
     kNamesOption,
     kFieldOption,
     kSeriesOption,
@@ -146,7 +147,7 @@ constexpr SinkOption kOptions[] = {
 extern const SinkKind statsd_sink{
     .name = "statsd",
     .target = "HOST[:PORT]",
-    .summary = "numbers to a statsd server, over UDP or unix:PATH",
+    .summary = "counters and event rates to a statsd server, over UDP or unix:PATH",
     .options = kOptions,
     .make = make,
 };

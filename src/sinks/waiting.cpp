@@ -6,8 +6,8 @@ namespace clrscope::sinks {
 
 Result<> WaitingInMemory::push(std::string message, std::uint32_t items) {
   if (bytes_ + message.size() > limit_)
-    return fail(Errc::kSystem, "{} wait in memory, which is the limit", format_bytes(bytes_))
-        .hint("--spool FOLDER keeps more, on disk");
+    return fail(Errc::kSystem, "the buffer in memory is full: {} are waiting", format_bytes(bytes_))
+        .hint("use --spool FOLDER to buffer more on disk");
   bytes_ += message.size();
   messages_.push_back({std::move(message), items});
   return {};

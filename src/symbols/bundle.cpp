@@ -66,7 +66,7 @@ Result<std::vector<std::uint8_t>> file_in_bundle(Bytes program, std::string_view
   (void)read_text(in);  // the bundle's id
   in.skip(5 * 8);       // two files that the host itself reads, flags
   if (!in.ok() || version < kFirstVersion)
-    return fail(Errc::kNotFound, "it is no program that contains others");
+    return fail(Errc::kNotFound, "it is not a single-file program");
   for (std::uint32_t i = 0; i < std::min(count, kMostFiles) && in.ok(); ++i)
     if (const auto entry = read_entry(in, version); in.ok() && entry.path == name)
       return unpack(program, entry);

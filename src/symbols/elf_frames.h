@@ -74,7 +74,7 @@ class FrameIndex {
   Bytes entries_;
 };
 
-// Only the records at these addresses. `need` is told of each piece of the section before it is
+// Only the records at these addresses. `need` is called for each piece of the section before it is
 // looked at.
 using NeedBytes = std::function<void(Bytes)>;
 FrameRecords read_frame_records_at(const ElfPiece& eh_frame, std::span<const std::uint64_t> records,

@@ -6,13 +6,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace clrscope {
-
-// Who writes such maps into a trace, for code that the runtime has none of: events IlMap.
-inline constexpr std::string_view kSymbolsProvider = "Clrscope.Symbols";
 
 class IlMap {
  public:

@@ -125,7 +125,7 @@ Result<Metadata> Metadata::open(std::unique_ptr<MetadataBytes> bytes) {
 Result<> Metadata::read_streams() {
   ByteReader in{bytes_->get(0, std::min<std::size_t>(bytes_->size(), 1024))};
   if (in.read<std::uint32_t>() != kSignature)
-    return fail(Errc::kCorrupt, "no metadata: it does not begin with BSJB");
+    return fail(Errc::kCorrupt, "no metadata: the BSJB signature is missing");
   in.skip(8);
   const auto version_size = in.read<std::uint32_t>();
   in.skip(std::min<std::size_t>(version_size, 512));
@@ -165,7 +165,7 @@ Result<> Metadata::read_tables(std::size_t start, std::size_t size) {
     if (i < kTables) tables_[i].rows = rows;
   }
   if ((heap_sizes_ & 0x40) != 0) in.skip(4);
-  if (!in.ok()) return fail(Errc::kCorrupt, "metadata tables are cut short");
+  if (!in.ok()) return fail(Errc::kCorrupt, "metadata tables are truncated");
   auto at = start + in.offset();
   for (std::size_t i = 0; i < kTables; ++i) {
     auto& table = tables_[i];
@@ -363,7 +363,7 @@ Result<Metadata> metadata_of(const PeFile& image) {
   const auto size = header.read<std::uint32_t>();
   const auto rest = image.bytes_at(rva);
   if (!header.ok() || size > rest.size())
-    return fail(Errc::kCorrupt, "a PE file whose metadata is not there");
+    return fail(Errc::kCorrupt, "a PE file without its metadata");
   return Metadata::open(std::make_unique<WholeMetadata>(rest.first(size)));
 }
 

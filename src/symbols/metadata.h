@@ -24,7 +24,7 @@ class MetadataBytes {
  public:
   virtual ~MetadataBytes() = default;
   virtual std::size_t size() const = 0;
-  // Empty when any of it cannot be had. Lives as long as this object.
+  // Empty when any of it is unavailable. Lives as long as this object.
   virtual Bytes get(std::size_t offset, std::size_t count) = 0;
 };
 

@@ -208,7 +208,7 @@ std::size_t NativeNames::memory_bytes() const {
 
 std::string demangled(std::string_view name) {
   if (!name.starts_with("_Z") || name.size() > kLongestName) return std::string{name};
-  // A version such as @@GLIBCXX_3.4 is no part of the mangled name.
+  // A version such as @@GLIBCXX_3.4 does not belong to the mangled name.
   const std::string plain{name.substr(0, name.find('@'))};
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text{

@@ -152,8 +152,8 @@ Result<PdbFile> find_pdb(const PdbReference& wanted, const std::string& module_p
     other = true;
   }
   return fail(Errc::kNotFound, "no PDB for {}{}", module_path,
-              other ? ": what was found is of another build" : "")
-      .hint("put {} beside it, or into the folder that --symbol-dir names",
+              other ? ": the one found is from another build" : "")
+      .hint("put {} beside it, or into the folder given by --symbol-dir",
             given_name.empty() ? own_name : given_name);
 }
 

@@ -35,7 +35,7 @@ Result<PeFile> PeFile::parse_any(Bytes bytes) {
   in.skip(2);
   const auto optional = header + in.offset();
   const auto magic = in.read<std::uint16_t>();
-  if (!in.ok()) return fail(Errc::kCorrupt, "a PE file that is cut short");
+  if (!in.ok()) return fail(Errc::kCorrupt, "a truncated PE file");
   if (magic != kPe32 && magic != kPe32Plus)
     return fail(Errc::kUnsupported, "a PE file with an optional header {:#x}", magic);
 

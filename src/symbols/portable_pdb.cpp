@@ -139,9 +139,9 @@ Result<PortablePdb> PortablePdb::parse(Bytes bytes) {
       identified = true;
     }
   }
-  if (!in.ok()) return fail(Errc::kCorrupt, "a portable PDB that is cut short");
+  if (!in.ok()) return fail(Errc::kCorrupt, "a truncated portable PDB");
   if (!identified || tables.empty())
-    return fail(Errc::kCorrupt, "metadata that is no portable PDB");
+    return fail(Errc::kCorrupt, "metadata that is not a portable PDB");
   TRY(pdb.read_tables(tables));
   return pdb;
 }
@@ -157,7 +157,7 @@ Result<> PortablePdb::read_tables(Bytes stream) {
   for (std::size_t table = 0; table < 64; ++table)
     if ((valid >> table & 1) != 0) rows[table] = in.read<std::uint32_t>();
   if ((heaps & 0x40) != 0) in.skip(4);
-  if (!in.ok()) return fail(Errc::kCorrupt, "a portable PDB whose tables are cut short");
+  if (!in.ok()) return fail(Errc::kCorrupt, "a portable PDB with truncated tables");
   // Debug tables alone lie in a PDB of its own; they come first and in the order of their numbers.
   if ((valid & ((std::uint64_t{1} << kDocumentTable) - 1)) != 0)
     return fail(Errc::kUnsupported, "metadata with other tables than a portable PDB's");

@@ -166,7 +166,7 @@ Result<ReadyToRunImage> ReadyToRunImage::open(const std::string& path,
   auto pe = TRY(PeFile::parse(file.bytes()));
   const auto own = pdb_reference(pe);
   if (wanted && (!own || own->guid != wanted->guid))
-    return fail(Errc::kNotFound, "{} is of another build", path);
+    return fail(Errc::kNotFound, "{} is from another build", path);
   ByteReader in{pe.bytes_at(pe.clr_header().rva)};
   in.skip(kManagedNativeHeader);
   const auto header = in.read<std::uint32_t>();

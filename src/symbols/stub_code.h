@@ -1,7 +1,7 @@
 // What kind of stub the runtime made, by its instructions: the small pieces of code between methods
 // that no event of the runtime names. x86-64, .NET 8 to 10.
 //
-// Only what fits a known form to the byte is told. Does no I/O.
+// Reports only what matches a known form byte by byte. Does no I/O.
 #pragma once
 
 #include <cstdint>

@@ -99,7 +99,7 @@ UnwindTable table_of_open(int fd) {
 
 }  // namespace
 
-// Null when there is no file of that build there.
+// Null when that file is missing or from another build.
 const CodeMap::File* CodeMap::file_at(const std::string& path, const std::string& build_id) {
   auto opened = open_regular_file(path);
   struct stat status {};

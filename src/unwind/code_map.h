@@ -1,10 +1,10 @@
 // The unwind tables of the files that processes have mapped, each made once.
 //
-// Turns a line of /proc/PID/maps (or a perf mapping record) into a CodeRange. Files are told apart
-// by build-id, or by device, inode, size and time, so that one table serves all processes. A file
-// is opened when it is first mapped, because its process may be short-lived; its table is made when
-// the first stack leads into it. Belongs to one thread; tables stay where they are as long as it
-// lives.
+// Turns a line of /proc/PID/maps (or a perf mapping record) into a CodeRange. Files are
+// distinguished by build-id, or by device, inode, size and time, so that one table serves all
+// processes. A file is opened when it is first mapped, because its process may be short-lived; its
+// table is made when the first stack leads into it. Belongs to one thread; tables stay where they
+// are as long as it lives.
 #pragma once
 
 #include <sys/types.h>

@@ -57,7 +57,7 @@ std::string_view name_of(Stop stop) {
     case Stop::kLoop:
       return "loop";
     case Stop::kBadAddress:
-      return "return address in no code";
+      return "return address outside of code";
     case Stop::kTooDeep:
       return "too deep";
   }

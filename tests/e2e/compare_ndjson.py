@@ -15,8 +15,8 @@ def lines_of(path):
             yield json.loads(line)
 
 
-def key(event, pid, tid):
-    return event["provider"], event["id"], event[pid], event[tid]
+def key(event, pid, thread):
+    return event["provider"], event["id"], event[pid], event[thread]
 
 
 # (provider, id) → what each calls it; TraceEvent has no names for some, and says EventID(n).
@@ -25,9 +25,9 @@ ours, theirs = collections.Counter(), collections.Counter()
 our_times, their_times = [], []
 undescribed = set()
 for event in lines_of(sys.argv[1]):
-    ours[key(event, "pid", "tid")] += 1
+    ours[key(event, "pid", "osId")] += 1
     names[event["provider"], event["id"]][0].add(event["name"])
-    our_times.append(event["timeMs"])
+    our_times.append(event["atMs"])
     if "payloadHex" in event:
         undescribed.add(event["name"])
 for event in lines_of(sys.argv[2]):

@@ -10,15 +10,15 @@ import json
 import sys
 
 
-def events_of(path, tid, providers):
+def events_of(path, thread, time, providers):
     threads = collections.defaultdict(list)
     with open(path) as file:
         for line in file:
             event = json.loads(line)
             if event["provider"] in providers:
-                threads[event["provider"], event[tid], event["id"]].append(event)
+                threads[event["provider"], event[thread], event["id"]].append(event)
     for events in threads.values():
-        events.sort(key=lambda event: event["timeMs"])
+        events.sort(key=lambda event: event[time])
     return threads
 
 
@@ -31,7 +31,7 @@ def same(ours, theirs):
 
 
 providers = sys.argv[3:]
-ours, theirs = events_of(sys.argv[1], "tid", providers), events_of(sys.argv[2], "threadId", providers)
+ours, theirs = events_of(sys.argv[1], "osId", "atMs", providers), events_of(sys.argv[2], "threadId", "timeMs", providers)
 found = {provider: {"events": 0, "kinds": 0, "fields": 0} for provider in providers}
 kinds = collections.defaultdict(set)
 different = {}

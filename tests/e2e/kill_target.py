@@ -7,9 +7,9 @@ import re
 import subprocess
 import sys
 
-from kill_lookers import PATIENCE, fail, faults_in_all, wait_for_progress
+from kill_readers import PATIENCE, fail, faults_in_all, wait_for_progress
 
-GONE = re.compile(r"ended|not there|no process|not a \.NET")
+GONE = re.compile(r"ended|does not exist|not a \.NET")
 
 
 def start(sample):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each route of openapi.json with each kind of key: who may is let in, who may not is told so.
+"""Each route of openapi.json with each kind of key: permitted calls succeed, others get 403.
 
     serve_scopes.py            every route × no key, and a key of each scope
     serve_scopes.py read-only  the same server with --read-only: nothing beyond metrics and read
@@ -46,7 +46,7 @@ def words(pid):
                 answer = serve.ask(f"{path}{'&' if '?' in path else '?'}pid={pid}", method, key=read, whole=False)
                 check(answer.status == 403 and "needs the scope trace" in answer.text, f"{method} {path}: 403, not {answer.status} {answer.text[:200]}")
             places = [("/exceptions", "application/json"), ("/exceptions", "text/plain"), ("/exceptions", "application/x-ndjson"),
-                      ("/views/exceptions", "application/json"), ("/views/exceptions", "text/plain"), ("/views/exceptions", "text/html"),
+                      ("/views/exceptions", "application/json"), ("/views/exceptions", "text/plain"),
                       ("/live?topics=exceptions", "text/event-stream"), ("/doctor?only=CS1501&durationSeconds=2&set=CS1501.perSecond=1", "application/json"),
                       ("/doctor?only=CS1501&durationSeconds=2&set=CS1501.perSecond=1", "text/plain")]
             # Who may record hears it, which also shows that it is said; who may read hears of the exception all the same.

@@ -1,4 +1,4 @@
-"""What a hostile runtime says in a session: bytes for ever, of the kinds in KINDS. Format: docs/formats/nettrace.md."""
+"""What a hostile runtime sends in a session: endless bytes, of the kinds in KINDS. Format: docs/formats/nettrace.md."""
 import os
 import struct
 

@@ -7,7 +7,7 @@
     port_peer.py listen SOCKET            listens on a socket of its own (mode 666)
 
 Each prints "ready" when it has connected (advertise: a dot for each) and keeps what it has open until it is ended. A
-connection that is closed by the other end is told: "closed COUNT"; what it is asked: "asked BYTES".
+connection that is closed by the other end is reported: "closed COUNT"; what it is asked: "asked BYTES".
 """
 import os
 import select
@@ -29,7 +29,7 @@ def advertise(peer, cookie):
     try:
         peer.sendall(b"ADVR_V1\0" + cookie + struct.pack("<QH", os.getpid(), 0))
     except BrokenPipeError:
-        pass  # closed already: it is told below
+        pass  # closed already: reported below
 
 
 def listen(path):

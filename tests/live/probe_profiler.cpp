@@ -1,7 +1,7 @@
 // The smallest CLR profiler: it says in a file that the runtime has called it, and how.
 //
-// Attached, it is told by its client data; loaded at start, by CLRSCOPE_LIVE_PROFILER. Both read
-// "ANSWER PATH": ANSWER is the HRESULT to return, in hexadecimal; PATH is the file to write.
+// Configured by its client data when attached, by CLRSCOPE_LIVE_PROFILER when loaded at start. Both
+// read "ANSWER PATH": ANSWER is the HRESULT to return, in hexadecimal; PATH is the file to write.
 // With CLRSCOPE_LIVE_EVENTS it also writes events of its own, provider Clrscope-Probe, until the
 // process ends: "short" writes truths of one byte, anything else of four.
 // Uses nothing of the C++ library. The slots of the tables are those of corprof.h.
@@ -40,7 +40,7 @@ extern Object profiler;
 HResult nothing() { return kOk; }
 std::uint32_t count_reference(void*) { return 1; }
 
-// Writes "WORD" to the file that `order` names and returns the answer that it wishes.
+// Writes "WORD" to the file that `order` names and returns the answer that it requests.
 HResult obey(const char* order, std::size_t size, const char* word) {
   char text[4096];
   if (size >= sizeof text) return kUnexpected;
@@ -98,9 +98,9 @@ void* write_events(void*) {
 }
 
 void begin_events(void* runtime) {
-  const char* wish = std::getenv("CLRSCOPE_LIVE_EVENTS");
-  if (!wish) return;
-  if (std::strcmp(wish, "short") == 0) truth_size = 1;
+  const char* request = std::getenv("CLRSCOPE_LIVE_EVENTS");
+  if (!request) return;
+  if (std::strcmp(request, "short") == 0) truth_size = 1;
   const Parameter parameters[] = {
       {3, 0, u"Hit"}, {9, 0, u"Count"}, {18, 0, u"Name"}, {3, 0, u"Last"}};
   std::uintptr_t provider = 0;

@@ -122,7 +122,7 @@ TEST_P(ProcessTest, RunsAStartupHookThatWasAskedForWhileItWaited) {
   EXPECT_THAT(hook_saw(), StartsWith("Initialize"));
 }
 
-TEST_P(ProcessTest, OutlivesAWishForAHookThatIsNotThere) {
+TEST_P(ProcessTest, OutlivesARequestForAHookThatIsNotThere) {
   const auto target = start_ready({"idle"});
   const auto applied = apply_hook(*target->endpoint(), "/nowhere/hook.dll");
   ASSERT_FALSE(applied);

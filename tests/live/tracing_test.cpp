@@ -73,9 +73,9 @@ TEST_P(TracingTest, KnowsEveryFormUpToItsNewest) {
                                                    &ipc::kCollectTracing3, &ipc::kCollectTracing4,
                                                    &ipc::kCollectTracing5};
   for (int form = 1; form <= 5; ++form) {
-    const auto wish = ipc::encode_collect_tracing(form, config);
-    ASSERT_TRUE(wish);
-    auto reply = ipc::exchange(*runtime, *kForms[form - 1], *wish, Deadline{kPatience});
+    const auto request = ipc::encode_collect_tracing(form, config);
+    ASSERT_TRUE(request);
+    auto reply = ipc::exchange(*runtime, *kForms[form - 1], *request, Deadline{kPatience});
     ASSERT_TRUE(reply) << form << ": " << reply.error().what;
     EXPECT_EQ(reply->unknown_command(), form > newest_form()) << form;
     if (reply->refusal) continue;

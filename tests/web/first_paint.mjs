@@ -8,6 +8,7 @@ try {
   const server = await kit.serve('--allow', String(sick.pid));
   const visitor = await kit.Visitor.come(server);
   const first = await visitor.open('/');
+  await first.locator('.rail a').first().waitFor();
   const paths = await first.$$eval('.rail a', (all) => all.map((link) => link.getAttribute('href')));
   const medians = {};
   for (const path of paths) {

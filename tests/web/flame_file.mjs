@@ -6,11 +6,14 @@ import {Checks, openBrowser} from './chromium.mjs';
 
 const [file, method, picture] = process.argv.slice(2);
 const address = pathToFileURL(file).href;
-const {page, troubles, close} = await openBrowser((url) => url.split('#')[0] === address || url.startsWith('data:'));
+const {page, troubles, close} = await openBrowser((url) => url.split(/[?#]/)[0] === address || url.startsWith('data:'));
 const checks = new Checks();
 const percent = (text) => Number(/([\d.]+) %/.exec(text)?.[1] ?? NaN);
 const settle = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-const state = () => page.evaluate(() => ({...document.querySelector('main').dataset}));
+const short = method.split('.').slice(-2).join('.'); // as tables and boxes name it
+const state = () => page.evaluate(() => ({...document.querySelector('.flame').dataset}));
+const zoomIs = (zoom) => page.waitForFunction((wanted) => document.querySelector('.flame').dataset.zoom === wanted, zoom);
+const chosen = () => new URL(page.url()).searchParams;
 const press = (name) => page.getByRole('button', {name, exact: true}).click();
 const result = () => page.locator('.flame-result').textContent();
 
@@ -24,7 +27,7 @@ checks.that('the picture has colours', await page.evaluate(() => {
   for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
   return seen.size > 5;
 }));
-checks.that('the call tree names the method', (await page.locator('.flame-table').textContent()).includes(method));
+checks.that('the call tree names the method', (await page.locator('.flame-table').textContent()).includes(short));
 
 // Search.
 const search = page.getByLabel('Search functions');
@@ -44,16 +47,26 @@ await search.press('Enter');
 checks.that('the match is named whole below', (await page.locator('.flame-name').textContent()).includes(method));
 await page.locator('canvas').focus();
 await page.keyboard.press('Enter');
+await page.waitForFunction(() => document.querySelector('.flame').dataset.zoom !== '0');
 const zoomed = (await state()).zoom;
-checks.that('Enter zooms', zoomed !== '0');
 checks.that('what is zoomed into is all that is shown', (await page.locator('.flame-details').textContent()).includes('of shown'));
 await page.keyboard.press('Escape');
-await page.waitForFunction(() => document.querySelector('main').dataset.zoom === '0');
+await zoomIs('0');
 await page.keyboard.press('Enter');
-checks.same('zoomed again', (await state()).zoom, zoomed);
+await zoomIs(zoomed);
 await page.goBack();
-await page.waitForFunction(() => document.querySelector('main').dataset.zoom === '0');
-checks.same('Back zooms out', (await state()).zoom, '0');
+await zoomIs('0');
+await page.goForward();
+await zoomIs(zoomed);
+
+// The address is the state: a reload shows the same.
+checks.that('zoom and search are in the address', chosen().get('zoom') && chosen().get('q') === method);
+await page.reload();
+await page.waitForSelector('.flame-canvas');
+checks.same('zoom after a reload', (await state()).zoom, zoomed);
+checks.same('search after a reload', await search.inputValue(), method);
+await page.keyboard.press('Home');
+await zoomIs('0');
 
 // A click on the picture zooms; the tip shows the name.
 const box = await page.locator('canvas').boundingBox();
@@ -61,36 +74,68 @@ await page.mouse.move(box.x + 30, box.y + 19 * 2 + 9);
 await page.waitForSelector('.flame-tip:not([hidden])');
 checks.that('the tip tells self, total and share', /total .* · self .* · .* of shown/.test(await page.locator('.flame-tip').textContent()));
 await page.mouse.click(box.x + 30, box.y + 19 * 2 + 9);
-await settle();
-checks.that('a click zooms', (await state()).zoom !== '0');
+await page.waitForFunction(() => document.querySelector('.flame').dataset.zoom !== '0');
 await page.keyboard.press('Home');
-await settle();
-checks.same('Home shows everything', (await state()).zoom, '0');
+await zoomIs('0');
 
 // Inverted: the method is on top, with its own time.
 await search.fill('');
 await press('Invert');
 const first = await page.locator('.flame-table tbody tr').nth(1).textContent();
-checks.that(`inverted, the first row is the hottest: ${first}`, first.includes(method));
-checks.that('the choice is in the address', page.url().includes('inverted=1'));
+checks.that(`inverted, the first row is the hottest: ${first}`, first.includes(short));
+checks.that('the choice is in the address', chosen().get('inverted') === '1');
 await press('Invert');
 
-// Every function once.
+// Every function once, sorted and filtered; pressed, its callers and callees.
 await press('Functions');
-const hottest = await page.locator('.flame-table tbody tr').first().textContent();
-checks.that(`the first function is the hottest: ${hottest}`, hottest.includes(method));
-await page.locator('.flame-function').first().click();
-checks.that('pressed, it is searched for', (await search.inputValue()).includes(method) && percent(await result()) > 5);
-await search.fill('');
+const rows = page.locator('.flame-table tbody tr');
+const hottest = await rows.first().textContent();
+checks.that(`the first function is the hottest: ${hottest}`, hottest.includes(short));
+await page.getByLabel('Filter functions').fill(short);
+await page.waitForFunction((name) => [...document.querySelectorAll('.flame-function')].every((one) => one.textContent.includes(name)), short.split('.').at(-1));
+checks.that('the filter leaves it', (await rows.count()) >= 1);
+await page.getByLabel('Filter functions').fill('');
+await press('total');
+await page.waitForFunction(() => document.querySelector('th[aria-sort="descending"]')?.textContent === 'total');
+const totals = (await rows.locator('td:first-child').allTextContents()).map(percent);
+checks.that('sorted by total', totals.every((one, i) => i === 0 || !(one > totals[i - 1])));
+await press('self');
+await page.locator('.flame-function', {hasText: short}).first().click();
+await page.waitForSelector('.flame-sandwich .flame-canvas');
+checks.same('a sandwich has two pictures', await page.locator('.flame-sandwich .flame-canvas').count(), 2);
+checks.that('of the function that was pressed', chosen().get('fn').includes(method) && percent(await page.locator('.flame-sandwich p').textContent()) > 5);
+await page.goBack();
+await page.waitForFunction(() => !document.querySelector('.flame-sandwich'));
 await press('Call tree');
+
+// The menu, by keyboard.
+await search.fill(method);
+await search.press('Enter');
+await page.locator('.flame-canvas').focus();
+await page.keyboard.press('Shift+F10');
+await page.waitForSelector('[role="menu"]');
+checks.same('the first entry has the focus', await page.evaluate(() => document.activeElement.textContent), 'Zoom in');
+await page.keyboard.press('ArrowDown');
+await page.keyboard.press('Enter');
+await page.waitForSelector('.flame-sandwich');
+checks.that('an entry was taken', chosen().get('view') === 'sandwich');
+await page.goBack();
+await page.waitForFunction(() => !document.querySelector('.flame-sandwich'));
+await page.locator('.flame-canvas').focus();
+await page.keyboard.press('m');
+await page.waitForSelector('[role="menu"]');
+await page.keyboard.press('Escape');
+checks.same('Escape closes the menu', await page.locator('[role="menu"]').count(), 0);
+await search.fill('');
 
 // Hidden kinds are gone from the tree, and no time with them.
 const before = (await state()).nodes;
 await press('Hide framework');
+await page.waitForFunction((nodes) => document.querySelector('.flame').dataset.nodes !== nodes, before);
 const after = (await state()).nodes;
 checks.that(`without the framework there are fewer nodes: ${before}, ${after}`, Number(after) < Number(before));
 checks.that('and all the time', (await page.locator('.flame-table tbody tr').first().textContent()).startsWith('100 %'));
-checks.that('no frame of the framework is left', !(await page.locator('.flame-table').textContent()).includes('System.Threading.Thread.StartCallback'));
+checks.that('no frame of the framework is left', !(await page.locator('.flame-table').textContent()).includes('Thread.StartCallback'));
 await press('Hide framework');
 
 // Threads.
@@ -98,7 +143,7 @@ const select = page.getByLabel('Threads');
 const threads = await select.locator('option').count();
 checks.that(`threads to choose from: ${threads - 1}`, threads >= 2);
 await select.selectOption({index: 1});
-checks.that('one thread is in the address', page.url().includes('thread='));
+checks.that('one thread is in the address', chosen().has('thread'));
 await select.selectOption('all');
 
 // A narrow screen keeps the picture and lets the whole name be seen.

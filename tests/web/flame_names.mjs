@@ -4,7 +4,7 @@ import {pathToFileURL} from 'node:url';
 import {Checks, openBrowser} from './chromium.mjs';
 
 const address = pathToFileURL(process.argv[2]).href;
-const {page, troubles, close} = await openBrowser((url) => url.split('#')[0] === address || url.startsWith('data:'));
+const {page, troubles, close} = await openBrowser((url) => url.split(/[?#]/)[0] === address || url.startsWith('data:'));
 const checks = new Checks();
 await page.goto(address);
 await page.waitForSelector('.flame-canvas');

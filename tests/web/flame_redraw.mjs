@@ -31,19 +31,21 @@ const redraws = (times) => page.evaluate(async (times) => {
 }, times);
 
 // How long a press of a button keeps the page busy.
-const press = (name) => page.evaluate((name) => {
+const press = (name) => page.evaluate(async (name) => {
   const button = [...document.querySelectorAll('button')].find((one) => one.textContent === name);
   const pressed = performance.now();
   button.click();
+  await new Promise((done) => setTimeout(done)); // the page draws what it was told
   return performance.now() - pressed;
 }, name);
 
 const whole = await redraws(Number(count));
-const search = await page.evaluate(() => {
+const search = await page.evaluate(async () => {
   const box = document.querySelector('input[type=search]');
   box.value = 'Method1';
   const typed = performance.now();
-  box.dispatchEvent(new Event('input'));
+  box.dispatchEvent(new Event('input', {bubbles: true}));
+  await new Promise((done) => setTimeout(done));
   return performance.now() - typed;
 });
 const matched = await redraws(Number(count));

@@ -4,6 +4,7 @@ import * as kit from './kit.mjs';
 
 export const insideTests = [
   {
+    needsShell: true,
     name: 'inside an app every page works below the path of the app',
     run: async () => {
       const app = await kit.patientWithPagesInside();

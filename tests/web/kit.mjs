@@ -35,7 +35,8 @@ async function start(command, args, options, wanted) {
     return ended;
   })();
   const late = new Promise((_, fail) => setTimeout(() => fail(new Error(`${command} ${args.join(' ')} said nothing in time: ${said}`)), kPatienceMs).unref());
-  return {child, line: JSON.parse(await Promise.race([line, ended, late]))};
+  const first = await Promise.race([line, ended, late]);
+  return {child, line: first.startsWith('http') ? first : JSON.parse(first)};
 }
 
 export const samples = execFileSync(join(root, 'tools/publish_samples'), {encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit']}).trim();
@@ -66,12 +67,19 @@ export async function patientNamed(name, symptom, ...args) {
   return {pid: child.pid, truth: line.truth, child};
 }
 
+// With CLRSCOPE_WEB_DEV=1 the app comes from source (web/dev.mjs) and the controller asks for no key: for work on pages.
+//
 // The controller: {url, open, address}, where `open` is the address that works once, `url` where its pages are then, and `address` the same for
 // programs, which need not know names below localhost.
 export async function serve(...args) {
   const folder = mkdtempSync(join(work, 'state-'));
   const how = ['serve', '--urls', 'http://127.0.0.1:0', '--folder', folder, '--json', ...args];
+  if (process.env.CLRSCOPE_WEB_DEV) how.push('--no-auth', '--metric-urls', '');
   const {child, line} = await start(clrscope, how, {env: {...process.env, TMPDIR: work}}, () => true);
+  if (process.env.CLRSCOPE_WEB_DEV) {
+    const {child: dev, line: url} = await start('node', [join(root, 'web/dev.mjs'), line.urls[0].url], {}, () => true);
+    return {url, address: line.urls[0].url, child, dev, folder};
+  }
   return {url: line.open ? new URL(line.open).origin : line.urls[0].url, open: line.open, address: line.urls[0].url, child, folder};
 }
 
@@ -119,6 +127,7 @@ export async function endAll() {
 
 // The cookie for the address that works once.
 async function signedIn(server) {
+  if (!server.open) return undefined;
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(server.open);
@@ -157,6 +166,16 @@ export class Visitor {
     page.setDefaultTimeout(20_000);
     await page.goto(this.server.url + path);
     return page;
+  }
+
+  // A request of the visitor beside its pages, which must succeed: by the address that needs no name below localhost.
+  async ask(method, path, options = {}) {
+    const {address, url} = this.server;
+    const cookies = await this.context.cookies(url);
+    const headers = {Host: new URL(url).host, Cookie: cookies.map((one) => `${one.name}=${one.value}`).join('; '), Origin: url, Accept: 'application/json', ...options.headers};
+    const response = await this.context.request.fetch(address + path, {method, ...options, headers});
+    if (!response.ok()) throw new Error(`${method} ${path}: ${response.status()} ${await response.text()}`);
+    return response;
   }
 
   async leave() {

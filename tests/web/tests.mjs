@@ -1,9 +1,30 @@
 // All tests of the pages; each is a sentence and a function of the world.
+import {countersTests} from './counters.mjs';
+import {doctorTests} from './doctor.mjs';
 import {foreignTests} from './foreign.mjs';
 import {insideTests} from './inside.mjs';
-import {liveTests} from './live.mjs';
+import {landingTests} from './landing.mjs';
+import {logsTests} from './logs.mjs';
+import {recordTests} from './record.mjs';
+import {recordingsTests} from './recordings.mjs';
 import {shellTests} from './shell.mjs';
+import {stacksTests} from './stacks.mjs';
+import {stateTests} from './states.mjs';
 import {viewerTests} from './viewer.mjs';
-import {workTests} from './work.mjs';
+import {viewsTests} from './views.mjs';
 
-export const tests = [...shellTests, ...workTests, ...viewerTests, ...liveTests, ...insideTests, ...foreignTests];
+export const tests = [
+  ...shellTests,
+  ...stateTests,
+  ...landingTests,
+  ...doctorTests,
+  ...stacksTests,
+  ...countersTests,
+  ...viewsTests,
+  ...logsTests,
+  ...recordTests,
+  ...recordingsTests,
+  ...viewerTests,
+  ...insideTests,
+  ...foreignTests,
+];

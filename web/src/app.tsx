@@ -1,24 +1,25 @@
-// The one script of the pages: finds the views that a page names and starts them.
-import {Api, messageOf} from './api/client';
-import {startCopyButtons} from './ui/copy';
-import {startForms, startKeys} from './ui/keys';
-import {showTrouble} from './ui/trouble';
+// The app: all pages of a controller, or one page with its data inside (the single HTML files of flame, stacks, doctor).
+import {render} from 'preact';
+import {ApiContext} from './api/answer';
+import {Api} from './api/client';
+import {findPage, Frame} from './frame/frame';
+import {basePath, startRouter} from './frame/router';
+import {singles} from './pages/singles';
 import {startThemeSwitch} from './ui/theme';
-import {views} from './views';
 
-function startViews(api: Api): void {
-  for (const root of document.querySelectorAll<HTMLElement>('[data-view]')) {
-    const view = views.find((one) => one.id === root.dataset.view);
-    if (!view) continue; // the server's text is the page
-    Promise.resolve()
-      .then(() => view.start(root, api))
-      .catch((error: unknown) => showTrouble(root, messageOf(error)));
-  }
+const root = document.getElementById('app');
+const embedded = document.getElementById('data');
+if (root && embedded) {
+  document.body.classList.add('single');
+  startRouter(() => false);
+  render(singles[embedded.dataset.kind ?? ''](JSON.parse(embedded.textContent ?? '')), root);
+} else if (root) {
+  startRouter((path) => findPage(path) !== undefined);
+  render(
+    <ApiContext.Provider value={new Api(basePath())}>
+      <Frame />
+    </ApiContext.Provider>,
+    root,
+  );
 }
-
-document.documentElement.dataset.scripts = ''; // what needs no script may hide, what needs one may show
 startThemeSwitch();
-startCopyButtons();
-startKeys();
-startForms();
-startViews(new Api(document.documentElement.dataset.base ?? ''));

@@ -4,7 +4,7 @@ using Clrscope;
 
 using var graphite = new GraphiteWriter(args[0], int.Parse(args[1]), prefix: "shop.web1");
 using var session = Session.Start(
-    new SessionWish
+    new SessionRequest
     {
         Providers = { "Microsoft-Windows-DotNETRuntime:gc+exception:Informational" },
         Counters = { "System.Runtime" },

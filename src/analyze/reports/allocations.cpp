@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "analyze/by_process.h"
+#include "analyze/parts.h"
 #include "analyze/report.h"
 #include "analyze/sites.h"
 #include "analyze/trace_span.h"
@@ -57,7 +58,69 @@ struct Tally {
   std::map<std::pair<FrameId, std::string>, Amount> sites;
 };
 
-class Allocations final : public Report {
+struct AllocatedType {
+  std::string type{};
+  std::uint64_t bytes = 0;
+  std::uint64_t objects = 0;
+  double percent = 0;
+  std::uint64_t samples = 0;
+};
+const Shape& shape_of(const AllocatedType*) {
+  using T = AllocatedType;
+  static const auto shape =
+      describe<T>("AllocatedType", "estimated allocations of one type",
+                  {member<&T::type>("type", "full name of the type"),
+                   member<&T::bytes>("bytes", Unit::kBytes, "estimated bytes allocated"),
+                   member<&T::objects>("objects", "estimated objects allocated"),
+                   member<&T::percent>("percent", Unit::kPercent, "share of all bytes"),
+                   member<&T::samples>("samples", "samples the estimate is made from")});
+  return shape;
+}
+
+struct AllocationSite {
+  Place place{};
+  std::string type{};
+  std::uint64_t bytes = 0;
+  double percent = 0;
+  std::uint64_t samples = 0;
+};
+const Shape& shape_of(const AllocationSite*) {
+  using S = AllocationSite;
+  static const auto shape =
+      describe<S>("AllocationSite", "place that allocates objects of a type",
+                  {members_of<&S::place>(), member<&S::type>("type", "full name of the type"),
+                   member<&S::bytes>("bytes", Unit::kBytes, "estimated bytes allocated"),
+                   member<&S::percent>("percent", Unit::kPercent, "share of all bytes"),
+                   member<&S::samples>("samples", "samples the estimate is made from")});
+  return shape;
+}
+
+struct AllocationsAnswer {
+  std::string source{};
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  double rate = 0;
+  std::chrono::nanoseconds duration{};
+  std::vector<AllocatedType> types{};
+  std::vector<AllocationSite> sites{};
+  std::vector<ProcessCount> by_process{};
+};
+const Shape& shape_of(const AllocationsAnswer*) {
+  using A = AllocationsAnswer;
+  static const auto shape = describe<A>(
+      "AllocationsReport", "estimated allocations by type and place",
+      {member<&A::source>("source", "event the estimate is made from"),
+       member<&A::samples>("samples", "number of samples"),
+       member<&A::bytes>("bytes", Unit::kBytes, "estimated bytes allocated"),
+       member<&A::rate>("bytesPerSecond", Unit::kPerSecond, "estimated bytes per second"),
+       member<&A::duration>("durationMs", "duration of the trace"),
+       member<&A::types>("types", "types, most bytes first"),
+       member<&A::sites>("sites", "places with the type they allocate, most bytes first"),
+       member<&A::by_process>("byProcess", "samples of each process")});
+  return shape;
+}
+
+class Allocations final : public ReportOf<AllocationsAnswer> {
  public:
   explicit Allocations(const ReportOptions& options) : options_(options) {}
 
@@ -89,8 +152,8 @@ class Allocations final : public Report {
     trace_.reset();
   }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  AllocationsAnswer result() const override;
+  Document page() const override;
 
  private:
   using ByStack = std::map<std::pair<StringId, StackId>, Amount>;
@@ -145,49 +208,41 @@ class Allocations final : public Report {
   ByProcess by_process_;
 };
 
-void Allocations::write_members(JsonWriter& json) const {
+AllocationsAnswer Allocations::result() const {
   const auto& [all, types, sites] = best();
-  json.member("source", has_sampled() ? "AllocationSampled" : "AllocationTick")
-      .member("samples", all.samples)
-      .member("bytes", whole(all.bytes))
-      .member("bytesPerSecond", rate())
-      .member("durationMs", ms(span_.length()))
-      .key("types")
-      .begin_array();
+  AllocationsAnswer answer{.source = has_sampled() ? "AllocationSampled" : "AllocationTick",
+                           .samples = all.samples,
+                           .bytes = whole(all.bytes),
+                           .rate = rate(),
+                           .duration = span_.length(),
+                           .by_process = by_process_.all()};
   for (const auto* one : ranked(types))
-    json.begin_object()
-        .member("type", one->first)
-        .member("bytes", whole(one->second.bytes))
-        .member("objects", whole(one->second.objects))
-        .member("percent", share(one->second.bytes, all.bytes))
-        .member("samples", one->second.samples)
-        .end_object();
-  json.end_array().key("sites").begin_array();
+    answer.types.push_back({.type = one->first,
+                            .bytes = whole(one->second.bytes),
+                            .objects = whole(one->second.objects),
+                            .percent = share(one->second.bytes, all.bytes),
+                            .samples = one->second.samples});
   for (const auto* one : ranked(sites))
-    json.begin_object()
-        .member("method", frames_.frame(one->first.first).method)
-        .member("module", frames_.frame(one->first.first).module)
-        .member("type", one->first.second)
-        .member("bytes", whole(one->second.bytes))
-        .member("percent", share(one->second.bytes, all.bytes))
-        .member("samples", one->second.samples)
-        .end_object();
-  json.end_array();
-  by_process_.write_member(json);
+    answer.sites.push_back({.place = place_of(frames_.frame(one->first.first)),
+                            .type = one->first.second,
+                            .bytes = whole(one->second.bytes),
+                            .percent = share(one->second.bytes, all.bytes),
+                            .samples = one->second.samples});
+  return answer;
 }
 
-Page Allocations::page() const {
+Document Allocations::page() const {
   const auto& [all, types, sites] = best();
   if (all.samples == 0)
-    return {.summary = {"No allocation was sampled in this trace."},
+    return {.summary = {"No sampled allocations in this trace."},
             .next = "Record some: clrscope collect -p PID --profile gc-verbose"};
-  Page page;
-  page.summary.push_back(fmt::format("About {} allocated in {:.1f} s, {}/s, from {} samples ({}).",
-                                     format_bytes(whole(all.bytes)), span_.seconds(),
-                                     format_bytes(whole(rate())), count_text(all.samples),
-                                     has_sampled() ? "random: unbiased" : "one each 100 KB or so"));
+  Document page;
+  page.summary.push_back(fmt::format(
+      "About {} allocated in {:.1f} s, {}/s, from {} samples ({}).", format_bytes(whole(all.bytes)),
+      span_.seconds(), format_bytes(whole(rate())), count_text(all.samples),
+      has_sampled() ? "random: unbiased" : "one about every 100 KB"));
   const auto limit = options_.rows != 0 ? options_.rows : 10;
-  PageTable by_type{.title = "By type", .columns = {">SHARE", ">BYTES", ">SAMPLES", "TYPE"}};
+  DocumentTable by_type{.title = "By type", .columns = {">SHARE", ">BYTES", ">SAMPLES", "TYPE"}};
   const auto all_types = ranked(types);
   for (std::size_t i = 0; i < std::min(limit, all_types.size()); ++i)
     by_type.rows.push_back({percent_text(share(all_types[i]->second.bytes, all.bytes)),
@@ -196,7 +251,8 @@ Page Allocations::page() const {
   if (limit < all_types.size())
     by_type.note = fmt::format("{} more: -n {}", all_types.size() - limit, all_types.size());
   page.tables.push_back(std::move(by_type));
-  PageTable by_site{.title = "By place", .columns = {">SHARE", ">BYTES", "METHOD", "TYPE"}};
+  DocumentTable by_site{
+      .title = "By place", .columns = {">SHARE", ">BYTES", "METHOD", "TYPE"}, .keeps = "METHOD"};
   const auto all_sites = ranked(sites);
   for (std::size_t i = 0; i < std::min(limit, all_sites.size()); ++i)
     by_site.rows.push_back({percent_text(share(all_sites[i]->second.bytes, all.bytes)),
@@ -212,12 +268,7 @@ Page Allocations::page() const {
 
 }  // namespace
 
-extern const ReportKind allocations_report{
-    .name = "allocations",
-    .summary = "allocated bytes by type and place",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Allocations>(options);
-    },
-};
+extern const ReportKind allocations_report =
+    report_kind<Allocations>("allocations", "allocated bytes by type and place");
 
 }  // namespace clrscope::analyze

@@ -11,7 +11,61 @@
 namespace clrscope::analyze {
 namespace {
 
-class ContentionReport final : public Report {
+struct LockOwner {
+  std::uint64_t thread = 0;
+  std::uint64_t count = 0;
+};
+const Shape& shape_of(const LockOwner*) {
+  static const auto shape = describe<LockOwner>(
+      "LockOwner", "thread that held a lock others waited for",
+      {member<&LockOwner::thread>("osId", "operating system's thread id"),
+       member<&LockOwner::count>("count", "waits during which it held the lock")});
+  return shape;
+}
+
+struct LockSite {
+  Place place{};
+  Times times{};
+  std::vector<LockOwner> owners{};
+};
+const Shape& shape_of(const LockSite*) {
+  static const auto shape =
+      describe<LockSite>("LockSite", "place where threads waited for a lock",
+                         {members_of<&LockSite::place>(), members_of<&LockSite::times>(),
+                          member<&LockSite::owners>("owners", "threads that held the lock")});
+  return shape;
+}
+
+struct ContentionAnswer {
+  std::uint64_t contentions = 0;
+  std::uint64_t only_counted = 0;
+  std::uint64_t unfinished = 0;
+  std::chrono::nanoseconds total{};
+  std::chrono::nanoseconds longest{};
+  double rate = 0;
+  std::uint64_t locks = 0;
+  std::chrono::nanoseconds duration{};
+  std::vector<LockSite> sites{};
+  std::vector<ProcessCount> by_process{};
+};
+const Shape& shape_of(const ContentionAnswer*) {
+  using A = ContentionAnswer;
+  static const auto shape = describe<A>(
+      "ContentionReport", "waits for locks",
+      {member<&A::contentions>("contentions", "number of waits"),
+       member<&A::only_counted>("onlyCounted", "waits recorded without time and place"),
+       member<&A::unfinished>("unfinished", "waits that had not ended when the trace ended"),
+       member<&A::total>("totalMs", "total time waited, over all threads"),
+       member<&A::longest>("longestMs", "longest wait"),
+       member<&A::rate>("ratePerSecond", Unit::kPerSecond, "waits per second"),
+       member<&A::locks>("locks", "number of different locks"),
+       member<&A::duration>("durationMs", "duration of the trace"),
+       member<&A::sites>("sites", "places that waited, longest total time first"),
+       member<&A::by_process>("byProcess", "recorded waits of each process")});
+  return shape;
+}
+
+class ContentionReport final : public ReportOf<ContentionAnswer> {
  public:
   explicit ContentionReport(const ReportOptions& options) : options_(options) {}
 
@@ -24,8 +78,8 @@ class ContentionReport final : public Report {
     by_process_.end_of_trace();
   }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  ContentionAnswer result() const override;
+  Document page() const override;
 
  private:
   double rate() const {
@@ -41,56 +95,44 @@ class ContentionReport final : public Report {
   ByProcess by_process_;
 };
 
-void ContentionReport::write_members(JsonWriter& json) const {
-  json.member("contentions", all())
-      .member("onlyCounted", waits_.only_counted().count())
-      .member("unfinished", waits_.all().unfinished)
-      .member("totalMs", ms(waits_.all().total))
-      .member("longestMs", ms(waits_.all().longest))
-      .member("ratePerSecond", rate())
-      .member("locks", waits_.locks())
-      .member("durationMs", ms(waits_.span().length()))
-      .key("sites")
-      .begin_array();
+ContentionAnswer ContentionReport::result() const {
+  ContentionAnswer answer{.contentions = all(),
+                          .only_counted = waits_.only_counted().count(),
+                          .unfinished = waits_.all().unfinished,
+                          .total = waits_.all().total,
+                          .longest = waits_.all().longest,
+                          .rate = rate(),
+                          .locks = waits_.locks(),
+                          .duration = waits_.span().length(),
+                          .by_process = by_process_.all()};
   for (const auto* one : waits_.sites()) {
     const auto& [site, waits] = *one;
-    json.begin_object()
-        .member("method", waits_.frame(site).method)
-        .member("module", waits_.frame(site).module)
-        .member("count", waits.count)
-        .member("unfinished", waits.unfinished)
-        .member("totalMs", ms(waits.total))
-        .member("longestMs", ms(waits.longest))
-        .key("owners")
-        .begin_array();
-    for (const auto& [owner, times] : waits.owners)
-      json.begin_object().member("threadId", owner).member("count", times).end_object();
-    json.end_array().end_object();
+    auto& place = answer.sites.emplace_back(LockSite{place_of(waits_.frame(site)), waits});
+    for (const auto& [owner, count] : waits.owners) place.owners.push_back({owner, count});
   }
-  json.end_array();
-  by_process_.write_member(json);
+  return answer;
 }
 
-Page ContentionReport::page() const {
+Document ContentionReport::page() const {
   if (waits_.all().count == 0)
     return {.summary = {"No thread waited for a lock in this trace, or it was not recorded."},
             .next = "Record it: clrscope collect -p PID --clrevents contention"};
-  Page page;
+  Document page;
   page.summary.push_back(
-      fmt::format("{} wait{} for locks in {:.1f} s: {:.1f} ms in all, longest {}.",
+      fmt::format("{} wait{} for locks in {:.1f} s: {:.1f} ms in total, longest {}.",
                   count_text(all()), all() == 1 ? "" : "s", waits_.span().seconds(),
                   ms(waits_.all().total), ms_text(waits_.all().longest)));
   if (const auto recorded = waits_.only_counted().recorded())
-    page.summary.push_back(fmt::format(
-        "Times and places are of the first {} ({} waits); then they were only counted, since so "
-        "many events would have cost the program too much.",
-        ms_text(*recorded), count_text(waits_.all().count)));
+    page.summary.push_back(
+        fmt::format("Times and places cover the first {} only ({} waits); after that, waits were "
+                    "counted but not recorded, to limit the overhead.",
+                    ms_text(*recorded), count_text(waits_.all().count)));
   if (waits_.all().unfinished > 0)
-    page.summary.push_back(fmt::format("{} thread{} still waited when the trace ended.",
+    page.summary.push_back(fmt::format("{} thread{} still waiting when the trace ended.",
                                        count_text(waits_.all().unfinished),
                                        waits_.all().unfinished == 1 ? "" : "s"));
-  PageTable table{.columns = {">COUNT", ">UNFINISHED", ">WAITED", ">MEAN", ">LONGEST", ">HELD BY",
-                              "WAITING IN"}};
+  DocumentTable table{.columns = {">COUNT", ">UNFINISHED", ">WAITED", ">MEAN", ">LONGEST",
+                                  ">HELD BY", "WAITING IN"}};
   const auto sites = waits_.sites();
   const auto rows = std::min(sites.size(), options_.rows != 0 ? options_.rows : 20);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -103,10 +145,10 @@ Page ContentionReport::page() const {
       held = waits.owners.size() == 1
                  ? fmt::format("{}", owner->first)
                  : fmt::format("{} + {}", owner->first, waits.owners.size() - 1);
-    table.rows.push_back(
-        {count_text(waits.count), waits.unfinished > 0 ? count_text(waits.unfinished) : "",
-         ms_text(waits.total), ms_text(waits.total / static_cast<std::int64_t>(waits.count)),
-         ms_text(waits.longest), held, waits_.frame(site).method});
+    table.rows.push_back({count_text(waits.count),
+                          waits.unfinished > 0 ? count_text(waits.unfinished) : "",
+                          ms_text(waits.total), ms_text(waits.mean()), ms_text(waits.longest), held,
+                          waits_.frame(site).method});
   }
   if (rows < sites.size())
     table.note = fmt::format("{} more places: -n {}", sites.size() - rows, sites.size());
@@ -117,12 +159,7 @@ Page ContentionReport::page() const {
 
 }  // namespace
 
-extern const ReportKind contention_report{
-    .name = "contention",
-    .summary = "waits for locks: where, how long, for whom",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<ContentionReport>(options);
-    },
-};
+extern const ReportKind contention_report =
+    report_kind<ContentionReport>("contention", "lock waits: where, how long, who held the lock");
 
 }  // namespace clrscope::analyze

@@ -5,17 +5,17 @@
 #include <array>
 
 #include "analyze/cpu_times.h"
-#include "analyze/report.h"
+#include "analyze/method_shares.h"
 #include "analyze/words.h"
 
 namespace clrscope::analyze {
 namespace {
 
-// In the order in which they are told, and how.
+// Kinds of code in the order of the report, and their labels.
 constexpr std::array<std::pair<FrameKind, std::string_view>, kFrameKinds> kKinds{{
     {FrameKind::kManaged, "the application's methods"},
     {FrameKind::kFramework, "the framework's methods"},
-    {FrameKind::kDynamic, "methods made at run time"},
+    {FrameKind::kDynamic, "dynamic methods"},
     {FrameKind::kRuntime, "the runtime"},
     {FrameKind::kGc, "the garbage collector"},
     {FrameKind::kJit, "the JIT compiler"},
@@ -29,10 +29,10 @@ struct Share {
   SampleSum samples;
 };
 
-class Cpu final : public Report {
+class Cpu final : public ReportOf<MethodShares> {
  public:
   explicit Cpu(const ReportOptions& options)
-      : options_(options), times_(options.lines), sampler_(find_report("topn")->make(options)) {}
+      : options_(options), times_(options.lines), sampler_(make_topn(options)) {}
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     times_.on_batch(reader, batch);
@@ -44,8 +44,8 @@ class Cpu final : public Report {
     if (sampler_) sampler_->end_of_trace(reader);
   }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  MethodShares result() const override;
+  Document page() const override;
 
  private:
   std::string sentence() const;
@@ -58,7 +58,7 @@ class Cpu final : public Report {
 
   ReportOptions options_;
   CpuTimes times_;
-  std::unique_ptr<Report> sampler_;  // answers when only the runtime sampled
+  std::unique_ptr<ReportOf<MethodShares>> sampler_;  // answers when only the runtime sampled
 };
 
 std::vector<std::pair<FrameKind, std::string_view>> Cpu::kinds() const {
@@ -106,70 +106,41 @@ std::vector<Share> Cpu::processes() const {
   return all;
 }
 
-void Cpu::write_members(JsonWriter& json) const {
-  if (sampler_) return sampler_->write_members(json);
-  json.member("samples", times_.samples().count)
-      .member("idleSamples", times_.idle())
-      .member("samplesWithoutStack", times_.without_stack().count)
-      .member("stateFrom", "kernel")
-      .member("durationMs", times_.seconds() * 1000);
+MethodShares Cpu::result() const {
+  if (sampler_) return sampler_->result();
+  MethodShares answer{.samples = times_.samples().count,
+                      .idle_samples = times_.idle(),
+                      .without_stack = times_.without_stack().count,
+                      .state_from = StateFrom::kKernel,
+                      .duration = times_.span().length()};
   if (times_.period().count() > 0) {
-    json.member("samplingMs", ms(times_.period())).member("cpusBusy", times_.busy());
+    answer.sampling = times_.period();
+    answer.cpus_busy = times_.busy();
   }
-  json.key("methods").begin_array();
   for (const auto id : times_.ranked(options_.inclusive)) {
-    const auto& frame = times_.frames().frame(id);
     const auto& [self, total] = times_.by_frame()[static_cast<std::size_t>(id)];
-    json.begin_object()
-        .member("method", frame.method)
-        .member("module", frame.module)
-        .member("kind", to_string(frame.kind));
-    if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
-    json.member("self", percent_of(self))
-        .member("total", percent_of(total))
-        .member("selfSamples", self.count)
-        .member("totalSamples", total.count)
-        .end_object();
+    answer.methods.push_back({.place = place_of(times_.frames().frame(id)),
+                              .self = percent_of(self),
+                              .total = percent_of(total),
+                              .self_samples = self.count,
+                              .total_samples = total.count});
   }
-  json.end_array().key("byKind").begin_array();
-  for (const auto& [kind, words] : kinds())
-    json.begin_object()
-        .member("kind", to_string(kind))
-        .member("self", percent_of(times_.by_kind(kind)))
-        .member("samples", times_.by_kind(kind).count)
-        .end_object();
-  json.end_array().key("byModule").begin_array();
-  for (const auto& [module, times] : modules())
-    json.begin_object()
-        .member("module", module)
-        .member("self", percent_of(times.self))
-        .member("total", percent_of(times.total))
-        .end_object();
-  json.end_array().key("byThread").begin_array();
-  for (const auto& [who, samples] : threads())
-    json.begin_object()
-        .member("processId", static_cast<std::int32_t>(who->process))
-        .member("threadId", static_cast<std::uint64_t>(who->thread))
-        .member("name", who->name)
-        .member("self", percent_of(samples))
-        .member("samples", samples.count)
-        .end_object();
-  json.end_array().key("byProcess").begin_array();
-  for (const auto& [who, samples] : processes())
-    json.begin_object()
-        .member("processId", static_cast<std::int32_t>(who->process))
-        .member("name", who->process_name)
-        .member("self", percent_of(samples))
-        .member("samples", samples.count)
-        .end_object();
-  json.end_array();
+  for (auto& by_kind = answer.by_kind.emplace(); const auto& [kind, words] : kinds())
+    by_kind.push_back({kind, percent_of(times_.by_kind(kind)), times_.by_kind(kind).count});
+  for (auto& by_module = answer.by_module.emplace(); const auto& [module, times] : modules())
+    by_module.push_back({module, percent_of(times.self), percent_of(times.total)});
+  for (auto& by_thread = answer.by_thread.emplace(); const auto& [who, samples] : threads())
+    by_thread.push_back({who->process, who->thread, who->name, percent_of(samples), samples.count});
+  for (auto& by_process = answer.by_process.emplace(); const auto& [who, samples] : processes())
+    by_process.push_back({who->process, who->process_name, percent_of(samples), samples.count});
+  return answer;
 }
 
 // "29,870 samples in 30.0 s, 0.99 processors busy: 81.2 % in the application's methods, …"
 std::string Cpu::sentence() const {
   auto text =
       fmt::format("{} samples in {:.1f} s", count_text(times_.samples().count), times_.seconds());
-  if (times_.busy() > 0) text += fmt::format(", {:.2f} processors busy", times_.busy());
+  if (times_.busy() > 0) text += fmt::format(", {:.2f} CPUs busy", times_.busy());
   constexpr std::size_t kTold = 3;
   const auto all = kinds();
   for (std::size_t i = 0; i < std::min(kTold, all.size()); ++i)
@@ -178,24 +149,25 @@ std::string Cpu::sentence() const {
   return text + ".";
 }
 
-Page Cpu::page() const {
+Document Cpu::page() const {
   if (sampler_) {
     auto page = sampler_->page();
     if (!page.tables.empty())
       page.summary.push_back(
-          "By the runtime's own sampler, which cannot see processors: clrscope collect --profile "
-          "cpu-sampling can.");
+          "Sampled by the runtime, which does not measure CPU time; use clrscope collect --profile "
+          "cpu-sampling for that.");
     else
       page.next = "Record some: clrscope collect -p PID --profile cpu-sampling";
     return page;
   }
-  Page page{.summary = {sentence()}};
+  Document page{.summary = {sentence()}};
   if (times_.without_stack().count > 0)
     page.summary.push_back(fmt::format("{} of them have no stack.", share(times_.without_stack())));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
 
-  PageTable methods{.columns = {">SELF", ">TOTAL", "KIND", "METHOD", "MODULE"}};
+  DocumentTable methods{.columns = {">SELF", ">TOTAL", "KIND", "METHOD", "MODULE"},
+                        .keeps = "METHOD"};
   if (options_.lines) methods.columns.insert(methods.columns.begin() + 3, "LINE");
   const auto ids = times_.ranked(options_.inclusive);
   for (std::size_t i = 0; i < std::min(rows, ids.size()); ++i) {
@@ -211,13 +183,13 @@ Page Cpu::page() const {
     methods.note += fmt::format(" {} more: -n {}", count_text(ids.size() - rows), ids.size());
   page.tables.push_back(std::move(methods));
 
-  PageTable by_kind{.title = "By kind", .columns = {">SELF", ">SAMPLES", "KIND", "WHAT"}};
+  DocumentTable by_kind{.title = "By kind", .columns = {">SELF", ">SAMPLES", "KIND", "WHAT"}};
   for (const auto& [kind, words] : kinds())
     by_kind.rows.push_back({share(times_.by_kind(kind)), count_text(times_.by_kind(kind).count),
                             std::string{to_string(kind)}, std::string{words}});
   page.tables.push_back(std::move(by_kind));
 
-  PageTable by_module{.title = "By module", .columns = {">SELF", ">TOTAL", "MODULE"}};
+  DocumentTable by_module{.title = "By module", .columns = {">SELF", ">TOTAL", "MODULE"}};
   const auto all_modules = modules();
   for (std::size_t i = 0; i < std::min(few, all_modules.size()); ++i)
     by_module.rows.push_back({share(all_modules[i].second.self), share(all_modules[i].second.total),
@@ -225,7 +197,8 @@ Page Cpu::page() const {
   page.tables.push_back(std::move(by_module));
 
   const auto all_processes = processes();
-  PageTable by_thread{.title = "By thread", .columns = {">SHARE", ">THREAD", "NAME", "PROCESS"}};
+  DocumentTable by_thread{
+      .title = "By thread", .columns = {">SHARE", ">THREAD", "NAME", "PROCESS"}, .keeps = "NAME"};
   const auto all_threads = threads();
   for (std::size_t i = 0; i < std::min(few, all_threads.size()); ++i) {
     const auto& [who, samples] = all_threads[i];
@@ -238,7 +211,7 @@ Page Cpu::page() const {
   page.tables.push_back(std::move(by_thread));
 
   if (all_processes.size() > 1) {
-    PageTable by_process{.title = "By process", .columns = {">SHARE", ">SAMPLES", "PROCESS"}};
+    DocumentTable by_process{.title = "By process", .columns = {">SHARE", ">SAMPLES", "PROCESS"}};
     for (std::size_t i = 0; i < std::min(few, all_processes.size()); ++i)
       by_process.rows.push_back({share(all_processes[i].samples),
                                  count_text(all_processes[i].samples.count),
@@ -250,12 +223,7 @@ Page Cpu::page() const {
 
 }  // namespace
 
-extern const ReportKind cpu_report{
-    .name = "cpu",
-    .summary = "where processors spent their time, by method, kind, module, thread",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Cpu>(options);
-    },
-};
+extern const ReportKind cpu_report =
+    report_kind<Cpu>("cpu", "CPU time by method, kind of code, module and thread");
 
 }  // namespace clrscope::analyze

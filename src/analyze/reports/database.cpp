@@ -1,6 +1,8 @@
 // Database commands of Entity Framework and SqlClient, as --profile database records them.
 #include "analyze/calls_page.h"
 
+#include "model/provider_names.h"
+
 namespace clrscope::analyze {
 namespace {
 
@@ -45,9 +47,9 @@ extern const ReportKind database_report{
     .name = "database",
     .summary = "database commands: how many, how long, from where",
     .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<CallsReport>(options, kWords,
-                                           "Microsoft-Diagnostics-DiagnosticSource", read);
+      return std::make_unique<CallsReport>(options, kWords, kDiagnosticSourceProvider, read);
     },
+    .shape = shape_for<CallsAnswer>,
 };
 
 }  // namespace clrscope::analyze

@@ -1,11 +1,13 @@
 // Names that the program looked up.
 #include "analyze/calls_page.h"
 
+#include "model/provider_names.h"
+
 namespace clrscope::analyze {
 namespace {
 
 constexpr CallWords kWords{
-    .noun = "name look-up",
+    .noun = "DNS lookup",
     .column = "NAME",
     .next = "clrscope collect -p PID --profile http",
 };
@@ -23,10 +25,11 @@ CallEvent read(const Event& event, const nettrace::PayloadPlan& plan) {
 
 extern const ReportKind dns_report{
     .name = "dns",
-    .summary = "names looked up: which, how many, how long",
+    .summary = "DNS lookups: which names, how many, how long",
     .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<CallsReport>(options, kWords, "System.Net.NameResolution", read);
+      return std::make_unique<CallsReport>(options, kWords, kNameResolutionProvider, read);
     },
+    .shape = shape_for<CallsAnswer>,
 };
 
 }  // namespace clrscope::analyze

@@ -8,6 +8,7 @@
 #include "analyze/losses.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
+#include "model/provider_names.h"
 #include "nettrace/payload_events.h"
 
 namespace clrscope::analyze {
@@ -15,7 +16,6 @@ namespace {
 
 // The collector's events of many names have one id; each name is counted as a kind of its own.
 constexpr std::uint32_t kDynamicId = 39;
-constexpr std::string_view kRuntime = "Microsoft-Windows-DotNETRuntime";
 constexpr std::size_t kMaxDynamic = 1000;
 
 struct Tally {
@@ -25,7 +25,37 @@ struct Tally {
   void add(const Tally& more) { count += more.count, bytes += more.bytes; }
 };
 
-class Events final : public Report {
+struct EventCount {
+  std::string provider{};
+  std::string name{};
+  std::uint64_t count = 0;
+  std::uint64_t payload_bytes = 0;
+};
+const Shape& shape_of(const EventCount*) {
+  using C = EventCount;
+  static const auto shape = describe<C>(
+      "EventCount", "events of one kind",
+      {member<&C::provider>("provider", "provider of the events"),
+       member<&C::name>("name", "name of the event"),
+       member<&C::count>("count", "number of events"),
+       member<&C::payload_bytes>("payloadBytes", Unit::kBytes, "size of their payloads")});
+  return shape;
+}
+
+struct EventsAnswer {
+  std::uint64_t events = 0;
+  std::vector<EventCount> by_event{};
+};
+const Shape& shape_of(const EventsAnswer*) {
+  using A = EventsAnswer;
+  static const auto shape =
+      describe<A>("EventsReport", "events of a trace by kind",
+                  {member<&A::events>("events", "number of events"),
+                   member<&A::by_event>("byEvent", "kinds of events, most frequent first")});
+  return shape;
+}
+
+class Events final : public ReportOf<EventsAnswer> {
  public:
   explicit Events(const ReportOptions& options) : options_(options) {}
 
@@ -35,7 +65,8 @@ class Events final : public Report {
       auto& tally = by_type_[event.type->index];
       ++tally.count;
       tally.bytes += event.payload.size();
-      if (event.type->id == kDynamicId && event.type->provider == kRuntime) count_dynamic(event);
+      if (event.type->id == kDynamicId && event.type->provider == kRuntimeProvider)
+        count_dynamic(event);
     }
   }
 
@@ -56,26 +87,22 @@ class Events final : public Report {
     losses_.end_of_trace(reader);
   }
 
-  void write_members(JsonWriter& json) const override {
-    json.member("events", total_.count).key("byEvent").begin_array();
+  EventsAnswer result() const override {
+    EventsAnswer answer{.events = total_.count};
     for (const auto* one : ranked()) {
       const auto& [names, tally] = *one;
-      json.begin_object()
-          .member("provider", names.first)
-          .member("name", names.second)
-          .member("count", tally.count)
-          .member("payloadBytes", tally.bytes)
-          .end_object();
+      answer.by_event.push_back({names.first, names.second, tally.count, tally.bytes});
     }
-    json.end_array();
+    return answer;
   }
 
-  Page page() const override {
-    Page page;
+  Document page() const override {
+    Document page;
     page.summary.push_back(fmt::format("{} events of {} kinds, {}.", count_text(total_.count),
                                        by_name_.size(), losses_.text(total_.count)));
     if (by_name_.empty()) return page;
-    PageTable table{.columns = {">COUNT", ">SHARE", ">PAYLOAD", "EVENT", "PROVIDER"}};
+    DocumentTable table{.columns = {">COUNT", ">SHARE", ">PAYLOAD", "EVENT", "PROVIDER"},
+                        .keeps = "EVENT"};
     const auto all = ranked();
     const auto rows = options_.rows != 0 ? std::min(all.size(), options_.rows) : all.size();
     for (std::size_t i = 0; i < rows; ++i) {
@@ -118,12 +145,7 @@ class Events final : public Report {
 
 }  // namespace
 
-extern const ReportKind events_report{
-    .name = "events",
-    .summary = "how many events of each kind",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Events>(options);
-    },
-};
+extern const ReportKind events_report =
+    report_kind<Events>("events", "how many events of each kind");
 
 }  // namespace clrscope::analyze

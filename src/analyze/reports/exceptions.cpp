@@ -5,6 +5,7 @@
 
 #include "analyze/by_process.h"
 #include "analyze/exceptions.h"
+#include "analyze/parts.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
 
@@ -13,7 +14,65 @@ namespace {
 
 constexpr std::size_t kSitesShown = 3;  // of a type, as text
 
-class ExceptionsReport final : public Report {
+struct ExceptionSite {
+  Place place{};
+  std::uint64_t count = 0;
+};
+const Shape& shape_of(const ExceptionSite*) {
+  static const auto shape =
+      describe<ExceptionSite>("ExceptionSite", "place that throws exceptions of a type",
+                              {members_of<&ExceptionSite::place>(),
+                               member<&ExceptionSite::count>("count", "exceptions thrown here")});
+  return shape;
+}
+
+struct ExceptionType {
+  std::string type{};
+  std::uint64_t count = 0;
+  std::uint64_t rethrown = 0;
+  double percent = 0;
+  double rate = 0;
+  std::string message{};
+  std::string hresult{};
+  std::vector<ExceptionSite> sites{};
+};
+const Shape& shape_of(const ExceptionType*) {
+  using T = ExceptionType;
+  static const auto shape = describe<T>(
+      "ExceptionType", "exceptions of one type",
+      {member<&T::type>("type", "full name of the type"),
+       member<&T::count>("count", "exceptions recorded"),
+       member<&T::rethrown>("rethrown", "those that were thrown again"),
+       member<&T::percent>("percent", Unit::kPercent, "share of all exceptions recorded"),
+       member<&T::rate>("ratePerSecond", Unit::kPerSecond, "exceptions per second"),
+       member<&T::message>("message", "message of the first one; empty if hidden"),
+       member<&T::hresult>("hresult", "HRESULT of the first one, in hexadecimal"),
+       member<&T::sites>("sites", "places that throw them, most first")});
+  return shape;
+}
+
+struct ExceptionsAnswer {
+  std::uint64_t exceptions = 0;
+  std::uint64_t only_counted = 0;
+  double rate = 0;
+  std::chrono::nanoseconds duration{};
+  std::vector<ExceptionType> by_type{};
+  std::vector<ProcessCount> by_process{};
+};
+const Shape& shape_of(const ExceptionsAnswer*) {
+  using A = ExceptionsAnswer;
+  static const auto shape = describe<A>(
+      "ExceptionsReport", "exceptions by type and place",
+      {member<&A::exceptions>("exceptions", "number of exceptions thrown"),
+       member<&A::only_counted>("onlyCounted", "exceptions recorded without type and stack"),
+       member<&A::rate>("ratePerSecond", Unit::kPerSecond, "exceptions per second"),
+       member<&A::duration>("durationMs", "duration of the trace"),
+       member<&A::by_type>("byType", "types, most frequent first"),
+       member<&A::by_process>("byProcess", "recorded exceptions of each process")});
+  return shape;
+}
+
+class ExceptionsReport final : public ReportOf<ExceptionsAnswer> {
  public:
   explicit ExceptionsReport(const ReportOptions& options) : options_(options) {}
 
@@ -26,8 +85,8 @@ class ExceptionsReport final : public Report {
     by_process_.end_of_trace();
   }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  ExceptionsAnswer result() const override;
+  Document page() const override;
 
  private:
   ReportOptions options_;
@@ -35,53 +94,44 @@ class ExceptionsReport final : public Report {
   ByProcess by_process_;
 };
 
-void ExceptionsReport::write_members(JsonWriter& json) const {
-  json.member("exceptions", thrown_.all())
-      .member("onlyCounted", thrown_.only_counted().count())
-      .member("ratePerSecond", thrown_.rate(thrown_.total()))
-      .member("durationMs", ms(thrown_.span().length()))
-      .key("byType")
-      .begin_array();
+ExceptionsAnswer ExceptionsReport::result() const {
+  ExceptionsAnswer answer{.exceptions = thrown_.all(),
+                          .only_counted = thrown_.only_counted().count(),
+                          .rate = thrown_.rate(thrown_.total()),
+                          .duration = thrown_.span().length(),
+                          .by_process = by_process_.all()};
   for (const auto* one : thrown_.ranked()) {
     const auto& [name, type] = *one;
-    json.begin_object()
-        .member("type", name)
-        .member("count", type.count)
-        .member("rethrown", type.rethrown)
-        .member("percent", percent(type.count, thrown_.total()))
-        .member("ratePerSecond", thrown_.rate(type.count))
-        .member("message", options_.messages ? type.message : "")
-        .member("hresult", fmt::format("0x{:08X}", type.hresult))
-        .key("sites")
-        .begin_array();
+    auto& told = answer.by_type.emplace_back(
+        ExceptionType{.type = name,
+                      .count = type.count,
+                      .rethrown = type.rethrown,
+                      .percent = percent(type.count, thrown_.total()),
+                      .rate = thrown_.rate(type.count),
+                      .message = options_.messages ? type.message : "",
+                      .hresult = fmt::format("0x{:08X}", type.hresult)});
     for (const auto& [site, count] : type.ranked_sites())
-      json.begin_object()
-          .member("method", thrown_.frame(site).method)
-          .member("module", thrown_.frame(site).module)
-          .member("count", count)
-          .end_object();
-    json.end_array().end_object();
+      told.sites.push_back({place_of(thrown_.frame(site)), count});
   }
-  json.end_array();
-  by_process_.write_member(json);
+  return answer;
 }
 
-Page ExceptionsReport::page() const {
+Document ExceptionsReport::page() const {
   if (thrown_.total() == 0)
     return {.summary = {"No exception was thrown in this trace, or none was recorded."},
             .next = "Record them: clrscope collect -p PID --clrevents exception"};
   const auto types = thrown_.ranked();
-  Page page;
+  Document page;
   page.summary.push_back(fmt::format(
       "{} exception{} of {} type{} in {:.1f} s: {:.1f} a second.", count_text(thrown_.all()),
       thrown_.all() == 1 ? "" : "s", types.size(), types.size() == 1 ? "" : "s",
       std::chrono::duration<double>{thrown_.length()}.count(), thrown_.rate(thrown_.total())));
   if (const auto recorded = thrown_.only_counted().recorded())
-    page.summary.push_back(fmt::format(
-        "Recorded in the first {} ({} of them, below); then only counted, since so many "
-        "events would have cost the program too much.",
-        ms_text(*recorded), count_text(thrown_.total())));
-  PageTable table{.columns = {">COUNT", ">SHARE", "TYPE", "THROWN IN"}};
+    page.summary.push_back(
+        fmt::format("Recorded only in the first {} ({} of them, below); after that, exceptions "
+                    "were counted but not recorded, to limit the overhead.",
+                    ms_text(*recorded), count_text(thrown_.total())));
+  DocumentTable table{.columns = {">COUNT", ">SHARE", "TYPE", "THROWN IN"}, .keeps = "THROWN IN"};
   const auto rows = std::min(types.size(), options_.rows != 0 ? options_.rows : 20);
   for (std::size_t i = 0; i < rows; ++i) {
     const auto& [name, type] = *types[i];
@@ -106,12 +156,7 @@ Page ExceptionsReport::page() const {
 
 }  // namespace
 
-extern const ReportKind exceptions_report{
-    .name = "exceptions",
-    .summary = "exceptions by type and by the place that throws",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<ExceptionsReport>(options);
-    },
-};
+extern const ReportKind exceptions_report =
+    report_kind<ExceptionsReport>("exceptions", "exceptions by type and by the place that throws");
 
 }  // namespace clrscope::analyze

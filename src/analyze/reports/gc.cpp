@@ -27,32 +27,116 @@ struct Pauses {
   }
 };
 
-void write_heap(JsonWriter& json, const nettrace::GcHeapStats& heap) {
-  json.key("heapAfter")
-      .begin_object()
-      .member("gen0Bytes", heap.size[0])
-      .member("gen1Bytes", heap.size[1])
-      .member("gen2Bytes", heap.size[2])
-      .member("lohBytes", heap.size[3])
-      .member("pohBytes", heap.size[4])
-      .member("totalBytes", heap.total_size());
-  std::uint64_t promoted = 0;
-  for (const auto bytes : heap.promoted) promoted += bytes;
-  json.member("promotedBytes", promoted)
-      .member("pinnedObjects", heap.pinned_objects)
-      .member("gcHandles", heap.handles)
-      .end_object();
+struct GcCollection {
+  ProcessId pid{};
+  std::uint32_t number = 0;
+  std::uint32_t generation = 0;
+  std::string reason{};
+  std::string type{};
+  nanoseconds start{};
+  OrNull<nanoseconds> pause{};
+  nanoseconds longest_pause{};
+  nanoseconds restart{};
+  OrNull<nanoseconds> duration{};
+  std::optional<HeapSizes> heap_after{};
+};
+const Shape& shape_of(const GcCollection*) {
+  using C = GcCollection;
+  static const auto shape = describe<C>(
+      "GcCollection", "garbage collection",
+      {member<&C::pid>("pid", "process id"),
+       member<&C::number>("number", "number of the collection in its process"),
+       member<&C::generation>("generation", "oldest generation collected"),
+       member<&C::reason>("reason", "runtime's reason for the collection"),
+       member<&C::type>("type", "blocking, background or foreground collection"),
+       member<&C::start>("startMs", "start, since the trace began"),
+       member<&C::pause>("pauseMs", "time all threads were paused; null when not in the trace"),
+       member<&C::longest_pause>("longestPauseMs", "longest of its pauses"),
+       member<&C::restart>("restartMs", "time to restart threads, after the pauses"),
+       member<&C::duration>("durationMs", "duration; null when its end is not in the trace"),
+       member<&C::heap_after>("heapAfter", "sizes of the heap afterwards")});
+  return shape;
 }
 
-void write_optional_ms(JsonWriter& json, std::string_view name, std::optional<nanoseconds> time) {
-  json.key(name);
-  if (time)
-    json.value(ms(*time));
-  else
-    json.null();
+struct GcPauses {
+  std::uint64_t count = 0;
+  nanoseconds paused{};
+  nanoseconds longest{};
+};
+const Shape& shape_of(const GcPauses*) {
+  static const auto shape =
+      describe<GcPauses>("GcPauses", "pauses of a group of garbage collections",
+                         {member<&GcPauses::count>("count", "number of collections"),
+                          member<&GcPauses::paused>("pauseMs", "total pause time"),
+                          member<&GcPauses::longest>("longestPauseMs", "longest pause")});
+  return shape;
 }
 
-class Gc final : public Report {
+struct GcProcess {
+  ProcessId pid{};
+  std::string name{};
+  GcPauses pauses{};
+  double percent = 0;
+};
+const Shape& shape_of(const GcProcess*) {
+  static const auto shape = describe<GcProcess>(
+      "GcProcess", "garbage collections of one process",
+      {member<&GcProcess::pid>("pid", "process id"),
+       member<&GcProcess::name>("name", "process name"), members_of<&GcProcess::pauses>(),
+       member<&GcProcess::percent>("timeInGcPercent", Unit::kPercent,
+                                   "share of the time it was paused")});
+  return shape;
+}
+
+struct GcGeneration {
+  std::uint32_t generation = 0;
+  GcPauses pauses{};
+};
+const Shape& shape_of(const GcGeneration*) {
+  static const auto shape = describe<GcGeneration>(
+      "GcGeneration", "garbage collections of one generation",
+      {member<&GcGeneration::generation>("generation", "oldest generation collected"),
+       members_of<&GcGeneration::pauses>()});
+  return shape;
+}
+
+struct GcReason {
+  std::string reason{};
+  GcPauses pauses{};
+};
+const Shape& shape_of(const GcReason*) {
+  static const auto shape = describe<GcReason>(
+      "GcReason", "garbage collections with one reason",
+      {member<&GcReason::reason>("reason", "runtime's reason for the collections"),
+       members_of<&GcReason::pauses>()});
+  return shape;
+}
+
+struct GcAnswer {
+  std::vector<GcCollection> collections{};
+  nanoseconds paused{};
+  nanoseconds duration{};
+  double percent = 0;
+  std::vector<GcProcess> by_process{};
+  std::vector<GcGeneration> by_generation{};
+  std::vector<GcReason> by_reason{};
+};
+const Shape& shape_of(const GcAnswer*) {
+  using A = GcAnswer;
+  static const auto shape = describe<A>(
+      "GcReport", "garbage collections and their pauses",
+      {member<&A::collections>("collections", "collections by process and start"),
+       member<&A::paused>("totalPauseMs", "total pause time of all processes"),
+       member<&A::duration>("durationMs", "duration of the trace"),
+       member<&A::percent>("timeInGcPercent", Unit::kPercent,
+                           "share of time paused, of the process with the longest pauses"),
+       member<&A::by_process>("byProcess", "collections of each process"),
+       member<&A::by_generation>("byGeneration", "collections by generation"),
+       member<&A::by_reason>("byReason", "collections by reason")});
+  return shape;
+}
+
+class Gc final : public ReportOf<GcAnswer> {
  public:
   explicit Gc(const ReportOptions& options) : options_(options) {}
 
@@ -73,8 +157,8 @@ class Gc final : public Report {
     names_.end_of_trace();
   }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  GcAnswer result() const override;
+  Document page() const override;
 
  private:
   double share(nanoseconds paused) const {
@@ -90,7 +174,7 @@ class Gc final : public Report {
     const auto found = all.find(process);
     return found == all.end() ? nanoseconds{0} : found->second;
   }
-  PageTable processes() const;
+  DocumentTable processes() const;
   template <class Key>
   auto grouped(Key&& key) const {
     std::map<decltype(key(std::declval<const Collection&>())), Pauses> groups;
@@ -113,59 +197,42 @@ class Gc final : public Report {
   ProcessNames names_;
 };
 
-void Gc::write_members(JsonWriter& json) const {
-  json.key("collections").begin_array();
+GcAnswer Gc::result() const {
+  GcAnswer answer{.paused = collections_.paused(),
+                  .duration = span_.length(),
+                  .percent = share(collections_.most_paused())};
   for (const auto& gc : collections_.all()) {
-    json.begin_object()
-        .member("pid", static_cast<std::int32_t>(gc.process))
-        .member("number", gc.number)
-        .member("generation", gc.generation)
-        .member("reason", value_name("GCReason", gc.reason))
-        .member("type", value_name("GCType", gc.type))
-        .member("startMs", ms(gc.start));
-    write_optional_ms(json, "pauseMs", gc.pause);
-    json.member("longestPauseMs", ms(gc.longest_pause)).member("restartMs", ms(gc.restarts));
-    write_optional_ms(json, "durationMs", gc.duration);
-    if (gc.heap_after) write_heap(json, *gc.heap_after);
-    json.end_object();
+    auto& told = answer.collections.emplace_back(GcCollection{
+        .pid = gc.process,
+        .number = gc.number,
+        .generation = gc.generation,
+        .reason = value_name("GCReason", gc.reason),
+        .type = value_name("GCType", gc.type),
+        .start = gc.start,
+        .pause = gc.pause,
+        .longest_pause = gc.longest_pause,
+        .restart = gc.restarts,
+        .duration = gc.duration,
+    });
+    if (gc.heap_after) told.heap_after = heap_sizes(*gc.heap_after);
   }
-  json.end_array()
-      .member("totalPauseMs", ms(collections_.paused()))
-      .member("durationMs", ms(span_.length()))
-      .member("percentTimeInGc", share(collections_.most_paused()));
-  json.key("byProcess").begin_array();
   for (const auto& [process, pauses] : grouped([](const Collection& gc) { return gc.process; }))
-    json.begin_object()
-        .member("pid", static_cast<std::int32_t>(process))
-        .member("count", pauses.count)
-        .member("pauseMs", ms(paused(process)))
-        .member("longestPauseMs", ms(pauses.longest))
-        .member("percentTimeInGc", share(paused(process)))
-        .end_object();
-  json.end_array();
-  json.key("byGeneration").begin_array();
+    answer.by_process.push_back({.pid = process,
+                                 .name = names_.name(process),
+                                 .pauses = {pauses.count, paused(process), pauses.longest},
+                                 .percent = share(paused(process))});
   for (const auto& [generation, pauses] :
        grouped([](const Collection& gc) { return gc.generation; }))
-    json.begin_object()
-        .member("generation", generation)
-        .member("count", pauses.count)
-        .member("pauseMs", ms(pauses.total))
-        .member("longestPauseMs", ms(pauses.longest))
-        .end_object();
-  json.end_array().key("byReason").begin_array();
+    answer.by_generation.push_back({generation, {pauses.count, pauses.total, pauses.longest}});
   for (const auto& [reason, pauses] : grouped([](const Collection& gc) { return gc.reason; }))
-    json.begin_object()
-        .member("reason", value_name("GCReason", reason))
-        .member("count", pauses.count)
-        .member("pauseMs", ms(pauses.total))
-        .member("longestPauseMs", ms(pauses.longest))
-        .end_object();
-  json.end_array();
+    answer.by_reason.push_back(
+        {value_name("GCReason", reason), {pauses.count, pauses.total, pauses.longest}});
+  return answer;
 }
 
-PageTable Gc::processes() const {
-  PageTable table{.title = "By process",
-                  .columns = {">SHARE", ">COUNT", ">PAUSED", ">LONGEST", "PROCESS"}};
+DocumentTable Gc::processes() const {
+  DocumentTable table{.title = "By process",
+                      .columns = {">SHARE", ">COUNT", ">PAUSED", ">LONGEST", "PROCESS"}};
   const auto groups = grouped([](const Collection& gc) { return gc.process; });
   std::vector<ProcessId> ranked;
   for (const auto& [process, pauses] : groups) ranked.push_back(process);
@@ -178,14 +245,14 @@ PageTable Gc::processes() const {
   return table;
 }
 
-Page Gc::page() const {
+Document Gc::page() const {
   const auto& all = collections_.all();
   if (all.empty())
     return {.summary = {"No garbage collection in this trace."},
             .next = "Record with them: clrscope collect -p PID --profile gc-collect"};
   const auto ranked = longest_first();
   const auto& worst = *ranked.front();
-  Page page;
+  Document page;
   const bool several = of_several();
   if (several)
     page.summary.push_back(fmt::format(
@@ -207,8 +274,8 @@ Page Gc::page() const {
     page.summary.push_back(fmt::format("Heap after the last one: {}.",
                                        format_bytes(all.back().heap_after->total_size())));
 
-  PageTable causes{.title = "By generation and cause",
-                   .columns = {">GEN", ">COUNT", ">PAUSED", ">MEAN", ">LONGEST", "CAUSE"}};
+  DocumentTable causes{.title = "By generation and cause",
+                       .columns = {">GEN", ">COUNT", ">PAUSED", ">MEAN", ">LONGEST", "CAUSE"}};
   for (const auto& [key, pauses] : grouped([](const Collection& gc) {
          return std::pair{gc.generation, gc.reason};
        }))
@@ -218,7 +285,7 @@ Page Gc::page() const {
                            ms_text(pauses.longest), value_name("GCReason", key.second)});
   page.tables.push_back(std::move(causes));
 
-  PageTable longest{
+  DocumentTable longest{
       .title = "Longest pauses",
       .columns = {">NUMBER", ">AT", ">GEN", ">PAUSE", ">HEAP AFTER", "CAUSE", "KIND"}};
   if (several) longest.columns.push_back("PROCESS");
@@ -240,12 +307,7 @@ Page Gc::page() const {
 
 }  // namespace
 
-extern const ReportKind gc_report{
-    .name = "gc",
-    .summary = "garbage collections: pauses, causes, heap sizes",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Gc>(options);
-    },
-};
+extern const ReportKind gc_report =
+    report_kind<Gc>("gc", "garbage collections: pauses, causes, heap sizes");
 
 }  // namespace clrscope::analyze

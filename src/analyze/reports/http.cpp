@@ -3,6 +3,8 @@
 
 #include "analyze/calls_page.h"
 
+#include "model/provider_names.h"
+
 namespace clrscope::analyze {
 namespace {
 
@@ -38,8 +40,9 @@ extern const ReportKind http_report{
     .name = "http",
     .summary = "HTTP requests sent: where to, how many, how long, from where",
     .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<CallsReport>(options, kWords, "System.Net.Http", read);
+      return std::make_unique<CallsReport>(options, kWords, kHttpProvider, read);
     },
+    .shape = shape_for<CallsAnswer>,
 };
 
 }  // namespace clrscope::analyze

@@ -38,7 +38,84 @@ struct Tier {
   std::uint64_t native_bytes = 0;
 };
 
-class Jit final : public Report {
+struct JitMethod {
+  std::string method{};
+  std::string module{};
+  std::string tier{};
+  std::uint32_t il_bytes = 0;
+  std::uint32_t native_bytes = 0;
+  nanoseconds start{};
+  OrNull<nanoseconds> time{};
+};
+const Shape& shape_of(const JitMethod*) {
+  using M = JitMethod;
+  static const auto shape = describe<M>(
+      "JitMethod", "method compiled while the trace ran",
+      {member<&M::method>("method", "name of the method"),
+       member<&M::module>("module", "module without its extension; empty when unknown"),
+       member<&M::tier>("tier", "optimization tier"),
+       member<&M::il_bytes>("ilBytes", Unit::kBytes, "size of its IL"),
+       member<&M::native_bytes>("nativeBytes", Unit::kBytes, "size of its machine code"),
+       member<&M::start>("startMs", "start of compiling, since the trace began"),
+       member<&M::time>("jitMs", "time to compile; null when its start is not in the trace")});
+  return shape;
+}
+
+struct JitTier {
+  std::string tier{};
+  std::uint64_t count = 0;
+  nanoseconds time{};
+  std::uint64_t il_bytes = 0;
+  std::uint64_t native_bytes = 0;
+};
+const Shape& shape_of(const JitTier*) {
+  using T = JitTier;
+  static const auto shape = describe<T>(
+      "JitTier", "methods compiled at one tier",
+      {member<&T::tier>("tier", "optimization tier"),
+       member<&T::count>("count", "number of methods"),
+       member<&T::time>("jitMs", "total time to compile"),
+       member<&T::il_bytes>("ilBytes", Unit::kBytes, "size of their IL"),
+       member<&T::native_bytes>("nativeBytes", Unit::kBytes, "size of their machine code")});
+  return shape;
+}
+
+struct LoadedMethods {
+  std::uint64_t jitted = 0;
+  std::uint64_t precompiled = 0;
+};
+const Shape& shape_of(const LoadedMethods*) {
+  static const auto shape = describe<LoadedMethods>(
+      "LoadedMethods", "methods loaded when the trace ended",
+      {member<&LoadedMethods::jitted>("jitted", "methods compiled at run time"),
+       member<&LoadedMethods::precompiled>("precompiled", "methods compiled ahead of time")});
+  return shape;
+}
+
+struct JitAnswer {
+  std::uint64_t jitted = 0;
+  nanoseconds total{};
+  nanoseconds duration{};
+  LoadedMethods loaded{};
+  std::vector<JitTier> by_tier{};
+  std::vector<JitMethod> methods{};
+  std::vector<ProcessCount> by_process{};
+};
+const Shape& shape_of(const JitAnswer*) {
+  using A = JitAnswer;
+  static const auto shape =
+      describe<A>("JitReport", "methods compiled while the trace ran",
+                  {member<&A::jitted>("jitted", "number of methods compiled"),
+                   member<&A::total>("totalJitMs", "total time to compile"),
+                   member<&A::duration>("durationMs", "duration of the trace"),
+                   member<&A::loaded>("loadedAtEnd", "methods loaded when the trace ended"),
+                   member<&A::by_tier>("byTier", "methods by optimization tier"),
+                   member<&A::methods>("methods", "methods in the order they were compiled"),
+                   member<&A::by_process>("byProcess", "methods compiled in each process")});
+  return shape;
+}
+
+class Jit final : public ReportOf<JitAnswer> {
  public:
   explicit Jit(const ReportOptions& options) : options_(options) {}
 
@@ -88,8 +165,8 @@ class Jit final : public Report {
     by_process_.end_of_trace();
   }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  JitAnswer result() const override;
+  Document page() const override;
 
  private:
   struct Open {
@@ -153,58 +230,40 @@ class Jit final : public Report {
   ByProcess by_process_;
 };
 
-void Jit::write_members(JsonWriter& json) const {
-  json.member("jitted", methods_.size())
-      .member("totalJitMs", ms(total_))
-      .member("durationMs", ms(span_.length()))
-      .key("loadedAtEnd")
-      .begin_object()
-      .member("jitted", loaded_jitted_)
-      .member("precompiled", loaded_precompiled_)
-      .end_object()
-      .key("byTier")
-      .begin_array();
+JitAnswer Jit::result() const {
+  JitAnswer answer{.jitted = methods_.size(),
+                   .total = total_,
+                   .duration = span_.length(),
+                   .loaded = {loaded_jitted_, loaded_precompiled_},
+                   .by_process = by_process_.all()};
   for (const auto& [tier, sums] : tiers())
-    json.begin_object()
-        .member("tier", value_name("OptimizationTier", tier))
-        .member("count", sums.count)
-        .member("jitMs", ms(sums.time))
-        .member("ilBytes", sums.il_bytes)
-        .member("nativeBytes", sums.native_bytes)
-        .end_object();
-  json.end_array().key("methods").begin_array();
-  for (const auto& method : methods_) {
-    json.begin_object()
-        .member("method", names_.text(method.method))
-        .member("module", method.module)
-        .member("tier", value_name("OptimizationTier", method.tier))
-        .member("ilBytes", method.il_bytes)
-        .member("nativeBytes", method.native_bytes)
-        .member("startMs", ms(method.start))
-        .key("jitMs");
-    if (method.time)
-      json.value(ms(*method.time));
-    else
-      json.null();
-    json.end_object();
-  }
-  json.end_array();
-  by_process_.write_member(json);
+    answer.by_tier.push_back({value_name("OptimizationTier", tier), sums.count, sums.time,
+                              sums.il_bytes, sums.native_bytes});
+  for (const auto& method : methods_)
+    answer.methods.push_back({.method = std::string{names_.text(method.method)},
+                              .module = method.module,
+                              .tier = value_name("OptimizationTier", method.tier),
+                              .il_bytes = method.il_bytes,
+                              .native_bytes = method.native_bytes,
+                              .start = method.start,
+                              .time = method.time});
+  return answer;
 }
 
-Page Jit::page() const {
+Document Jit::page() const {
   const auto at_end = fmt::format("Loaded at the end: {} jitted and {} precompiled methods.",
                                   count_text(loaded_jitted_), count_text(loaded_precompiled_));
   if (methods_.empty())
-    return {.summary = {"No method was compiled in this trace, or it was not recorded.", at_end},
+    return {.summary = {"No method compilation in this trace, or none was recorded.", at_end},
             .next = "Record it: clrscope collect -p PID --clrevents jit --clreventlevel verbose"};
-  Page page;
+  Document page;
   page.summary.push_back(fmt::format(
       "{} method{} compiled in {:.1f} s{}.", count_text(methods_.size()),
       methods_.size() == 1 ? "" : "s", span_.seconds(),
       has_times() ? fmt::format(", {:.1f} ms of compiling", ms(total_)) : ", times not recorded"));
   if (loaded_jitted_ + loaded_precompiled_ > 0) page.summary.push_back(at_end);
-  PageTable by_tier{.title = "By tier", .columns = {">COUNT", ">TIME", ">IL", ">NATIVE", "TIER"}};
+  DocumentTable by_tier{.title = "By tier",
+                        .columns = {">COUNT", ">TIME", ">IL", ">NATIVE", "TIER"}};
   for (const auto& [tier, sums] : tiers())
     by_tier.rows.push_back({count_text(sums.count), ms_text(sums.time), format_bytes(sums.il_bytes),
                             format_bytes(sums.native_bytes), value_name("OptimizationTier", tier)});
@@ -216,8 +275,9 @@ Page Jit::page() const {
     return std::pair{a->time.value_or(nanoseconds{0}), a->native_bytes} >
            std::pair{b->time.value_or(nanoseconds{0}), b->native_bytes};
   });
-  PageTable table{.title = has_times() ? "Slowest to compile" : "Largest",
-                  .columns = {">TIME", ">IL", ">NATIVE", "TIER", "METHOD"}};
+  DocumentTable table{.title = has_times() ? "Slowest to compile" : "Largest",
+                      .columns = {">TIME", ">IL", ">NATIVE", "TIER", "METHOD"},
+                      .keeps = "METHOD"};
   const auto rows = std::min(slowest.size(), options_.rows != 0 ? options_.rows : 10);
   for (std::size_t i = 0; i < rows; ++i) {
     const auto& method = *slowest[i];
@@ -235,12 +295,7 @@ Page Jit::page() const {
 
 }  // namespace
 
-extern const ReportKind jit_report{
-    .name = "jit",
-    .summary = "methods compiled: times, tiers, sizes",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Jit>(options);
-    },
-};
+extern const ReportKind jit_report =
+    report_kind<Jit>("jit", "methods compiled: times, tiers, sizes");
 
 }  // namespace clrscope::analyze

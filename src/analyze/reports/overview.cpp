@@ -20,7 +20,63 @@ using nettrace::Known;
 
 constexpr std::size_t kMethodsShown = 5;
 
-class Overview final : public Report {
+struct AvailableReport {
+  std::string name{};
+  std::string contents{};
+};
+const Shape& shape_of(const AvailableReport*) {
+  static const auto shape =
+      describe<AvailableReport>("AvailableReport", "report that has data for a trace",
+                                {member<&AvailableReport::name>("name", "name of the report"),
+                                 member<&AvailableReport::contents>("contents", "what it shows")});
+  return shape;
+}
+
+struct OverviewAnswer {
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  WallTime start{};
+  std::chrono::nanoseconds duration{};
+  std::uint64_t samples = 0;
+  std::uint64_t cpu_samples = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t collections = 0;
+  std::chrono::nanoseconds paused{};
+  double gc_percent = 0;
+  std::uint64_t exceptions = 0;
+  std::uint64_t contentions = 0;
+  std::uint64_t allocation_samples = 0;
+  std::uint64_t methods_loaded = 0;
+  std::vector<std::string> processes{};
+  std::vector<std::string> runtimes{};
+  std::vector<AvailableReport> reports{};
+};
+const Shape& shape_of(const OverviewAnswer*) {
+  using A = OverviewAnswer;
+  static const auto shape = describe<A>(
+      "OverviewReport", "summary of a trace",
+      {member<&A::events>("events", "number of events"),
+       member<&A::bytes>("bytes", Unit::kBytes, "size of the trace"),
+       member<&A::start>("startTime", "start of the trace"),
+       member<&A::duration>("durationMs", "duration of the trace"),
+       member<&A::samples>("samples", "number of stack samples"),
+       member<&A::cpu_samples>("cpuSamples", "CPU samples taken by the kernel"),
+       member<&A::waits>("waits", "waits of threads recorded by the kernel"),
+       member<&A::collections>("collections", "number of garbage collections"),
+       member<&A::paused>("totalPauseMs", "total time they paused all processes"),
+       member<&A::gc_percent>("timeInGcPercent", Unit::kPercent,
+                              "share of time paused, of the process with the longest pauses"),
+       member<&A::exceptions>("exceptions", "number of exceptions thrown"),
+       member<&A::contentions>("contentions", "number of waits for locks"),
+       member<&A::allocation_samples>("allocationSamples", "number of sampled allocations"),
+       member<&A::methods_loaded>("methodsLoaded", "number of methods loaded"),
+       member<&A::processes>("processes", "names and ids of processes"),
+       member<&A::runtimes>("runtimes", "versions of .NET runtimes"),
+       member<&A::reports>("reports", "available reports, the most useful first")});
+  return shape;
+}
+
+class Overview final : public ReportOf<OverviewAnswer> {
  public:
   explicit Overview(const ReportOptions& options) : options_(options) {}
 
@@ -73,8 +129,8 @@ class Overview final : public Report {
     providers_.forget();
   }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  OverviewAnswer result() const override;
+  Document page() const override;
 
  private:
   void count(const Event& event, Known known, std::uint32_t pointer_size) {
@@ -152,8 +208,8 @@ std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   if (thrown() > 0) all.emplace_back("exceptions", fmt::format("{} thrown", count_text(thrown())));
   if (lock_waits() > 0)
     all.emplace_back("contention",
-                     fmt::format("{} for locks, {:.1f} ms in all{}", counted(lock_waits(), "wait"),
-                                 ms(contended_.total),
+                     fmt::format("{} for locks, {:.1f} ms in total{}",
+                                 counted(lock_waits(), "wait"), ms(contended_.total),
                                  locks_only_counted_.recorded() ? " of those recorded" : ""));
   if (allocations_ > 0)
     all.emplace_back("allocations", fmt::format("{} sampled", count_text(allocations_)));
@@ -163,33 +219,29 @@ std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   return all;
 }
 
-void Overview::write_members(JsonWriter& json) const {
-  json.member("events", events_)
-      .member("bytes", bytes_)
-      .member("startTime", iso8601(start_))
-      .member("durationMs", ms(span_.length()))
-      .member("samples", methods_.samples().all.count)
-      .member("cpuSamples", cpu_samples_)
-      .member("waits", switches_)
-      .member("collections", collections_.all().size())
-      .member("totalPauseMs", ms(collections_.paused()))
-      .member("percentTimeInGc", gc_share())
-      .member("exceptions", thrown())
-      .member("contentions", lock_waits())
-      .member("allocationSamples", allocations_)
-      .member("methodsLoaded", jitted_);
-  json.key("processes").begin_array();
-  for (const auto& name : names_) json.value(name);
-  json.end_array().key("runtimes").begin_array();
-  for (const auto& version : runtimes_) json.value(version);
-  json.end_array().key("reports").begin_array();
-  for (const auto& [name, why] : worth())
-    json.begin_object().member("name", name).member("holds", why).end_object();
-  json.end_array();
+OverviewAnswer Overview::result() const {
+  OverviewAnswer answer{.events = events_,
+                        .bytes = bytes_,
+                        .start = start_,
+                        .duration = span_.length(),
+                        .samples = methods_.samples().all.count,
+                        .cpu_samples = cpu_samples_,
+                        .waits = switches_,
+                        .collections = collections_.all().size(),
+                        .paused = collections_.paused(),
+                        .gc_percent = gc_share(),
+                        .exceptions = thrown(),
+                        .contentions = lock_waits(),
+                        .allocation_samples = allocations_,
+                        .methods_loaded = jitted_,
+                        .processes = {names_.begin(), names_.end()},
+                        .runtimes = {runtimes_.begin(), runtimes_.end()}};
+  for (const auto& [name, contents] : worth()) answer.reports.push_back({name, contents});
+  return answer;
 }
 
-Page Overview::page() const {
-  Page page;
+Document Overview::page() const {
+  Document page;
   std::string who = names_.empty() ? "A trace" : fmt::format("{}", fmt::join(names_, ", "));
   if (!runtimes_.empty()) who += fmt::format(", .NET {}", fmt::join(runtimes_, ", "));
   page.summary.push_back(
@@ -198,8 +250,9 @@ Page Overview::page() const {
                                      format_bytes(bytes_), losses_.text(events_)));
   const auto& samples = methods_.samples();
   if (samples.all.count > 0) {
-    PageTable table{.title = "Most on top of the stack",
-                    .columns = {">SELF", ">RUNNING", "METHOD", "MODULE"}};
+    DocumentTable table{.title = "Most on top of the stack",
+                        .columns = {">SELF", ">RUNNING", "METHOD", "MODULE"},
+                        .keeps = "METHOD"};
     const auto ids = methods_.ranked(false);
     const auto rows = std::min(ids.size(), options_.rows != 0 ? options_.rows : kMethodsShown);
     for (std::size_t i = 0; i < rows; ++i) {
@@ -210,7 +263,7 @@ Page Overview::page() const {
     }
     page.tables.push_back(std::move(table));
   }
-  PageTable table{.title = "Worth asking", .columns = {"REPORT", "HOLDS"}};
+  DocumentTable table{.title = "Available reports", .columns = {"REPORT", "CONTENTS"}};
   for (const auto& [name, why] : worth()) table.rows.push_back({name, why});
   page.tables.push_back(std::move(table));
   page.next = "Next: clrscope report FILE " + worth().front().first;
@@ -219,12 +272,7 @@ Page Overview::page() const {
 
 }  // namespace
 
-extern const ReportKind overview_report{
-    .name = "overview",
-    .summary = "what the trace holds, and what to ask next",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Overview>(options);
-    },
-};
+extern const ReportKind overview_report =
+    report_kind<Overview>("overview", "contents of the trace, and which reports to run next");
 
 }  // namespace clrscope::analyze

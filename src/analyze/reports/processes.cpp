@@ -24,7 +24,45 @@ struct Process {
   std::set<ThreadId> threads{};
 };
 
-class Processes final : public Report {
+struct RecordedProcess {
+  ProcessId pid{};
+  std::string name{};
+  std::string command_line{};
+  std::string runtime{};
+  std::string architecture{};
+  std::string system{};
+  std::uint64_t events = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t threads = 0;
+  std::optional<std::string> container{};
+};
+const Shape& shape_of(const RecordedProcess*) {
+  using P = RecordedProcess;
+  static const auto shape =
+      describe<P>("RecordedProcess", "process in a trace",
+                  {member<&P::pid>("pid", "process id"), member<&P::name>("name", "process name"),
+                   member<&P::command_line>("commandLine", "command line"),
+                   member<&P::runtime>("runtime", "version of its .NET runtime"),
+                   member<&P::architecture>("architecture", "processor architecture"),
+                   member<&P::system>("system", "operating system"),
+                   member<&P::events>("events", "number of events"),
+                   member<&P::samples>("samples", "number of stack samples"),
+                   member<&P::threads>("threads", "number of threads"),
+                   member<&P::container>("container", "id of its container")});
+  return shape;
+}
+
+struct ProcessesAnswer {
+  std::vector<RecordedProcess> processes{};
+};
+const Shape& shape_of(const ProcessesAnswer*) {
+  static const auto shape = describe<ProcessesAnswer>(
+      "ProcessesReport", "processes in a trace",
+      {member<&ProcessesAnswer::processes>("processes", "processes, most samples first")});
+  return shape;
+}
+
+class Processes final : public ReportOf<ProcessesAnswer> {
  public:
   explicit Processes(const ReportOptions& options) : options_(options) {}
 
@@ -62,36 +100,36 @@ class Processes final : public Report {
     providers_.forget();
   }
 
-  void write_members(JsonWriter& json) const override {
-    json.key("processes").begin_array();
+  ProcessesAnswer result() const override {
+    ProcessesAnswer answer;
     for (const auto* one : ranked()) {
       const auto& [key, process] = *one;
-      json.begin_object()
-          .member("pid", static_cast<std::int32_t>(key.second))
-          .member("name", process.name)
-          .member("commandLine", process.info.command_line)
-          .member("runtime", process.runtime)
-          .member("architecture", process.info.architecture)
-          .member("system", process.info.system)
-          .member("events", process.events)
-          .member("samples", process.samples)
-          .member("threads", process.threads.size());
-      if (!process.container.empty()) json.member("container", process.container);
-      json.end_object();
+      auto& told =
+          answer.processes.emplace_back(RecordedProcess{.pid = key.second,
+                                                        .name = process.name,
+                                                        .command_line = process.info.command_line,
+                                                        .runtime = process.runtime,
+                                                        .architecture = process.info.architecture,
+                                                        .system = process.info.system,
+                                                        .events = process.events,
+                                                        .samples = process.samples,
+                                                        .threads = process.threads.size()});
+      if (!process.container.empty()) told.container = process.container;
     }
-    json.end_array();
+    return answer;
   }
 
-  Page page() const override {
-    Page page;
+  Document page() const override {
+    Document page;
     const auto all = ranked();
     page.summary.push_back(
         fmt::format("{} process{}.", count_text(all.size()), all.size() == 1 ? "" : "es"));
     if (all.empty()) return page;
     const bool contained =
         std::ranges::any_of(all, [](auto* one) { return !one->second.container.empty(); });
-    PageTable table{
-        .columns = {">PID", "NAME", "RUNTIME", ">EVENTS", ">SAMPLES", ">THREADS", "COMMAND"}};
+    DocumentTable table{
+        .columns = {">PID", "NAME", "RUNTIME", ">EVENTS", ">SAMPLES", ">THREADS", "COMMAND"},
+        .keeps = "NAME"};
     if (contained) table.columns.insert(table.columns.end() - 1, "CONTAINER");
     const auto rows = std::min(all.size(), options_.rows != 0 ? options_.rows : 50);
     for (std::size_t i = 0; i < rows; ++i) {
@@ -134,12 +172,7 @@ class Processes final : public Report {
 
 }  // namespace
 
-extern const ReportKind processes_report{
-    .name = "processes",
-    .summary = "the processes in the trace, their runtime and size",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Processes>(options);
-    },
-};
+extern const ReportKind processes_report =
+    report_kind<Processes>("processes", "the processes in the trace, their runtime and size");
 
 }  // namespace clrscope::analyze

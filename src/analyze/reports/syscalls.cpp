@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analyze/parts.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
 
@@ -43,7 +44,86 @@ Totals totals_of(const std::vector<SyscallRow>& rows) {
   return all;
 }
 
-class SyscallsReport final : public Report {
+struct SyscallError {
+  std::string name{};
+  int number = 0;
+  std::uint64_t count = 0;
+};
+const Shape& shape_of(const SyscallError*) {
+  using E = SyscallError;
+  static const auto shape = describe<E>(
+      "SyscallError", "calls that failed with one error",
+      {member<&E::name>("errno", "name of the error"), member<&E::number>("number", "errno"),
+       member<&E::count>("count", "calls that failed with it")});
+  return shape;
+}
+
+struct SyscallStack {
+  Place place{};
+  std::uint64_t count = 0;
+  std::chrono::nanoseconds total{};
+  std::vector<Place> frames{};
+};
+const Shape& shape_of(const SyscallStack*) {
+  using S = SyscallStack;
+  static const auto shape = describe<S>(
+      "SyscallStack", "place that made system calls",
+      {members_of<&S::place>(), member<&S::count>("count", "number of calls"),
+       member<&S::total>("totalMs", "total time in them"),
+       member<&S::frames>("frames", "stack with the most time, innermost frame first")});
+  return shape;
+}
+
+struct SyscallTimes {
+  ProcessId pid{};
+  std::string process{};
+  std::string syscall{};
+  std::uint64_t count = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t unfinished = 0;
+  std::chrono::nanoseconds total{};
+  std::chrono::nanoseconds mean{};
+  std::chrono::nanoseconds longest{};
+  std::vector<SyscallError> by_errno{};
+  std::vector<SyscallStack> stacks{};
+};
+const Shape& shape_of(const SyscallTimes*) {
+  using T = SyscallTimes;
+  static const auto shape = describe<T>(
+      "SyscallTimes", "one system call of one process",
+      {member<&T::pid>("pid", "process id"), member<&T::process>("process", "process name"),
+       member<&T::syscall>("syscall", "name of the system call"),
+       member<&T::count>("count", "number of calls"),
+       member<&T::errors>("errors", "calls that failed"),
+       member<&T::unfinished>("unfinished", "calls that had not returned when the trace ended"),
+       member<&T::total>("totalMs", "total time in the call"),
+       member<&T::mean>("meanMs", "mean time of one call"),
+       member<&T::longest>("longestMs", "longest call"),
+       member<&T::by_errno>("byErrno", "failed calls by error"),
+       member<&T::stacks>("stacks", "places that called it, most time first")});
+  return shape;
+}
+
+struct SyscallsAnswer {
+  std::uint64_t calls = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t unfinished = 0;
+  std::chrono::nanoseconds total{};
+  std::vector<SyscallTimes> syscalls{};
+};
+const Shape& shape_of(const SyscallsAnswer*) {
+  using A = SyscallsAnswer;
+  static const auto shape = describe<A>(
+      "SyscallsReport", "system calls",
+      {member<&A::calls>("calls", "number of calls"),
+       member<&A::errors>("errors", "calls that failed"),
+       member<&A::unfinished>("unfinished", "calls that had not returned when the trace ended"),
+       member<&A::total>("totalMs", "total time in calls, over all threads"),
+       member<&A::syscalls>("syscalls", "calls by process and name, most time first")});
+  return shape;
+}
+
+class SyscallsReport final : public ReportOf<SyscallsAnswer> {
  public:
   explicit SyscallsReport(const ReportOptions& options) : options_(options) {}
 
@@ -52,68 +132,54 @@ class SyscallsReport final : public Report {
   }
   void end_of_trace(const nettrace::Reader& reader) override { calls_.end_of_trace(reader); }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  SyscallsAnswer result() const override;
+  Document page() const override;
 
  private:
-  void write_row(JsonWriter& json, const SyscallRow& row) const;
-  PageTable calls_table(bool one_process) const;
-  PageTable places_table() const;
-  PageTable errors_table() const;
+  SyscallTimes times_of(const SyscallRow& row) const;
+  DocumentTable calls_table(bool one_process) const;
+  DocumentTable places_table() const;
+  DocumentTable errors_table() const;
 
   ReportOptions options_;
   Syscalls calls_;
 };
 
-void SyscallsReport::write_row(JsonWriter& json, const SyscallRow& row) const {
-  json.begin_object()
-      .member("processId", static_cast<std::int32_t>(row.process))
-      .member("process", row.process_name)
-      .member("syscall", row.name)
-      .member("count", row.count)
-      .member("errors", row.errors)
-      .member("unended", row.unended)
-      .member("totalMs", ms(time_of(row.ns)))
-      .member("meanUs", static_cast<double>(mean_ns(row)) / 1000)
-      .member("maxMs", ms(time_of(row.longest_ns)));
-  json.key("byErrno").begin_array();
+SyscallTimes SyscallsReport::times_of(const SyscallRow& row) const {
+  SyscallTimes times{.pid = row.process,
+                     .process = row.process_name,
+                     .syscall = row.name,
+                     .count = row.count,
+                     .errors = row.errors,
+                     .unfinished = row.unended,
+                     .total = time_of(row.ns),
+                     .mean = time_of(mean_ns(row)),
+                     .longest = time_of(row.longest_ns)};
   for (const auto& [number, count] : row.by_errno)
-    json.begin_object()
-        .member("errno", errno_name(number))
-        .member("number", number)
-        .member("count", count)
-        .end_object();
-  json.end_array().key("stacks").begin_array();
+    times.by_errno.push_back({errno_name(number), number, count});
   for (std::size_t i = 0; i < std::min(row.places.size(), kPlacesInJson); ++i) {
     const auto& place = row.places[i];
-    json.begin_object()
-        .member("method", calls_.frame(place.site).method)
-        .member("module", calls_.frame(place.site).module)
-        .member("count", place.count)
-        .member("totalMs", ms(time_of(place.ns)))
-        .key("frames")
-        .begin_array();
-    for (const auto frame : place.frames) json.value(calls_.frame(frame).method);
-    json.end_array().end_object();
+    auto& stack = times.stacks.emplace_back(
+        SyscallStack{place_of(calls_.frame(place.site)), place.count, time_of(place.ns)});
+    for (const auto frame : place.frames) stack.frames.push_back(place_of(calls_.frame(frame)));
   }
-  json.end_array().end_object();
+  return times;
 }
 
-void SyscallsReport::write_members(JsonWriter& json) const {
+SyscallsAnswer SyscallsReport::result() const {
   const auto all = totals_of(calls_.rows());
-  json.member("calls", all.calls)
-      .member("errors", all.errors)
-      .member("unended", all.unended)
-      .member("totalMs", ms(time_of(all.ns)));
-  json.key("syscalls").begin_array();
-  for (const auto& row : calls_.rows()) write_row(json, row);
-  json.end_array();
+  SyscallsAnswer answer{.calls = all.calls,
+                        .errors = all.errors,
+                        .unfinished = all.unended,
+                        .total = time_of(all.ns)};
+  for (const auto& row : calls_.rows()) answer.syscalls.push_back(times_of(row));
+  return answer;
 }
 
-PageTable SyscallsReport::calls_table(bool one_process) const {
+DocumentTable SyscallsReport::calls_table(bool one_process) const {
   const auto& rows = calls_.rows();
   const auto shown = std::min(rows.size(), options_.rows != 0 ? options_.rows : 20);
-  PageTable table{.columns = {">TOTAL", ">CALLS", ">MEAN", ">LONGEST", ">FAILED", "CALL"}};
+  DocumentTable table{.columns = {">TOTAL", ">CALLS", ">MEAN", ">LONGEST", ">FAILED", "CALL"}};
   if (!one_process) table.columns.push_back("PROCESS");
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& row = rows[i];
@@ -126,14 +192,15 @@ PageTable SyscallsReport::calls_table(bool one_process) const {
   return table;
 }
 
-PageTable SyscallsReport::places_table() const {
+DocumentTable SyscallsReport::places_table() const {
   std::vector<std::pair<const SyscallRow*, const SyscallPlace*>> places;
   for (const auto& row : calls_.rows())
     for (const auto& place : row.places) places.emplace_back(&row, &place);
   std::ranges::stable_sort(
       places, [](const auto& a, const auto& b) { return a.second->ns > b.second->ns; });
   const auto shown = std::min(places.size(), options_.rows != 0 ? options_.rows : 10);
-  PageTable table{.title = "From where", .columns = {">TOTAL", ">CALLS", "CALL", "METHOD"}};
+  DocumentTable table{
+      .title = "From where", .columns = {">TOTAL", ">CALLS", "CALL", "METHOD"}, .keeps = "METHOD"};
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [row, place] = places[i];
     table.rows.push_back({ms_text(time_of(place->ns)), count_text(place->count), row->name,
@@ -144,7 +211,7 @@ PageTable SyscallsReport::places_table() const {
   return table;
 }
 
-PageTable SyscallsReport::errors_table() const {
+DocumentTable SyscallsReport::errors_table() const {
   struct Failed {
     const SyscallRow* row;
     int number;
@@ -155,7 +222,7 @@ PageTable SyscallsReport::errors_table() const {
     for (const auto& [number, count] : row.by_errno) failed.push_back({&row, number, count});
   std::ranges::stable_sort(failed, std::greater{}, &Failed::count);
   const auto shown = std::min(failed.size(), options_.rows != 0 ? options_.rows : 10);
-  PageTable table{.title = "Failed", .columns = {">COUNT", "ERROR", "CALL", "PROCESS"}};
+  DocumentTable table{.title = "Failed", .columns = {">COUNT", "ERROR", "CALL", "PROCESS"}};
   for (std::size_t i = 0; i < shown; ++i)
     table.rows.push_back({count_text(failed[i].count), errno_name(failed[i].number),
                           failed[i].row->name, process_text(*failed[i].row)});
@@ -164,16 +231,16 @@ PageTable SyscallsReport::errors_table() const {
   return table;
 }
 
-Page SyscallsReport::page() const {
+Document SyscallsReport::page() const {
   if (calls_.rows().empty())
     return {
         .summary = {"No system calls in this trace."},
         .next =
             "Record them: clrscope collect -p PID --perf-events syscalls (or -a for the machine)"};
   const auto all = totals_of(calls_.rows());
-  Page page;
+  Document page;
   page.summary.push_back(fmt::format(
-      "{} of {}, {} in them over all threads; {} failed.", counted(all.calls, "system call"),
+      "{} of {}, {} in total over all threads; {} failed.", counted(all.calls, "system call"),
       all.processes.size() == 1 ? process_text(calls_.rows().front())
                                 : fmt::format("{} processes", all.processes.size()),
       format_duration(time_of(all.ns)), count_text(all.errors)));
@@ -182,19 +249,14 @@ Page SyscallsReport::page() const {
   if (all.errors > 0) page.tables.push_back(errors_table());
   if (all.unended > 0)
     page.tables.back().note +=
-        fmt::format("{}{} had not returned when the recording ended, and count without their time.",
+        fmt::format("{}{} had not returned when the recording ended; their time is not counted.",
                     page.tables.back().note.empty() ? "" : "\n", count_text(all.unended));
   return page;
 }
 
 }  // namespace
 
-extern const ReportKind syscalls_report{
-    .name = "syscalls",
-    .summary = "system calls: how many, how long, what failed, from where",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<SyscallsReport>(options);
-    },
-};
+extern const ReportKind syscalls_report = report_kind<SyscallsReport>(
+    "syscalls", "system calls: how many, how long, what failed, from where");
 
 }  // namespace clrscope::analyze

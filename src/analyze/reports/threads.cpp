@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analyze/report.h"
 #include "analyze/waits.h"
@@ -10,7 +11,49 @@
 namespace clrscope::analyze {
 namespace {
 
-class Threads final : public Report {
+struct ThreadActivity {
+  ProcessId pid{};
+  std::string process{};
+  ThreadId thread{};
+  std::string name{};
+  std::uint64_t samples = 0;
+  std::optional<std::chrono::nanoseconds> cpu{};
+  std::uint64_t waits = 0;
+  std::chrono::nanoseconds waiting{};
+  std::map<std::string, std::chrono::nanoseconds> waiting_by_reason{};
+};
+const Shape& shape_of(const ThreadActivity*) {
+  using T = ThreadActivity;
+  static const auto shape = describe<T>(
+      "ThreadActivity", "what one thread did",
+      {member<&T::pid>("pid", "process id"), member<&T::process>("process", "process name"),
+       member<&T::thread>("osId", "operating system's thread id"),
+       member<&T::name>("name", "thread name"), member<&T::samples>("samples", "CPU samples"),
+       member<&T::cpu>("cpuMs", "CPU time, if the sampling rate is known"),
+       member<&T::waits>("waits", "number of waits"),
+       member<&T::waiting>("waitingMs", "total time waited"),
+       member<&T::waiting_by_reason>("waitingMsByReason", "time waited, by reason")});
+  return shape;
+}
+
+struct ThreadsAnswer {
+  std::uint64_t samples = 0;
+  std::uint64_t switches = 0;
+  std::chrono::nanoseconds duration{};
+  std::vector<ThreadActivity> threads{};
+};
+const Shape& shape_of(const ThreadsAnswer*) {
+  using A = ThreadsAnswer;
+  static const auto shape =
+      describe<A>("ThreadsReport", "what each thread did",
+                  {member<&A::samples>("samples", "CPU samples taken by the kernel"),
+                   member<&A::switches>("switches", "context switches recorded by the kernel"),
+                   member<&A::duration>("durationMs", "duration of the trace"),
+                   member<&A::threads>("threads", "threads, most CPU time first")});
+  return shape;
+}
+
+class Threads final : public ReportOf<ThreadsAnswer> {
  public:
   explicit Threads(const ReportOptions& options) : options_(options) {}
 
@@ -19,8 +62,8 @@ class Threads final : public Report {
   }
   void end_of_trace(const nettrace::Reader& reader) override { waits_.end_of_trace(reader); }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  ThreadsAnswer result() const override;
+  Document page() const override;
 
  private:
   std::vector<std::size_t> ranked() const;
@@ -55,48 +98,46 @@ std::vector<std::size_t> Threads::ranked() const {
   return all;
 }
 
-void Threads::write_members(JsonWriter& json) const {
-  json.member("samples", waits_.source().cpu_samples())
-      .member("switches", waits_.source().switches())
-      .member("durationMs", waits_.source().span().seconds() * 1000);
-  json.key("threads").begin_array();
+ThreadsAnswer Threads::result() const {
+  ThreadsAnswer answer{.samples = waits_.source().cpu_samples(),
+                       .switches = waits_.source().switches(),
+                       .duration = waits_.source().span().length()};
   for (const auto i : ranked()) {
     const auto& who = waits_.threads()[i];
     const auto& times = waits_.by_thread()[i];
-    json.begin_object()
-        .member("processId", static_cast<std::int32_t>(who.process))
-        .member("process", who.process_name)
-        .member("threadId", static_cast<std::uint64_t>(who.thread))
-        .member("name", who.name)
-        .member("samples", times.cpu.count);
-    if (timed()) json.member("cpuMs", ms(cpu(i)));
-    json.member("waits", times.waits.count).member("waitingMs", ms(off(i)));
-    json.key("waitingMsByReason").begin_object();
+    auto& told = answer.threads.emplace_back(ThreadActivity{.pid = who.process,
+                                                            .process = who.process_name,
+                                                            .thread = who.thread,
+                                                            .name = who.name,
+                                                            .samples = times.cpu.count,
+                                                            .waits = times.waits.count,
+                                                            .waiting = off(i)});
+    if (timed()) told.cpu = cpu(i);
     for (std::uint8_t r = 0; r < kWaitReasons; ++r)
       if (const auto ns = times.ns_by_reason[r]; ns > 0)
-        json.member(to_string(WaitReason{r}),
-                    ms(std::chrono::nanoseconds{static_cast<std::int64_t>(ns)}));
-    json.end_object().end_object();
+        told.waiting_by_reason[std::string{to_string(WaitReason{r})}] =
+            std::chrono::nanoseconds{static_cast<std::int64_t>(ns)};
   }
-  json.end_array();
+  return answer;
 }
 
-Page Threads::page() const {
+Document Threads::page() const {
   const auto all = ranked();
   if (all.empty())
-    return {.summary = {"Neither processor samples nor context switches in this trace."},
+    return {.summary = {"No CPU samples and no context switches in this trace."},
             .next = "Record some: clrscope collect -p PID --profile cpu-sampling,thread-time"};
   const bool switches = waits_.source().switches() > 0;
-  Page page;
-  page.summary.push_back(fmt::format("{} threads in {:.1f} s: {} processor samples, {} waits.",
+  Document page;
+  page.summary.push_back(fmt::format("{} threads in {:.1f} s: {} CPU samples, {} waits.",
                                      count_text(all.size()), waits_.source().span().seconds(),
                                      count_text(waits_.source().cpu_samples()),
                                      count_text(waits_.all().count)));
   if (!switches)
     page.summary.emplace_back(
-        "Waiting was not recorded: clrscope collect --profile thread-time does it.");
-  PageTable table{.columns = {timed() ? ">CPU" : ">SAMPLES", ">WAITING", ">WAITS", "MOSTLY FOR",
-                              ">THREAD", "NAME", "PROCESS"}};
+        "Waits were not recorded; use clrscope collect --profile thread-time.");
+  DocumentTable table{.columns = {timed() ? ">CPU" : ">SAMPLES", ">WAITING", ">WAITS", "MOSTLY FOR",
+                                  ">THREAD", "NAME", "PROCESS"},
+                      .keeps = "NAME"};
   const auto rows = std::min(all.size(), options_.rows != 0 ? options_.rows : 30);
   for (std::size_t n = 0; n < rows; ++n) {
     const auto i = all[n];
@@ -117,12 +158,7 @@ Page Threads::page() const {
 
 }  // namespace
 
-extern const ReportKind threads_report{
-    .name = "threads",
-    .summary = "what each thread did: processor time, waiting, and for what",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<Threads>(options);
-    },
-};
+extern const ReportKind threads_report =
+    report_kind<Threads>("threads", "what each thread did: CPU time and waits, by reason");
 
 }  // namespace clrscope::analyze

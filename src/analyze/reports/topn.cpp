@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "analyze/method_shares.h"
 #include "analyze/method_times.h"
-#include "analyze/report.h"
 #include "analyze/words.h"
 
 namespace clrscope::analyze {
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLeastShare = 2000;  // less than 1/2000 is not shown unless -n asks for it
 
-class TopN final : public Report {
+class TopN final : public ReportOf<MethodShares> {
  public:
   explicit TopN(const ReportOptions& options) : options_(options), methods_(options.lines) {}
 
@@ -21,55 +21,49 @@ class TopN final : public Report {
   }
   void end_of_trace(const nettrace::Reader& /*reader*/) override { methods_.end_of_trace(); }
 
-  void write_members(JsonWriter& json) const override {
-    const auto& samples = methods_.samples();
-    json.member("samples", samples.all.count)
-        .member("running", samples.running.count)
-        .member("waiting", samples.waiting.count)
-        .member("samplesWithoutStack", methods_.without_stack())
-        .member("stateFrom", methods_.judged_by_top() > 0 ? "topOfStack"
-                             : methods_.by_kernel() > 0   ? "kernel"
-                                                          : "sampler");
-    json.key("methods").begin_array();
-    for (const auto id : methods_.ranked(options_.inclusive)) {
-      const auto& frame = methods_.frames().frame(id);
-      const auto& [self, total] = methods_.times()[static_cast<std::size_t>(id)];
-      json.begin_object()
-          .member("method", frame.method)
-          .member("module", frame.module)
-          .member("kind", to_string(frame.kind));
-      if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
-      json.member("self", percent(self.all.ns, samples.all.ns))
-          .member("total", percent(total.all.ns, samples.all.ns))
-          .member("selfRunning", percent(self.running.ns, samples.all.ns))
-          .member("totalRunning", percent(total.running.ns, samples.all.ns))
-          .member("selfSamples", self.all.count)
-          .member("totalSamples", total.all.count)
-          .end_object();
-    }
-    json.end_array();
-  }
-
-  Page page() const override;
+  MethodShares result() const override;
+  Document page() const override;
 
  private:
   std::uint64_t unnamed_ns() const;
-  PageTable running_table(std::size_t rows) const;
+  DocumentTable running_table(std::size_t rows) const;
 
   ReportOptions options_;
   MethodTimes methods_;
 };
 
-Page TopN::page() const {
+MethodShares TopN::result() const {
+  const auto& samples = methods_.samples();
+  MethodShares answer{.samples = samples.all.count,
+                      .running = samples.running.count,
+                      .waiting = samples.waiting.count,
+                      .without_stack = methods_.without_stack(),
+                      .state_from = methods_.judged_by_top() > 0 ? StateFrom::kTopOfStack
+                                    : methods_.by_kernel() > 0   ? StateFrom::kKernel
+                                                                 : StateFrom::kSampler};
+  for (const auto id : methods_.ranked(options_.inclusive)) {
+    const auto& [self, total] = methods_.times()[static_cast<std::size_t>(id)];
+    answer.methods.push_back({.place = place_of(methods_.frames().frame(id)),
+                              .self = percent(self.all.ns, samples.all.ns),
+                              .total = percent(total.all.ns, samples.all.ns),
+                              .self_running = percent(self.running.ns, samples.all.ns),
+                              .total_running = percent(total.running.ns, samples.all.ns),
+                              .self_samples = self.all.count,
+                              .total_samples = total.all.count});
+  }
+  return answer;
+}
+
+Document TopN::page() const {
   const auto& samples = methods_.samples();
   if (samples.all.count == 0)
     return {.summary = {"No stack samples in this trace."},
             .next = "Record some: clrscope collect -p PID --profile dotnet-sampled-thread-time"};
   const auto ids = methods_.ranked(options_.inclusive);
-  Page page;
+  Document page;
   if (methods_.by_kernel() == samples.all.count)
     page.summary.push_back(fmt::format(
-        "{} samples of running threads, taken by the kernel. More of them: the report cpu.",
+        "{} samples of running threads, taken by the kernel. The report cpu has more detail.",
         count_text(samples.all.count)));
   else
     page.summary.push_back(
@@ -78,14 +72,16 @@ Page TopN::page() const {
                     share_text(samples.waiting.ns, samples.all.ns)));
   if (methods_.judged_by_top() > 0)
     page.summary.push_back(
-        "The sampler of .NET 9 does not tell running from waiting: judged by the method on top.");
+        "The sampler of .NET 9 does not distinguish running from waiting threads: estimated from "
+        "the top method.");
   if (const auto unnamed = unnamed_ns(); unnamed > samples.all.ns / 20)
-    page.summary.push_back(fmt::format(
-        "{} of them end in code that the trace does not name (\"?\"): the end of the recording, "
-        "where the names are, may be missing.",
-        share_text(unnamed, samples.all.ns)));
+    page.summary.push_back(
+        fmt::format("{} of them end in code without a name (\"?\"): the end of the recording, "
+                    "which holds the names, may be missing.",
+                    share_text(unnamed, samples.all.ns)));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
-  PageTable table{.columns = {">SELF", ">TOTAL", ">RUNNING", "METHOD", "MODULE"}};
+  DocumentTable table{.columns = {">SELF", ">TOTAL", ">RUNNING", "METHOD", "MODULE"},
+                      .keeps = "METHOD"};
   if (options_.lines) table.columns.insert(table.columns.begin() + 3, "LINE");
   for (std::size_t i = 0; i < std::min(rows, ids.size()); ++i) {
     const auto& frame = methods_.frames().frame(ids[i]);
@@ -119,7 +115,7 @@ std::uint64_t TopN::unnamed_ns() const {
 }
 
 // Waiting threads crowd out the busy ones: these once more, alone.
-PageTable TopN::running_table(std::size_t rows) const {
+DocumentTable TopN::running_table(std::size_t rows) const {
   auto ids = methods_.ranked(options_.inclusive);
   const auto running = [&](FrameId id) {
     const auto& [self, total] = methods_.times()[static_cast<std::size_t>(id)];
@@ -127,7 +123,9 @@ PageTable TopN::running_table(std::size_t rows) const {
   };
   std::stable_sort(ids.begin(), ids.end(),
                    [&](FrameId a, FrameId b) { return running(a) > running(b); });
-  PageTable table{.title = "Running only", .columns = {">SELF", ">TOTAL", "METHOD", "MODULE"}};
+  DocumentTable table{.title = "Running only",
+                      .columns = {">SELF", ">TOTAL", "METHOD", "MODULE"},
+                      .keeps = "METHOD"};
   const auto all = methods_.samples().running.ns;
   for (std::size_t i = 0; i < std::min(rows, ids.size()) && running(ids[i]) > 0; ++i) {
     const auto& frame = methods_.frames().frame(ids[i]);
@@ -140,12 +138,10 @@ PageTable TopN::running_table(std::size_t rows) const {
 
 }  // namespace
 
-extern const ReportKind topn_report{
-    .name = "topn",
-    .summary = "methods by share of samples",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<TopN>(options);
-    },
-};
+std::unique_ptr<ReportOf<MethodShares>> make_topn(const ReportOptions& options) {
+  return std::make_unique<TopN>(options);
+}
+
+extern const ReportKind topn_report = report_kind<TopN>("topn", "methods by share of samples");
 
 }  // namespace clrscope::analyze

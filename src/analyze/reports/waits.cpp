@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyze/parts.h"
 #include "analyze/report.h"
 #include "analyze/words.h"
 
@@ -15,7 +16,105 @@ std::chrono::nanoseconds time_of(std::uint64_t ns) {
   return std::chrono::nanoseconds{static_cast<std::int64_t>(ns)};
 }
 
-class WaitsReport final : public Report {
+struct WaitTimes : Times {
+  std::chrono::nanoseconds unfinished_time{};
+};
+const Shape& shape_of(const WaitTimes*) {
+  static const auto shape =
+      describe<WaitTimes>("WaitTimes", "how often and how long threads waited",
+                          {inherited<WaitTimes, Times>(),
+                           member<&WaitTimes::unfinished_time>(
+                               "unfinishedMs", "time of unfinished ones, until the trace ended")});
+  return shape;
+}
+WaitTimes times_of(const WaitSum& sum) {
+  WaitTimes times;
+  times.count = sum.count;
+  times.unfinished = sum.unfinished;
+  times.total = time_of(sum.ns);
+  times.longest = time_of(sum.longest_ns);
+  times.unfinished_time = time_of(sum.unfinished_ns);
+  return times;
+}
+
+struct ReasonWaits {
+  WaitReason reason{};
+  WaitTimes times{};
+};
+const Shape& shape_of(const ReasonWaits*) {
+  static const auto shape =
+      describe<ReasonWaits>("ReasonWaits", "waits with one reason",
+                            {member<&ReasonWaits::reason>("reason", "what was waited for"),
+                             members_of<&ReasonWaits::times>()});
+  return shape;
+}
+
+struct WaitSite {
+  Place place{};
+  WaitReason reason{};
+  WaitTimes times{};
+  ThreadId longest_thread{};
+};
+const Shape& shape_of(const WaitSite*) {
+  using S = WaitSite;
+  static const auto shape =
+      describe<S>("WaitSite", "place where threads waited",
+                  {members_of<&S::place>(), member<&S::reason>("reason", "what was waited for"),
+                   members_of<&S::times>(),
+                   member<&S::longest_thread>("longestOsId",
+                                              "thread that waited longest: its id in the operating "
+                                              "system")});
+  return shape;
+}
+
+struct ThreadWaits {
+  ProcessId pid{};
+  ThreadId thread{};
+  std::string name{};
+  WaitTimes times{};
+};
+const Shape& shape_of(const ThreadWaits*) {
+  using T = ThreadWaits;
+  static const auto shape =
+      describe<T>("ThreadWaits", "waits of one thread",
+                  {member<&T::pid>("pid", "process id"),
+                   member<&T::thread>("osId", "operating system's thread id"),
+                   member<&T::name>("name", "thread name"), members_of<&T::times>()});
+  return shape;
+}
+
+struct WaitsAnswer {
+  std::uint64_t waits = 0;
+  std::chrono::nanoseconds total{};
+  std::chrono::nanoseconds longest{};
+  std::chrono::nanoseconds idle{};
+  std::uint64_t unfinished = 0;
+  std::chrono::nanoseconds unfinished_time{};
+  std::chrono::nanoseconds unexplained{};
+  std::optional<std::chrono::nanoseconds> recorded{};
+  std::vector<ReasonWaits> by_reason{};
+  std::vector<WaitSite> sites{};
+  std::vector<ThreadWaits> by_thread{};
+};
+const Shape& shape_of(const WaitsAnswer*) {
+  using A = WaitsAnswer;
+  static const auto shape = describe<A>(
+      "WaitsReport", "waits of threads, by the kernel's context switches",
+      {member<&A::waits>("waits", "number of waits"),
+       member<&A::total>("totalMs", "total time waited, over all threads"),
+       member<&A::longest>("longestMs", "longest wait"),
+       member<&A::idle>("idleMs", "time that threads without work waited"),
+       member<&A::unfinished>("unfinished", "waits that had not ended when the trace ended"),
+       member<&A::unfinished_time>("unfinishedMs", "their time until then"),
+       member<&A::unexplained>("unexplainedMs", "time of waits without a stack"),
+       member<&A::recorded>("recordedMs", "recorded part of the trace, when waits ended early"),
+       member<&A::by_reason>("byReason", "waits by reason"),
+       member<&A::sites>("sites", "places that waited, longest total time first, idle ones last"),
+       member<&A::by_thread>("byThread", "waits by thread")});
+  return shape;
+}
+
+class WaitsReport final : public ReportOf<WaitsAnswer> {
  public:
   explicit WaitsReport(const ReportOptions& options) : options_(options), waits_(options.lines) {}
 
@@ -24,8 +123,8 @@ class WaitsReport final : public Report {
   }
   void end_of_trace(const nettrace::Reader& reader) override { waits_.end_of_trace(reader); }
 
-  void write_members(JsonWriter& json) const override;
-  Page page() const override;
+  WaitsAnswer result() const override;
+  Document page() const override;
 
  private:
   using SiteSum = std::pair<Waits::Site, WaitSum>;
@@ -81,74 +180,46 @@ std::string unfinished_text(const WaitSum& sum) {
   return sum.unfinished > 0 ? count_text(sum.unfinished) : "";
 }
 
-void write_sum(JsonWriter& json, const WaitSum& sum) {
-  json.member("count", sum.count)
-      .member("totalMs", ms(time_of(sum.ns)))
-      .member("longestMs", ms(time_of(sum.longest_ns)))
-      .member("unfinished", sum.unfinished)
-      .member("unfinishedMs", ms(time_of(sum.unfinished_ns)));
-}
-
-void WaitsReport::write_members(JsonWriter& json) const {
-  json.member("waits", waits_.all().count)
-      .member("totalMs", ms(time_of(waits_.all().ns)))
-      .member("longestMs", ms(time_of(waits_.all().longest_ns)))
-      .member("idleMs", ms(time_of(waits_.idle().ns)))
-      .member("unfinished", waits_.all().unfinished)
-      .member("unfinishedMs", ms(time_of(waits_.all().unfinished_ns)))
-      .member("unexplainedMs", ms(time_of(waits_.unexplained().ns)));
-  if (const auto& ended = waits_.source().waits_ended())
-    json.member("recordedMs", ms(ended->recorded));
-  json.key("byReason").begin_array();
-  for (const auto reason : reasons()) {
-    json.begin_object().member("reason", to_string(reason));
-    write_sum(json, waits_.by_reason(reason));
-    json.end_object();
-  }
-  json.end_array().key("sites").begin_array();
-  for (const auto& [site, sum] : sites()) {
-    const auto& frame = waits_.frame(site.frame);
-    json.begin_object()
-        .member("method", frame.method)
-        .member("module", frame.module)
-        .member("kind", to_string(frame.kind))
-        .member("reason", to_string(site.reason));
-    if (frame.line != 0) json.member("file", frame.file).member("line", frame.line);
-    write_sum(json, sum);
-    json.member("longestThreadId",
-                static_cast<std::uint64_t>(waits_.threads()[sum.longest_thread].thread))
-        .end_object();
-  }
-  json.end_array().key("byThread").begin_array();
+WaitsAnswer WaitsReport::result() const {
+  const auto& all = waits_.all();
+  WaitsAnswer answer{.waits = all.count,
+                     .total = time_of(all.ns),
+                     .longest = time_of(all.longest_ns),
+                     .idle = time_of(waits_.idle().ns),
+                     .unfinished = all.unfinished,
+                     .unfinished_time = time_of(all.unfinished_ns),
+                     .unexplained = time_of(waits_.unexplained().ns)};
+  if (const auto& ended = waits_.source().waits_ended()) answer.recorded = ended->recorded;
+  for (const auto reason : reasons())
+    answer.by_reason.push_back({reason, times_of(waits_.by_reason(reason))});
+  for (const auto& [site, sum] : sites())
+    answer.sites.push_back({place_of(waits_.frame(site.frame)), site.reason, times_of(sum),
+                            waits_.threads()[sum.longest_thread].thread});
   for (const auto i : threads()) {
     const auto& who = waits_.threads()[i];
-    json.begin_object()
-        .member("processId", static_cast<std::int32_t>(who.process))
-        .member("threadId", static_cast<std::uint64_t>(who.thread))
-        .member("name", who.name);
-    write_sum(json, waits_.by_thread()[i].waits);
-    json.end_object();
+    answer.by_thread.push_back(
+        {who.process, who.thread, who.name, times_of(waits_.by_thread()[i].waits)});
   }
-  json.end_array();
+  return answer;
 }
 
-Page WaitsReport::page() const {
+Document WaitsReport::page() const {
   const auto& all = waits_.all();
   const auto& ended = waits_.source().waits_ended();
   if (all.count == 0)
     return {
-        .summary = {ended ? fmt::format("No waits in this trace: with {} switches a second they "
-                                        "would have cost too much.",
+        .summary = {ended ? fmt::format("No waits in this trace: recording {} context switches a "
+                                        "second would have cost too much.",
                                         count_text(ended->per_second))
                           : "No context switches in this trace."},
         .next =
             "Record some: clrscope collect -p PID --profile thread-time (or -a for the machine)"};
-  Page page;
+  Document page;
   const auto why = reasons();
   const auto& shown = waits_.busy().count > 0 ? waits_.busy() : all;
   const auto& longest = waits_.threads()[shown.longest_thread];
   page.summary.push_back(fmt::format(
-      "{} waits, {} over all threads, most for: {} ({}). The longest took {}, in thread {}{}.",
+      "{} waits, {} over all threads, mostly for {} ({}). The longest took {}, in thread {}{}.",
       count_text(shown.count), format_duration(time_of(shown.ns)), words_for(why.front()),
       share_text(waits_.by_reason(why.front()).ns, shown.ns),
       format_duration(time_of(shown.longest_ns)), static_cast<std::uint64_t>(longest.thread),
@@ -163,18 +234,19 @@ Page WaitsReport::page() const {
                     count_text(shown.unfinished), format_duration(time_of(shown.unfinished_ns))));
   if (const auto& dark = waits_.unexplained(); dark.count > 0)
     page.summary.push_back(
-        fmt::format("{} of them ({}) have no stack: neither the kernel nor the runtime said where.",
+        fmt::format("{} of them ({}) have no stack from the kernel or the runtime.",
                     count_text(dark.count), share_text(dark.ns, all.ns)));
   if (ended)
     page.summary.push_back(fmt::format(
-        "Only of the first {} of {}: with {} switches a second waits would have cost "
-        "too much. --profile thread-time records them all the same.",
+        "Recorded only in the first {} of {}: {} context switches a second would have cost too "
+        "much. Use --profile thread-time to record all of them.",
         format_duration(ended->recorded), format_duration(waits_.source().span().length()),
         count_text(ended->per_second)));
   const auto rows = options_.rows != 0 ? options_.rows : 20;
   const auto few = options_.rows != 0 ? options_.rows : 10;
 
-  PageTable places{.columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", "FOR", "WHERE"}};
+  DocumentTable places{.columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", "FOR", "WHERE"},
+                       .keeps = "WHERE"};
   if (options_.lines) places.columns.insert(places.columns.begin() + 5, "LINE");
   const auto all_sites = sites();
   for (std::size_t i = 0; i < std::min(rows, all_sites.size()); ++i) {
@@ -187,13 +259,13 @@ Page WaitsReport::page() const {
     if (options_.lines) row.insert(row.begin() + 5, place_text(frame));
   }
   places.note =
-      "signal: of another thread; no processor: it could run, but none was free.\n"
-      "Unfinished: had not ended when the recording ended; counted until then.";
+      "signal: from another thread; no processor: ready to run, but no CPU was free.\nUnfinished: "
+      "had not ended when the recording ended; counted until then.";
   if (rows < all_sites.size())
     places.note += fmt::format(" {} more: -n {}", all_sites.size() - rows, all_sites.size());
   page.tables.push_back(std::move(places));
 
-  PageTable by_reason{.title = "By reason", .columns = {">SHARE", ">TOTAL", ">WAITS", "FOR"}};
+  DocumentTable by_reason{.title = "By reason", .columns = {">SHARE", ">TOTAL", ">WAITS", "FOR"}};
   for (const auto reason : why) {
     const auto& sum = waits_.by_reason(reason);
     by_reason.rows.push_back({share_text(sum.ns, all.ns), ms_text(time_of(sum.ns)),
@@ -201,9 +273,10 @@ Page WaitsReport::page() const {
   }
   page.tables.push_back(std::move(by_reason));
 
-  PageTable by_thread{
+  DocumentTable by_thread{
       .title = "By thread",
-      .columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", ">THREAD", "NAME", "PROCESS"}};
+      .columns = {">TOTAL", ">WAITS", ">UNFINISHED", ">LONGEST", ">THREAD", "NAME", "PROCESS"},
+      .keeps = "NAME"};
   const auto ids = threads();
   for (std::size_t i = 0; i < std::min(few, ids.size()); ++i) {
     const auto& who = waits_.threads()[ids[i]];
@@ -221,12 +294,7 @@ Page WaitsReport::page() const {
 
 }  // namespace
 
-extern const ReportKind waits_report{
-    .name = "waits",
-    .summary = "where threads waited, for how long and for what",
-    .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<WaitsReport>(options);
-    },
-};
+extern const ReportKind waits_report =
+    report_kind<WaitsReport>("waits", "where threads waited, for how long and for what");
 
 }  // namespace clrscope::analyze

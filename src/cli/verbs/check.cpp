@@ -1,5 +1,6 @@
 #include "ops/check.h"
 
+#include "answer/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/target_args.h"
@@ -9,27 +10,30 @@ namespace clrscope::cli {
 namespace {
 
 Result<int> run(const Args& args, Console& console) {
-  const auto wish = TRY(target_wish(args));
-  const bool named = wish.pid || wish.name || wish.diagnostic_port;
-  const auto report = TRY(ops::check(named ? std::optional{wish} : std::nullopt));
-  console.data(args.has("--json") ? ops::to_json(report)
-                                  : ops::to_text(report, [&](Tone tone, std::string_view text) {
-                                      return console.paint(tone, text);
-                                    }));
+  const auto request = TRY(target_request(args));
+  const bool named = request.pid || request.name || request.diagnostic_port;
+  const auto report = TRY(ops::check(named ? std::optional{request} : std::nullopt));
+  console.data(args.has("--json")
+                   ? json_line(answer_of(report))
+                   : answer::page_text(check_document(report), console.text_style()));
   return kDone;
 }
 
 const Options kOptions[] = {kTargetOptions, kCommonOptions};
 
+constexpr JsonAnswer kAnswers[] = {answers_with<ops::CheckAnswer>()};
+
 }  // namespace
 
 extern const Verb check_verb{
     .name = "check",
-    .summary = "Shows which sources work here, what each verb uses, why not, and the remedy",
+    .summary =
+        "Show which data sources work here, which verbs use them, and how to fix those that do not",
     .usage = "[-p PID | -n NAME | --diagnostic-port SOCKET] [--json]",
     .options = kOptions,
     .examples = "  clrscope check\n  clrscope check -p 4312",
     .run = run,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

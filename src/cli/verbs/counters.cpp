@@ -5,9 +5,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "answer/text.h"
 #include "base/guarded.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/printable.h"
 #include "base/private_folder.h"
 #include "base/text.h"
@@ -17,7 +17,6 @@
 #include "cli/live_args.h"
 #include "cli/stop_request.h"
 #include "cli/verb.h"
-#include "ops/page_text.h"
 
 namespace clrscope::cli {
 namespace {
@@ -25,21 +24,43 @@ namespace {
 constexpr Option kCounters[] = {
     {.name = "--counters",
      .value = "LIST",
-     .help = "only these: Provider[a,b],Shop.*; EventCounters\\Name, Meter\\Name (default: all)"},
-    {.name = "--refresh-interval", .value = "S", .help = "seconds between values, 1 unless told"},
-    {.name = "--format", .value = "FORMAT", .help = "collect: csv or json (csv unless told)"},
-    {.name = "--output", .value = "FILE", .help = "collect: where to; - is stdout", .letter = 'o'},
-    {.name = "--duration", .value = "TIME", .help = "stop after this long: 30, 30s, 5m"},
+     .help =
+         "counters to show: Provider[a,b],Shop.*; EventCounters\\Name, Meter\\Name (default: all)"},
+    {.name = "--refresh-interval", .value = "S", .help = "seconds between values (default: 1)"},
+    {.name = "--format", .value = "FORMAT", .help = "collect: csv or json (default: csv)"},
+    {.name = "--output",
+     .value = "FILE",
+     .help = "collect: output file; - is stdout (default: counter.csv or counter.json)",
+     .letter = 'o'},
+    {.name = "--duration",
+     .value = "TIME",
+     .help = "time after which it ends: 30, 30s, 5m (default: until stopped)"},
 };
 
-Result<ops::CountersWish> counters_wish(const Args& args) {
-  ops::CountersWish wish{.targets = TRY(watch_wish(args))};
-  wish.counters = TRY(ops::parse_counters(args.all("--counters")));
-  if (wish.counters.empty()) wish.counters = ops::default_counters();
-  wish.interval = std::chrono::seconds{TRY(args.number("--refresh-interval", 1, 3600)).value_or(1)};
-  wish.limits = TRY(meter_limits(args));
-  wish.duration = TRY(args.duration("--duration"));
-  return wish;
+Result<ops::CountersRequest> counters_request(const Args& args) {
+  ops::CountersRequest request{.targets = TRY(watch_request(args))};
+  request.counters = TRY(ops::parse_counters(args.all("--counters")));
+  if (request.counters.empty()) request.counters = ops::default_counters();
+  request.interval =
+      std::chrono::seconds{TRY(args.number("--refresh-interval", 1, 3600)).value_or(1)};
+  request.limits = TRY(meter_limits(args));
+  request.duration = TRY(args.duration("--duration"));
+  return request;
+}
+
+struct CountersFileAnswer {
+  std::string file{};
+  std::uint64_t values = 0;
+  std::uint64_t lost = 0;
+};
+const Shape& shape_of(const CountersFileAnswer*) {
+  using A = CountersFileAnswer;
+  static const auto shape =
+      describe<A>("CountersFile", "a file of counter values",
+                  {member<&A::file>("file", "file that was written"),
+                   member<&A::values>("values", "values written"),
+                   member<&A::lost>("lost", "events lost: some values are missing")});
+  return shape;
 }
 
 using Remarks = std::vector<std::string>;
@@ -56,7 +77,7 @@ std::string on_screen(const CounterBoard& board, const Remarks& remarks, const C
   return text;
 }
 
-std::string lines_of(const hub::CounterValue& value) {
+std::string lines_of(const ops::CounterValue& value) {
   const auto tags = value.tags_text();
   const auto line = [&](const std::string& more, double number) {
     return printable(fmt::format("{}  {}  {}  {}{}{}  {}", iso8601(value.time).substr(11, 12),
@@ -65,9 +86,9 @@ std::string lines_of(const hub::CounterValue& value) {
                                  readable_number(number))) +
            '\n';
   };
-  if (value.kind != hub::CounterKind::kHistogram) return line("", hub::shown_value(value));
+  if (value.kind != ops::CounterKind::kHistogram) return line("", ops::shown_value(value));
   std::string lines;
-  for (const auto& [share, one] : hub::shown_quantiles(value))
+  for (const auto& [share, one] : ops::shown_quantiles(value))
     lines += line(fmt::format(" p{:g}", share * 100), one);
   return lines;
 }
@@ -76,22 +97,22 @@ std::string lines_of(const hub::CounterValue& value) {
 void explain_silence(const ops::CountersSummary& summary, Console& console) {
   if (summary.values == 0 && summary.processes != 0)
     console.talk(
-        "  hint: counters list shows what a process publishes; a counter that nothing "
-        "happens to may tell nothing");
+        "  hint: run clrscope counters list to see what a process publishes; a counter without "
+        "activity may publish nothing");
 }
 
 ops::CountersWatcher talking(Console& console) {
   return {.on_trouble = [&](const std::string& text) { console.talk("clrscope: {}", text); },
           .on_start =
               [&](std::size_t processes) {
-                if (processes == 0) console.talk("Waiting for a process to come …");
+                if (processes == 0) console.talk("Waiting for a process to start …");
               }};
 }
 
 Result<int> monitor(const Args& args, Console& console) {
-  auto wish = TRY(counters_wish(args));
+  auto request = TRY(counters_request(args));
   const StopRequest stop{EnterKey::kStops};
-  wish.stop_fds = stop.fds();
+  request.stop_fds = stop.fds();
   auto watcher = talking(console);
   CounterBoard board;
   Guarded<Remarks> remarks;
@@ -115,7 +136,7 @@ Result<int> monitor(const Args& args, Console& console) {
   } else if (args.has("--json")) {
     watcher.on_values = [&](auto values) {
       std::string lines;
-      for (const auto& value : values) hub::append_json_line(lines, value);
+      for (const auto& value : values) ops::append_json_line(lines, value);
       console.data(lines);
     };
   } else {
@@ -125,17 +146,17 @@ Result<int> monitor(const Args& args, Console& console) {
       console.data(lines);
     };
   }
-  const auto summary = TRY(ops::watch_counters(wish, watcher));
+  const auto summary = TRY(ops::watch_counters(request, watcher));
   console.talk("{} values  lost {}", format_count(summary.values), format_count(summary.lost));
   explain_silence(summary, console);
   return kDone;
 }
 
 Result<int> collect(const Args& args, Console& console) {
-  auto wish = TRY(counters_wish(args));
+  auto request = TRY(counters_request(args));
   const auto word = args.text("--format").value_or("csv");
   if (word != "csv" && word != "json")
-    return fail(Errc::kUsage, "there is no format '{}' for counters", word).hint("csv or json");
+    return fail(Errc::kUsage, "unknown format '{}'", word).hint("use csv or json");
   const auto format =
       word == "csv" ? ops::CountersFile::Format::kCsv : ops::CountersFile::Format::kJson;
   const auto path = args.text("--output").value_or("counter." + word);
@@ -144,16 +165,16 @@ Result<int> collect(const Args& args, Console& console) {
                     : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)};
   if (!file)
     return fail(Errc::kSystem, "cannot write {}: {}", path, errno_text())
-        .hint("does its folder exist, and may you write there?");
+        .hint("check that its folder exists and is writable");
   const StopRequest stop{EnterKey::kStops};
-  wish.stop_fds = stop.fds();
-  ops::CountersFile out{format, wish.targets, wall_now()};
+  request.stop_fds = stop.fds();
+  ops::CountersFile out{format, request.targets, wall_now()};
   auto watcher = talking(console);
   Result<> written = write_all(file.get(), as_bytes(out.begin()));
   watcher.on_values = [&](auto values) {
     if (written) written = write_all(file.get(), as_bytes(out.rows(values)));
   };
-  const auto summary = TRY(ops::watch_counters(wish, watcher));
+  const auto summary = TRY(ops::watch_counters(request, watcher));
   if (written) written = write_all(file.get(), as_bytes(out.end()));
   if (!written) {
     console.talk("clrscope: {}: {}", path, written.error().what);
@@ -162,41 +183,24 @@ Result<int> collect(const Args& args, Console& console) {
   console.talk("Wrote {}  {} values  lost {}", path == "-" ? "standard output" : path,
                format_count(summary.values), format_count(summary.lost));
   explain_silence(summary, console);
-  if (args.has("--json") && path != "-") {
-    JsonWriter json;
-    json.begin_object()
-        .member("file", path)
-        .member("values", summary.values)
-        .member("lost", summary.lost)
-        .end_object();
-    console.data(json.text() + "\n");
-  }
+  if (args.has("--json") && path != "-")
+    console.data(json_line(CountersFileAnswer{path, summary.values, summary.lost}));
   return kDone;
 }
 
 Result<int> list(const Args& args, Console& console) {
-  const auto wish = TRY(watch_wish(args));
-  if (wish.all || wish.pids.size() + wish.names.size() > 1)
-    return fail(Errc::kUsage, "counters list looks at one process").hint("-p PID or -n NAME");
-  ops::TargetWish target = wish.target;
-  if (!wish.pids.empty()) target.pid = wish.pids.front();
-  if (!wish.names.empty()) target.name = wish.names.front();
+  const auto request = TRY(watch_request(args));
+  if (request.all || request.pids.size() + request.names.size() > 1)
+    return fail(Errc::kUsage, "counters list needs exactly one process")
+        .hint("use -p PID or -n NAME");
+  ops::TargetRequest target = request.target;
+  if (!request.pids.empty()) target.pid = request.pids.front();
+  if (!request.names.empty()) target.name = request.names.front();
   const auto wanted = TRY(ops::parse_counters(args.all("--counters")));
   const auto [published, notes] = TRY(ops::list_counters(target, wanted));
   for (const auto& note : notes) console.talk("clrscope: {}", note);
   if (args.has("--json")) {
-    JsonWriter json;
-    json.begin_array();
-    for (const auto& one : published)
-      json.begin_object()
-          .member("provider", one.provider)
-          .member("name", one.name)
-          .member("kind", one.kind)
-          .member("unit", one.unit)
-          .member("description", one.description)
-          .end_object();
-    json.end_array();
-    console.data(json.text() + "\n");
+    console.data(json_line(published));
     return kDone;
   }
   Table table{{"PROVIDER", "NAME", "KIND", "UNIT", "DESCRIPTION"}};
@@ -213,17 +217,23 @@ Result<int> run(const Args& args, Console& console) {
   if (what == "monitor") return monitor(args, console);
   if (what == "collect") return collect(args, console);
   if (what == "list") return list(args, console);
-  return fail(Errc::kUsage, "counters: there is no '{}'", what).hint("monitor, collect or list");
+  return fail(Errc::kUsage, "unknown command '{}' of clrscope counters", what)
+      .hint("use monitor, collect or list");
 }
 
 const Options kOptions[] = {kLiveTargetOptions, Options{kCounters}, kMeterLimitOptions,
                             kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {
+    {.command = "monitor", .form = JsonAnswer::Form::kLines, .shape = ops::counter_shape},
+    answers_with<CountersFileAnswer>(JsonAnswer::Form::kObject, "collect"),
+    answers_with<ops::PublishedCounter>(JsonAnswer::Form::kList, "list"),
+};
 
 }  // namespace
 
 extern const Verb counters_verb{
     .name = "counters",
-    .summary = "Shows or records EventCounters and meters of one process or many",
+    .summary = "Show or record EventCounters and meters of one or more processes",
     .usage =
         "[monitor|collect|list] -p PID|-n NAME|-a|-- COMMAND [--counters LIST] [--refresh-interval "
         "S]",
@@ -234,6 +244,7 @@ extern const Verb counters_verb{
     .run = run,
     .positionals = 1,
     .takes_command = true,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "base/io.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/args.h"
@@ -16,7 +15,7 @@
 #include "cli/stop_request.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
-#include "http/flame_file.h"
+#include "http/single_file.h"
 #include "ops/convert.h"
 #include "ops/output.h"
 #include "ops/output_file.h"
@@ -32,12 +31,12 @@ constexpr std::chrono::seconds kDuration{10};
 constexpr Option kFlame[] = {
     {.name = "--output",
      .value = "FILE",
-     .help = "where to; %p pid, %n name, %t time; - is stdout",
+     .help = "output file; %p is replaced by the pid, %n by the name, %t by the time; - is stdout",
      .letter = 'o'},
-    {.name = "--duration", .value = "TIME", .help = "how long to record: 10s unless told"},
-    {.name = "--trace", .value = "FILE", .help = "keep the recording too, as this .nettrace file"},
-    {.name = "--rate", .value = "HZ", .help = "CPU samples per second, 999 unless told"},
-    {.name = "--all", .help = "every process of the machine", .letter = 'a'},
+    {.name = "--duration", .value = "TIME", .help = "length of the recording (default: 10s)"},
+    {.name = "--trace", .value = "FILE", .help = "file that keeps the recording as .nettrace"},
+    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 999)"},
+    {.name = "--all", .help = "all processes of the machine", .letter = 'a'},
 };
 
 // A folder for a recording that nobody asked to keep.
@@ -47,8 +46,9 @@ class ScratchFolder {
     std::error_code error;
     auto path = (fs::temp_directory_path(error) / "clrscope-flame-XXXXXX").string();
     if (error || ::mkdtemp(path.data()) == nullptr)
-      return fail(Errc::kSystem, "cannot make a folder for the recording: {}", errno_text())
-          .hint("set TMPDIR to a place that can be written, or keep it with --trace FILE");
+      return fail(Errc::kSystem, "cannot create a temporary folder for the recording: {}",
+                  errno_text())
+          .hint("set TMPDIR to a writable folder, or use --trace FILE");
     return ScratchFolder{path};
   }
   ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -70,24 +70,66 @@ struct Written {
   std::uint64_t bytes = 0;
 };
 
+struct FlameAnswer {
+  std::string file{};
+  std::uint64_t bytes = 0;
+  std::optional<std::string> trace{};
+  std::string title{};
+  double duration_ms = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t nodes = 0;
+  std::uint64_t functions = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t lost = 0;
+  std::optional<std::uint64_t> broken_stacks{};
+  std::uint64_t without_stack = 0;
+  std::uint64_t folded = 0;
+  std::optional<std::string> damage{};
+};
+const Shape& shape_of(const FlameAnswer*) {
+  using A = FlameAnswer;
+  static const auto shape = describe<A>(
+      "FlameFile", "a flame graph written as HTML",
+      {member<&A::file>("file", "file that was written; - is standard output"),
+       member<&A::bytes>("bytes", Unit::kBytes, "its size"),
+       member<&A::trace>("trace", "trace it was made from, if kept"),
+       member<&A::title>("title", "process or file it shows"),
+       member<&A::duration_ms>("durationMs", Unit::kMs, "time it covers"),
+       member<&A::samples>("samples", "CPU samples"),
+       member<&A::waits>("waits", "waits of threads"),
+       member<&A::nodes>("nodes", "nodes of the graph"),
+       member<&A::functions>("functions", "distinct functions"),
+       member<&A::threads>("threads", "threads"),
+       member<&A::lost>("lost", "events lost while recording"),
+       member<&A::broken_stacks>("brokenStacks", "stacks that do not reach their root"),
+       member<&A::without_stack>("withoutStack", "samples without a stack"),
+       member<&A::folded>("folded", "nodes folded into their parents because they were small"),
+       member<&A::damage>("damage", "what could not be read")});
+  return shape;
+}
+
 std::string as_json(const ops::FlameRead& read, const Written& written) {
   const auto& graph = read.graph;
-  JsonWriter json;
-  json.begin_object().member("file", written.file).member("bytes", written.bytes);
-  if (!written.trace.empty()) json.member("trace", written.trace);
-  json.member("title", read.title).member("durationMs", graph.duration_ms);
-  json.member("samples", graph.samples).member("waits", graph.waits);
-  json.member("nodes", graph.nodes.size() - 1).member("functions", graph.names.size() - 1);
-  json.member("threads", graph.threads.size()).member("lost", read.lost);
-  if (read.broken_stacks) json.member("brokenStacks", *read.broken_stacks);
-  json.member("withoutStack", graph.without_stack).member("folded", graph.folded);
-  if (!read.damage.empty()) json.member("damage", read.damage);
-  json.end_object();
-  return json.text() + "\n";
+  return json_line(FlameAnswer{.file = written.file,
+                               .bytes = written.bytes,
+                               .trace = unless_empty(written.trace),
+                               .title = read.title,
+                               .duration_ms = graph.duration_ms,
+                               .samples = graph.samples,
+                               .waits = graph.waits,
+                               .nodes = graph.nodes.size() - 1,
+                               .functions = graph.names.size() - 1,
+                               .threads = graph.threads.size(),
+                               .lost = read.lost,
+                               .broken_stacks = read.broken_stacks,
+                               .without_stack = graph.without_stack,
+                               .folded = graph.folded,
+                               .damage = unless_empty(read.damage)});
 }
 
 Result<Written> write_file(const ops::FlameRead& read, const std::string& output) {
-  const auto page = TRY(http::flame_file(read));
+  const auto page = http::flame_file(read);
   auto file = TRY(ops::OutputFile::create(output));
   TRY(write_all(file.fd(), as_bytes(page)));
   TRY(file.commit());
@@ -101,7 +143,7 @@ void sum_up(const ops::FlameRead& read, const Written& written, Console& console
                format_count(read.graph.samples), format_count(read.graph.waits),
                format_count(read.lost));
   if (read.broken_stacks && *read.broken_stacks > 0)
-    console.talk("  {} stacks cut short", format_count(*read.broken_stacks));
+    console.talk("  {} stacks truncated", format_count(*read.broken_stacks));
   if (written.file != "-") console.talk("Next: open {} in a browser", written.file);
 }
 
@@ -120,8 +162,8 @@ Result<int> draw_trace(const Args& args, Console& console) {
   const auto& path = args.positionals()[0];
   auto output = args.text("--output").value_or("");
   if (path == "-" && output.empty())
-    return fail(Errc::kUsage, "standard input has no name to make one of")
-        .hint("say where to: -o FILE, or -o - for standard output");
+    return fail(Errc::kUsage, "an output file is required when the trace is read from stdin")
+        .hint("use -o FILE, or -o - for stdout");
   const auto name = ops::trace_stem(path == "-" ? "trace" : path) + ".html";
   if (output.empty()) output = name;
   if (output != "-" && fs::is_directory(output))
@@ -133,15 +175,15 @@ Result<int> draw_trace(const Args& args, Console& console) {
   return show(read, written, args, console);
 }
 
-Result<ops::RecordWish> record_wish(const Args& args, const std::string& trace) {
-  ops::RecordWish wish{.target = TRY(machine_or_target(args))};
-  wish.providers = provider_words(args);
-  wish.duration = TRY(args.duration("--duration")).value_or(kDuration);
-  wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
-  wish.whole_machine = args.has("--all");
-  wish.output = trace;
-  wish.compress = trace.ends_with(".zst");
-  return wish;
+Result<ops::RecordRequest> record_request(const Args& args, const std::string& trace) {
+  ops::RecordRequest request{.target = TRY(machine_or_target(args))};
+  request.providers = provider_words(args);
+  request.duration = TRY(args.duration("--duration")).value_or(kDuration);
+  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
+  request.whole_machine = args.has("--all");
+  request.output = trace;
+  request.compress = trace.ends_with(".zst");
+  return request;
 }
 
 ops::RecordWatcher watcher_of(Console& console, std::chrono::nanoseconds duration) {
@@ -155,15 +197,15 @@ ops::RecordWatcher watcher_of(Console& console, std::chrono::nanoseconds duratio
             if (!plan.note.empty() && !plan.hint.empty()) console.talk("  hint: {}", plan.hint);
           },
       .on_start =
-          [&console, duration, seconds](const Process& process, const ops::Wish&) {
+          [&console, duration, seconds](const Process& process, const ops::EventSelection&) {
             console.talk("Recording {}{} for {:g} s", process.name,
                          process.pid > 0 ? fmt::format(" ({})", process.pid) : "",
                          seconds(duration));
           },
       .on_status =
-          [&console, duration, seconds](const collect::StreamStatus& status) {
+          [&console, duration, seconds](const ops::StreamStatus& status) {
             if (!console.shows_progress()) return;
-            if (status.phase == collect::Phase::kStopping)
+            if (status.phase == ops::Phase::kStopping)
               console.progress("Collecting method names …");
             else
               console.progress(fmt::format("  {:.0f} s of {:.0f}   {} events   lost {}",
@@ -176,28 +218,27 @@ ops::RecordWatcher watcher_of(Console& console, std::chrono::nanoseconds duratio
 Result<int> draw_process(const Args& args, Console& console) {
   const auto scratch = TRY(ScratchFolder::create());
   const auto kept = args.text("--trace").value_or("");
-  if (kept == "-")
-    return fail(Errc::kUsage, "--trace - would mix with the talk").hint("give it a file's name");
-  auto wish = TRY(record_wish(args, kept.empty() ? scratch.path() + "/a.nettrace" : kept));
-  const StopRequest stop{wish.target.command.empty() ? EnterKey::kStops : EnterKey::kIgnored};
-  wish.stop_fds = stop.fds();
-  auto summary = TRY(ops::record(wish, watcher_of(console, *wish.duration)));
+  if (kept == "-") return fail(Errc::kUsage, "--trace cannot be stdout").hint("use --trace FILE");
+  auto request = TRY(record_request(args, kept.empty() ? scratch.path() + "/a.nettrace" : kept));
+  const StopRequest stop{request.target.command.empty() ? EnterKey::kStops : EnterKey::kIgnored};
+  request.stop_fds = stop.fds();
+  auto summary = TRY(ops::record(request, watcher_of(console, *request.duration)));
   console.end_progress();
-  if (summary.outcome.ending == collect::Ending::kWriteFailed)
+  if (summary.outcome.ending == ops::Ending::kWriteFailed)
     return fail(Errc::kSystem, "cannot write {}: {}", summary.file,
                 summary.outcome.error ? summary.outcome.error->what : "")
-        .hint("free some space, or set TMPDIR to another place");
+        .hint("free some space, or set TMPDIR to another folder");
   for (const auto& note : summary.notes) console.talk("  {}", note);
 
   auto read = TRY(ops::read_flame(summary.file));
   read.broken_stacks = summary.broken_stacks;
   if (read.graph.rows.empty())
-    return fail(Errc::kNotFound, "{} was not seen on a processor in {}",
+    return fail(Errc::kNotFound, "{} used no CPU in {}",
                 summary.process.pid > 0
                     ? fmt::format("process {} ({})", summary.process.pid, summary.process.name)
                     : "nothing",
                 format_duration(summary.outcome.recorded))
-        .hint("--profile thread-time also shows where threads wait; --duration records longer");
+        .hint("use --profile thread-time to see where threads wait, or a longer --duration");
   auto written = TRY(write_file(
       read, ops::expand_output(args.text("--output").value_or(""), summary.process, ".html")));
   written.trace = kept.empty() ? "" : summary.file;
@@ -209,22 +250,23 @@ Result<int> run(const Args& args, Console& console) {
   const bool target = args.has("--process-id") || args.has("--name") || args.has("--all") ||
                       args.has("--diagnostic-port") || !args.command().empty();
   if (target && !args.positionals().empty())
-    return fail(Errc::kUsage, "a process or a trace, not both")
-        .hint("run clrscope flame once for each");
+    return fail(Errc::kUsage, "both a process and a trace given")
+        .hint("run clrscope flame once per process or trace");
   if (!target && args.positionals().empty())
-    return fail(Errc::kUsage, "a flame graph of what?")
-        .hint("clrscope flame -p PID, or clrscope flame FILE.nettrace");
+    return fail(Errc::kUsage, "no process or trace given")
+        .hint("run clrscope flame -p PID, or clrscope flame FILE.nettrace");
   if (!target) return draw_trace(args, console);
   return draw_process(args, console);
 }
 
 const Options kOptions[] = {kTargetOptions, kProviderOptions, Options{kFlame}, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {answers_with<FlameAnswer>()};
 
 }  // namespace
 
 extern const Verb flame_verb{
     .name = "flame",
-    .summary = "Draws a flame graph of a process or a trace, as one HTML file",
+    .summary = "Write a flame graph of a process or a trace as a single HTML file",
     .usage = "(-p PID | -n NAME | -a | -- COMMAND ARGS… | FILE) [-o x.html] [--duration TIME]",
     .options = kOptions,
     .examples =
@@ -233,6 +275,7 @@ extern const Verb flame_verb{
     .run = run,
     .positionals = 1,
     .takes_command = true,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

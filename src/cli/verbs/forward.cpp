@@ -22,39 +22,45 @@ namespace {
 constexpr Option kForward[] = {
     {.name = "--to",
      .value = "SINK",
-     .help = "where to: KIND:TARGET[,option=value]; several; docs/forwarding.md tells them all"},
-    {.name = "--counters", .value = "LIST", .help = "Provider[a,b],Meter"},
-    {.name = "--where", .value = "FILTER", .help = "only events that pass: 'name=GC/* Depth>=2'"},
+     .help = "destination: KIND:TARGET[,option=value]; may be repeated; see docs/forwarding.md"},
+    {.name = "--counters",
+     .value = "LIST",
+     .help = "counters and meters to send: Provider[a,b],Meter"},
+    {.name = "--where", .value = "FILTER", .help = "filter on events: 'name=GC/* Depth>=2'"},
     {.name = "--stacks",
-     .help = "with the stack of each event and its method names: ndjson, file, ctf"},
-    {.name = "--refresh-interval", .value = "S", .help = "seconds between values, 1 unless told"},
+     .help = "stack of each event with method names (ndjson, file and ctf only)"},
+    {.name = "--refresh-interval", .value = "S", .help = "seconds between values (default: 1)"},
     {.name = "--config",
      .value = "FILE",
-     .help = "processes, wishes and sinks from a file, read again on SIGHUP"},
-    {.name = "--spool", .value = "DIR", .help = "keeps here what a sink cannot take yet"},
+     .help = "configuration file with processes, requests and sinks; reloaded on SIGHUP"},
+    {.name = "--spool",
+     .value = "DIR",
+     .help = "folder that buffers data while a sink is unavailable"},
     {.name = "--spool-limit",
      .value = "SIZE",
-     .help = "how much of it, per sink; 1GiB unless told"},
-    {.name = "--status", .help = "shows the forwards that run, and their losses"},
-    {.name = "--duration", .value = "TIME", .help = "stop after this long: 30, 30s, 5m"},
+     .help = "maximum size of the spool per sink (default: 1GiB)"},
+    {.name = "--status", .help = "state of the running forwards and their losses"},
+    {.name = "--duration",
+     .value = "TIME",
+     .help = "time after which it ends: 30, 30s, 5m (default: until stopped)"},
 };
 
 Result<ops::ForwardPlan> plan_of(const Args& args) {
   ops::ForwardPlan plan;
   if (const auto file = args.text("--config")) {
     if (args.has("--to"))
-      return fail(Errc::kUsage, "--config and --to at once")
-          .hint("the sinks stand in the file, each in a section of its own");
+      return fail(Errc::kUsage, "both --config and --to given")
+          .hint("define the sinks in the configuration file, one section each");
     for (const auto* name :
          {"--process-id", "--name", "--all", "--diagnostic-port", "--counters", "--where",
           "--stacks", "--refresh-interval", "--max-histograms", "--max-time-series", "--profile",
           "--providers", "--clrevents", "--clreventlevel"})
       if (args.has(name))
-        return fail(Errc::kUsage, "--config and {} at once", name)
-            .hint("write it into {}: docs/forwarding.md has the keys", *file);
+        return fail(Errc::kUsage, "both --config and {} given", name)
+            .hint("set it in {}; docs/forwarding.md lists the keys", *file);
     plan = TRY(ops::read_forward_config(*file));
   } else {
-    ops::RouteWords words{.targets = TRY(watch_wish(args)), .counters = args.all("--counters")};
+    ops::RouteWords words{.targets = TRY(watch_request(args)), .counters = args.all("--counters")};
     words.providers = provider_words(args);
     words.where = args.text("--where").value_or("");
     words.stacks = args.has("--stacks");
@@ -62,7 +68,8 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
         std::chrono::seconds{TRY(args.number("--refresh-interval", 1, 3600)).value_or(1)};
     words.limits = plan.limits = TRY(meter_limits(args));
     if (!args.has("--to"))
-      return fail(Errc::kUsage, "where to?").hint("--to KIND:TARGET, such as {}", sink_examples());
+      return fail(Errc::kUsage, "--to is required")
+          .hint("use --to KIND:TARGET, such as {}", sink_examples());
     for (const auto& to : args.all("--to")) {
       words.to = to;
       plan.routes.push_back(TRY(ops::route_of(words)));
@@ -73,8 +80,8 @@ Result<ops::ForwardPlan> plan_of(const Args& args) {
   std::set<std::string> sinks;
   for (const auto& route : plan.routes)
     if (!sinks.insert(route.to.identity).second && !plan.spool.empty())
-      return fail(Errc::kUsage, "--to {} twice: they would share one spool", route.to.text)
-          .hint("one of them is enough, or let one have another option, such as another prefix");
+      return fail(Errc::kUsage, "--to {} given twice: both would share one spool", route.to.text)
+          .hint("remove one, or give one a different option, such as another prefix");
   return plan;
 }
 
@@ -87,7 +94,7 @@ Result<int> show_status(const Args& args, Console& console) {
     for (const auto& state : states) console.data(state);
     return kDone;
   }
-  if (states.empty()) console.talk("No forward of yours runs here.");
+  if (states.empty()) console.talk("You have no running forwards.");
   for (const auto& state : states) console.data(forward_text(TRY(read_json(state))));
   return kDone;
 }
@@ -96,39 +103,41 @@ Result<int> show_status(const Args& args, Console& console) {
 void tell_undelivered(const ops::ForwardStatus::Sink& sink, bool spooled, Console& console) {
   const auto& why = sink.summary.last_failure;
   console.talk("clrscope: {}: nothing was delivered: {}\n  hint: {}; {}", sink.to,
-               why.empty() ? "its peer took nothing in time" : why,
-               "look whether the address is right and somebody listens there",
-               spooled ? "the spool keeps what it could for the next forward to the same sink"
-                       : "--spool DIR keeps what a peer cannot take yet");
+               why.empty() ? "the peer accepted nothing in time" : why,
+               "check the address and that a server listens there",
+               spooled ? "the spool keeps the data for the next forward to the same sink"
+                       : "use --spool DIR to keep data while the peer is unavailable");
 }
 
 Result<int> run(const Args& args, Console& console) {
   if (args.has("--status")) return show_status(args, console);
-  ops::ForwardWish wish{.plan = TRY(plan_of(args))};
-  wish.config = args.text("--config").value_or("");
-  if (!wish.config.empty()) wish.read_plan = [&] { return plan_of(args); };
-  wish.duration = TRY(args.duration("--duration"));
+  ops::ForwardRequest request{.plan = TRY(plan_of(args))};
+  request.config = args.text("--config").value_or("");
+  if (!request.config.empty()) request.read_plan = [&] { return plan_of(args); };
+  request.duration = TRY(args.duration("--duration"));
   const StopRequest stop{EnterKey::kIgnored, Hangup::kReloads};
-  wish.stop_fds = stop.fds();
-  wish.reload_fd = stop.reload_fd();
+  request.stop_fds = stop.fds();
+  request.reload_fd = stop.reload_fd();
   const auto summary = TRY(ops::forward(
-      wish, {.on_start =
-                 [&](const ops::ForwardStatus& status) {
-                   if (status.processes.empty()) console.talk("Waiting for a process to come …");
-                   for (const auto& sink : status.sinks)
-                     console.talk("{}{}{}", sink.to, sink.summary.state.empty() ? "" : "  ",
-                                  sink.summary.state);
-                 },
-             .on_trouble = [&](const std::string& text) { console.talk("clrscope: {}", text); },
-             .on_reload =
-                 [&](const Result<>& done) {
-                   if (done)
-                     console.talk("Read {} again.", wish.config.empty() ? "nothing" : wish.config);
-                   else
-                     console.talk("clrscope: {}\n  hint: {}{}the old plan stays in force",
-                                  done.error().what, done.error().hint,
-                                  done.error().hint.empty() ? "" : "; ");
-                 }}));
+      request, {.on_start =
+                    [&](const ops::ForwardStatus& status) {
+                      if (status.processes.empty())
+                        console.talk("Waiting for a process to start …");
+                      for (const auto& sink : status.sinks)
+                        console.talk("{}{}{}", sink.to, sink.summary.state.empty() ? "" : "  ",
+                                     sink.summary.state);
+                    },
+                .on_trouble = [&](const std::string& text) { console.talk("clrscope: {}", text); },
+                .on_reload =
+                    [&](const Result<>& done) {
+                      if (done)
+                        console.talk("Reloaded {}.",
+                                     request.config.empty() ? "nothing" : request.config);
+                      else
+                        console.talk("clrscope: {}\n  hint: {}{}the old configuration stays active",
+                                     done.error().what, done.error().hint,
+                                     done.error().hint.empty() ? "" : "; ");
+                    }}));
   bool failed = false;
   for (const auto& sink : summary.last.sinks) {
     const auto& one = sink.summary;
@@ -137,11 +146,11 @@ Result<int> run(const Args& args, Console& console) {
                  format_count(one.lost), one.state.empty() ? "" : "  ", one.state,
                  one.failures == 0
                      ? ""
-                     : fmt::format("  {} failure{}, the last: {}", format_count(one.failures),
+                     : fmt::format("  {} failure{}, last: {}", format_count(one.failures),
                                    one.failures == 1 ? "" : "s", one.last_failure));
     const bool nothing =
         one.delivered ? *one.delivered == 0 : one.failures != 0 && one.events + one.counters == 0;
-    if (nothing && one.delivered) tell_undelivered(sink, !wish.plan.spool.empty(), console);
+    if (nothing && one.delivered) tell_undelivered(sink, !request.plan.spool.empty(), console);
     failed = failed || nothing;
   }
   if (args.has("--json")) {
@@ -158,12 +167,13 @@ Result<int> run(const Args& args, Console& console) {
 
 const Options kOptions[] = {kLiveTargetOptions, Options{kForward}, kMeterLimitOptions,
                             kProviderOptions, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {answers_with<ops::ForwardStatus>(JsonAnswer::Form::kLines)};
 
 }  // namespace
 
 extern const Verb forward_verb{
     .name = "forward",
-    .summary = "Sends events and counters of processes that come and go to Graphite, Prometheus, …",
+    .summary = "Forward events and counters to Graphite, Prometheus, OTLP and other sinks",
     .usage =
         "-p PID|-n NAME|-a|-- COMMAND --to SINK [--to SINK …] [--counters …]; or --config FILE",
     .options = kOptions,
@@ -172,6 +182,7 @@ extern const Verb forward_verb{
         "  clrscope forward -a --clrevents gc --to ndjson:- --duration 1m",
     .run = run,
     .takes_command = true,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

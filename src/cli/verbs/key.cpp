@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/verb.h"
-#include "http/state_folder.h"
 
 namespace clrscope::cli {
 namespace {
@@ -15,10 +13,12 @@ namespace {
 constexpr Option kKey[] = {
     {.name = "--scopes",
      .value = "LIST",
-     .help = "of metrics,read,trace,memory,admin; metrics,read unless told"},
-    {.name = "--name", .value = "NAME", .help = "who uses it: for the audit log"},
-    {.name = "--expires", .value = "DURATION", .help = "30d; never unless told"},
-    {.name = "--folder", .value = "DIR", .help = "the folder that serve has"},
+     .help = "permissions: metrics, read, trace, memory, admin (default: metrics,read)"},
+    {.name = "--name", .value = "NAME", .help = "name of the key in the audit log"},
+    {.name = "--expires",
+     .value = "DURATION",
+     .help = "lifetime of the key, such as 30d (default: never expires)"},
+    {.name = "--folder", .value = "DIR", .help = "folder of serve (--folder)"},
 };
 
 Result<http::ScopeSet> scopes_of(const Args& args) {
@@ -27,44 +27,64 @@ Result<http::ScopeSet> scopes_of(const Args& args) {
   for (const auto word : split(text, ',')) {
     const auto scope = http::parse_scope(trim(word));
     if (!scope)
-      return fail(Errc::kUsage, "'{}' is no scope", word)
-          .hint("metrics, read, trace, memory, admin");
+      return fail(Errc::kUsage, "unknown scope '{}'", word)
+          .hint("use metrics, read, trace, memory or admin");
     scopes.add(*scope);
   }
   return scopes;
 }
 
-void write_key(JsonWriter& json, const http::Key& key) {
-  json.member("id", key.id)
-      .member("name", key.name)
-      .member("scopes", http::text_of(key.scopes))
-      .member("created", iso8601(key.created));
-  if (key.expires) json.member("expires", iso8601(*key.expires));
-  if (key.used) json.member("used", iso8601(*key.used));
+struct KeyAnswer {
+  std::string id{};
+  std::string name{};
+  std::string scopes{};
+  WallTime created{};
+  std::optional<WallTime> expires{};
+  std::optional<WallTime> used{};
+  std::optional<std::string> key{};
+};
+const Shape& shape_of(const KeyAnswer*) {
+  using A = KeyAnswer;
+  static const auto shape = describe<A>(
+      "Key", "an API key of serve",
+      {member<&A::id>("id", "id of the key"), member<&A::name>("name", "name of the key"),
+       member<&A::scopes>("scopes", "what it permits, separated by commas"),
+       member<&A::created>("created", "when it was created"),
+       member<&A::expires>("expires", "when it expires; absent: never"),
+       member<&A::used>("used", "when it was last used, to the minute"),
+       member<&A::key>("key", "the key itself; only in the answer of create")});
+  return shape;
+}
+
+KeyAnswer answer_of(const http::Key& key) {
+  return {.id = key.id,
+          .name = key.name,
+          .scopes = http::text_of(key.scopes),
+          .created = key.created,
+          .expires = key.expires,
+          .used = key.used};
 }
 
 Result<int> create(const Args& args, Console& console, http::Keys& keys) {
   const auto scopes = TRY(scopes_of(args));
   const auto name = args.text("--name").value_or("");
-  if (name.size() > 100) return fail(Errc::kUsage, "the name is longer than 100 letters");
+  if (name.size() > 100) return fail(Errc::kUsage, "--name must have at most 100 characters");
   const auto now = wall_now();
   std::optional<WallTime> expires;
   if (const auto after = TRY(args.duration("--expires"))) {
     if (after->count() <= 0 || *after > std::chrono::hours{24 * 3650})
-      return fail(Errc::kUsage, "--expires must be from a second to ten years");
+      return fail(Errc::kUsage, "--expires must be between 1s and ten years");
     expires = now + *after;
   }
   const auto made = TRY(keys.create(name, scopes, expires, now));
   if (args.has("--json")) {
-    JsonWriter json;
-    json.begin_object();
-    write_key(json, made.key);
-    json.member("key", made.word).end_object();
-    console.data(std::move(json).take() + "\n");
+    auto answer = answer_of(made.key);
+    answer.key = made.word;
+    console.data(json_line(answer));
     return kDone;
   }
   console.data(made.word + "\n");
-  console.talk("Key {} for {}. It is shown only now; only its digest is kept.", made.key.id,
+  console.talk("Key {} with scopes {}. Save it now: it is not shown again.", made.key.id,
                http::text_of(scopes));
   return kDone;
 }
@@ -72,19 +92,13 @@ Result<int> create(const Args& args, Console& console, http::Keys& keys) {
 Result<int> list(const Args& args, Console& console, const http::Keys& keys) {
   const auto all = TRY(keys.list());
   if (args.has("--json")) {
-    JsonWriter json;
-    json.begin_array();
-    for (const auto& key : all) {
-      json.begin_object();
-      write_key(json, key);
-      json.end_object();
-    }
-    json.end_array();
-    console.data(std::move(json).take() + "\n");
+    std::vector<KeyAnswer> answers;
+    for (const auto& key : all) answers.push_back(answer_of(key));
+    console.data(json_line(answers));
     return kDone;
   }
   if (all.empty()) {
-    console.talk("No keys. clrscope key create makes one.");
+    console.talk("No keys. Run clrscope key create to create one.");
     return kDone;
   }
   Table table{{"ID", "NAME", "SCOPES", "CREATED", "EXPIRES", "USED"}};
@@ -96,25 +110,35 @@ Result<int> list(const Args& args, Console& console, const http::Keys& keys) {
 }
 
 Result<int> run(const Args& args, Console& console) {
-  http::Keys keys{http::state_folder_path(args.text("--folder").value_or(""))};
+  auto keys = http::Keys::in(args.text("--folder").value_or(""));
   const auto& words = args.positionals();
   if (words.size() == 1 && words[0] == "create") return create(args, console, keys);
   if (words.size() == 1 && words[0] == "list") return list(args, console, keys);
   if (words.size() == 2 && words[0] == "revoke") {
     const auto gone = TRY(keys.revoke(words[1]));
-    console.talk("Key {} is good no more; a serve that runs knows within a second.", gone.id);
+    if (args.has("--json")) {
+      console.data(json_line(answer_of(gone)));
+      return kDone;
+    }
+    console.talk("Key {} is revoked. A running serve rejects it within a second.", gone.id);
     return kDone;
   }
-  return fail(Errc::kUsage, "key create, key list or key revoke ID?").hint("clrscope key --help");
+  return fail(Errc::kUsage, "unknown command of clrscope key")
+      .hint("use create, list or revoke ID");
 }
 
 const Options kOptions[] = {Options{kKey}, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {
+    answers_with<KeyAnswer>(JsonAnswer::Form::kObject, "create"),
+    answers_with<KeyAnswer>(JsonAnswer::Form::kList, "list"),
+    answers_with<KeyAnswer>(JsonAnswer::Form::kObject, "revoke"),
+};
 
 }  // namespace
 
 extern const Verb key_verb{
     .name = "key",
-    .summary = "Makes, lists and revokes the keys that serve asks for",
+    .summary = "Create, list and revoke API keys for serve",
     .usage = "create | list | revoke ID [--scopes LIST] [--name NAME] [--expires DURATION]",
     .options = kOptions,
     .examples =
@@ -122,6 +146,7 @@ extern const Verb key_verb{
         "  clrscope key revoke grafana",
     .run = run,
     .positionals = 2,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/verb.h"
@@ -16,34 +15,9 @@ std::string providers_text(const ops::TraceProfile& profile) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
-std::string as_json() {
-  JsonWriter json;
-  json.begin_array();
-  for (const auto& profile : ops::trace_profiles()) {
-    json.begin_object()
-        .member("name", profile.name)
-        .member("summary", profile.summary)
-        .key("providers")
-        .begin_array();
-    for (const auto& p : profile.providers) {
-      json.begin_object()
-          .member("name", p.name)
-          .member("keywords", fmt::format("0x{:X}", p.keywords))
-          .member("level", p.level);
-      if (!p.arguments.empty()) json.member("arguments", p.arguments);
-      json.end_object();
-    }
-    json.end_array()
-        .member("rundownKeyword", fmt::format("0x{:X}", profile.rundown_keyword))
-        .end_object();
-  }
-  json.end_array();
-  return json.text() + "\n";
-}
-
 Result<int> run(const Args& args, Console& console) {
   if (args.has("--json")) {
-    console.data(as_json());
+    console.data(json_line(ops::profile_answers()));
     return kDone;
   }
   std::string text;
@@ -55,16 +29,18 @@ Result<int> run(const Args& args, Console& console) {
 }
 
 const Options kOptions[] = {kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {answers_with<ops::ProfileAnswer>(JsonAnswer::Form::kList)};
 
 }  // namespace
 
 extern const Verb list_profiles_verb{
     .name = "list-profiles",
-    .summary = "Lists the named sets of providers that collect knows",
+    .summary = "List the profiles (named sets of providers) of collect",
     .usage = "[--json]",
     .options = kOptions,
     .examples = "  clrscope list-profiles\n  clrscope collect -p 4312 --profile gc-verbose",
     .run = run,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

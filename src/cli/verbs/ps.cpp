@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/args.h"
@@ -13,26 +12,9 @@ namespace clrscope::cli {
 namespace {
 
 std::string as_json(const std::vector<Process>& processes) {
-  JsonWriter json;
-  json.begin_array();
-  for (const auto& p : processes) {
-    json.begin_object()
-        .member("pid", p.pid)
-        .member("name", p.name)
-        .member("user", p.user)
-        .member("runtime", p.runtime);
-    json.member("architecture", p.architecture)
-        .member("commandLine", p.command_line)
-        .member("reachable", p.reachable());
-    if (!p.reachable()) json.member("reason", p.reason).member("hint", p.hint);
-    json.member("upSeconds", std::chrono::duration<double>(p.up).count());
-    if (p.cpu_percent) json.member("cpuPercent", *p.cpu_percent);
-    if (p.rss_bytes) json.member("rssBytes", *p.rss_bytes);
-    if (!p.container.empty()) json.member("container", p.container);
-    json.end_object();
-  }
-  json.end_array();
-  return json.text() + "\n";
+  std::vector<ops::ProcessAnswer> answers;
+  for (const auto& process : processes) answers.push_back(ops::answer_of(process));
+  return json_line(answers);
 }
 
 std::string as_table(const std::vector<Process>& processes, const Console& console) {
@@ -70,10 +52,10 @@ Result<int> run(const Args& args, Console& console) {
   if (args.has("--json")) {
     console.data(as_json(processes));
   } else if (processes.empty()) {
-    console.talk("No .NET process here that you can see.");
+    console.talk("No .NET processes found.");
     console.talk(
-        "  hint: other users' processes need root; those in other containers need the host's pid "
-        "namespace");
+        "  hint: run as root to see processes of other users; use the host's pid namespace to see "
+        "containers");
   } else {
     console.data(as_table(processes, console));
   }
@@ -81,16 +63,18 @@ Result<int> run(const Args& args, Console& console) {
 }
 
 const Options kOptions[] = {kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {answers_with<ops::ProcessAnswer>(JsonAnswer::Form::kList)};
 
 }  // namespace
 
 extern const Verb ps_verb{
     .name = "ps",
-    .summary = "Lists the .NET processes of this machine",
+    .summary = "List the .NET processes on this machine",
     .usage = "[--json]",
     .options = kOptions,
     .examples = "  clrscope ps\n  clrscope ps --json | jq '.[] | select(.reachable) | .pid'",
     .run = run,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

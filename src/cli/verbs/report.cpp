@@ -5,24 +5,32 @@
 
 #include <limits>
 
+#include "answer/text.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
-#include "ops/page_text.h"
 
 namespace clrscope::cli {
 namespace {
 
 constexpr Option kReport[] = {
-    {.name = "--process-id", .value = "PID", .help = "only of this process", .letter = 'p'},
-    {.name = "--name", .value = "NAME", .help = "only of processes of that name; * and ? allowed"},
-    {.name = "--number", .value = "N", .help = "rows of the longest table", .letter = 'n'},
-    {.name = "--inclusive", .help = "topn: by what a method and all it called took"},
-    {.name = "--lines", .help = "cpu, topn, waits: by source line, where a PDB tells it"},
-    {.name = "--symbol-dir", .value = "FOLDER", .help = "where else PDBs are looked for"},
+    {.name = "--process-id",
+     .value = "PID",
+     .help = "id of the process to report on (default: all)",
+     .letter = 'p'},
+    {.name = "--name",
+     .value = "NAME",
+     .help = "name of the processes to report on; * and ? are wildcards"},
+    {.name = "--number",
+     .value = "N",
+     .help = "maximum number of rows of the longest table",
+     .letter = 'n'},
+    {.name = "--inclusive", .help = "topn: methods sorted by inclusive time"},
+    {.name = "--lines", .help = "cpu, topn, waits: time by source line, if a PDB is found"},
+    {.name = "--symbol-dir", .value = "FOLDER", .help = "additional folder to search for PDBs"},
 };
 
 std::string lower(std::string_view text) {
@@ -32,48 +40,50 @@ std::string lower(std::string_view text) {
 }
 
 // A word is the name of a report, unless there is a file of that name.
-const analyze::ReportKind* kind_of(const std::string& word) {
+const ops::ReportKind* kind_of(const std::string& word) {
   if (::access(word.c_str(), F_OK) == 0) return nullptr;
-  return analyze::find_report(lower(word));
+  return ops::find_report(lower(word));
 }
 
 Failure not_a_file(const std::string& word) {
   std::vector<std::string_view> names;
-  for (const auto* kind : analyze::report_kinds()) names.push_back(kind->name);
-  auto failure = fail(Errc::kNotFound, "there is no file '{}'", word);
+  for (const auto* kind : ops::report_kinds()) names.push_back(kind->name);
+  auto failure = fail(Errc::kNotFound, "file '{}' not found", word);
   if (const auto meant = nearest(lower(word), names))
-    return std::move(failure).hint("the report is called {}", *meant);
-  return std::move(failure).hint("reports are {}", fmt::join(names, ", "));
+    return std::move(failure).hint("did you mean the report {}?", *meant);
+  return std::move(failure).hint("available reports: {}", fmt::join(names, ", "));
 }
 
-Result<ops::ReportWish> report_wish(const Args& args) {
-  ops::ReportWish wish;
+Result<ops::ReportRequest> report_request(const Args& args) {
+  ops::ReportRequest request;
   for (const auto& word : args.positionals()) {
     if (const auto* kind = kind_of(word)) {
-      if (wish.kind && wish.kind != kind)
-        return fail(Errc::kUsage, "one report at a time: {} or {}", wish.kind->name, kind->name)
-            .hint("run clrscope report once for each");
-      wish.kind = kind;
-    } else if (word != "-" && ::access(word.c_str(), F_OK) != 0 && !wish.files.empty()) {
+      if (request.kind && request.kind != kind)
+        return fail(Errc::kUsage, "more than one report given: {} and {}", request.kind->name,
+                    kind->name)
+            .hint("run clrscope report once per report");
+      request.kind = kind;
+    } else if (word != "-" && ::access(word.c_str(), F_OK) != 0 && !request.files.empty()) {
       return not_a_file(word);
     } else {
-      wish.files.push_back(word);
+      request.files.push_back(word);
     }
   }
-  if (wish.files.empty())
-    return fail(Errc::kUsage, "which trace?").hint("clrscope report FILE [REPORT]; - is stdin");
-  if (!wish.kind) wish.kind = analyze::find_report("overview");
-  wish.options.rows = TRY(args.number("--number", 1, 1'000'000)).value_or(0);
-  wish.options.inclusive = args.has("--inclusive");
+  if (request.files.empty())
+    return fail(Errc::kUsage, "no trace given")
+        .hint("run clrscope report FILE [REPORT]; - is stdin");
+  if (!request.kind) request.kind = ops::find_report("overview");
+  request.options.rows = TRY(args.number("--number", 1, 1'000'000)).value_or(0);
+  request.options.inclusive = args.has("--inclusive");
   if (const auto pid = TRY(args.number("--process-id", 0, std::numeric_limits<pid_t>::max())))
-    wish.pids = {static_cast<pid_t>(*pid)};
-  wish.name = args.text("--name").value_or("");
-  wish.lines = {args.has("--lines"), TRY(symbol_folder(args))};
-  return wish;
+    request.pids = {static_cast<pid_t>(*pid)};
+  request.name = args.text("--name").value_or("");
+  request.lines = {args.has("--lines"), TRY(symbol_folder(args))};
+  return request;
 }
 
 // What to ask next, of the trace that was asked about.
-analyze::Page named(analyze::Page page, const std::vector<std::string>& files) {
+Document named(Document page, const std::vector<std::string>& files) {
   constexpr std::string_view kFile = " FILE ";
   const auto at = page.next.find(kFile);
   if (files.size() == 1 && files[0] != "-" && at != std::string::npos)
@@ -82,19 +92,19 @@ analyze::Page named(analyze::Page page, const std::vector<std::string>& files) {
 }
 
 Result<int> run(const Args& args, Console& console) {
-  const auto wish = TRY(report_wish(args));
-  const auto answer = TRY(ops::make_report(wish));
+  const auto request = TRY(report_request(args));
+  const auto answer = TRY(ops::make_report(request));
   if (args.has("--json"))
     console.data(answer.json());
   else
-    console.data(ops::page_text(named(answer.report->page(), wish.files)));
+    console.data(answer::page_text(named(answer.report->page(), request.files)));
   for (const auto& file : answer.files) {
     if (const auto line = ops::damage_line(file); !line.empty()) console.talk("clrscope: {}", line);
     if (file.summary.lost > 0)
       console.talk("clrscope: {}: {} events {}", file.path, format_count(file.summary.lost),
                    file.summary.damaged > 0
-                       ? "are missing: lost while it was recorded, or in what cannot be read"
-                       : "were lost while it was recorded");
+                       ? "are missing: lost during the recording, or in the unreadable part"
+                       : "were lost during the recording");
   }
   if (const auto line = ops::missing_lines(*answer.lines); !line.empty())
     console.talk("clrscope: {}", line);
@@ -102,12 +112,13 @@ Result<int> run(const Args& args, Console& console) {
 }
 
 const Options kOptions[] = {Options{kReport}, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {{.value = ops::any_report}};
 
 }  // namespace
 
 extern const Verb report_verb{
     .name = "report",
-    .summary = "Tells what a trace says: time by method, collections, exceptions, locks",
+    .summary = "Analyze a trace: CPU time by method, garbage collections, exceptions, locks",
     .usage =
         "FILE… [REPORT] [-p PID | --name NAME] [-n N] [--json]\n\n"
         "Reports: overview events topn cpu waits threads syscalls gc jit exceptions contention\n"
@@ -118,6 +129,7 @@ extern const Verb report_verb{
         "  clrscope report machine.nettrace exceptions -p 4312",
     .run = run,
     .positionals = 10000,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

@@ -1,7 +1,6 @@
 #include <sys/prctl.h>
 #include <csignal>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
@@ -22,46 +21,52 @@ constexpr const char* kMetricUrl = "http://127.0.0.1:52325";
 constexpr Option kServe[] = {
     {.name = "--urls",
      .value = "LIST",
-     .help = "http://127.0.0.1:52323 unless told; also https://HOST:PORT and unix:PATH"},
+     .help =
+         "addresses: http://…, https://HOST:PORT or unix:PATH (default: http://127.0.0.1:52323)"},
     {.name = "--metric-urls",
      .value = "LIST",
-     .help = "where only metrics are told; http://127.0.0.1:52325 unless told"},
+     .help = "addresses that serve only metrics (default: http://127.0.0.1:52325)"},
     {.name = "--certificate",
      .value = "FILE",
-     .help = "PEM, for https; read again when it changes"},
-    {.name = "--certificate-key", .value = "FILE", .help = "its key, unless in the same file"},
-    {.name = "--no-auth",
-     .help = "no key is asked for: whoever reaches the address may do everything"},
+     .help = "PEM certificate for https; reloaded when it changes"},
+    {.name = "--certificate-key",
+     .value = "FILE",
+     .help = "private key of the certificate (default: in the certificate file)"},
+    {.name = "--no-auth", .help = "no authentication: anyone who can connect has full access"},
     {.name = "--no-auth-remote",
-     .help = "--no-auth for https addresses beyond loopback too: open to the network"},
-    {.name = "--read-only", .help = "look at processes, record nothing"},
+     .help = "no authentication on https addresses beyond loopback either: open to the network"},
+    {.name = "--read-only", .help = "no recordings, dumps or other changes"},
     {.name = "--allow",
      .value = "LIST",
-     .help = "only these processes: pids, or names with * and ?"},
+     .help = "processes to show: pids, or names with * and ? (default: all)"},
     {.name = "--keep-live",
      .value = "TIME",
-     .help = "live data is kept so long after the last asker; 5m unless told"},
+     .help = "how long live data is kept after the last request (default: 5m)"},
     {.name = "--base-path",
      .value = "PATH",
-     .help = "what a proxy puts before our paths: /clrscope"},
+     .help = "path prefix added by a reverse proxy, such as /clrscope"},
     {.name = "--hosts",
      .value = "LIST",
-     .help = "names by which the server may be called, beside loopback"},
-    {.name = "--folder", .value = "DIR", .help = "keys, recordings, reports and the audit log"},
+     .help = "additional host names that requests may use, besides loopback"},
+    {.name = "--folder",
+     .value = "DIR",
+     .help = "folder for keys, recordings, reports and the audit log"},
     {.name = "--disk-limit",
      .value = "SIZE",
-     .help = "recordings, uploads and conversions together (default: 2GB)"},
+     .help = "maximum disk space for recordings, uploads and conversions (default: 2GB)"},
     {.name = "--expand-limit",
      .value = "SIZE",
-     .help = "one recording when it is read, decompressed (default: 4GB)"},
-    {.name = "--read-cpu", .value = "TIME", .help = "CPU time to read one recording (default: 2m)"},
+     .help = "maximum decompressed size of a recording (default: 4GB)"},
+    {.name = "--read-cpu",
+     .value = "TIME",
+     .help = "maximum CPU time to read a recording (default: 2m)"},
     {.name = "--sample-limit",
      .value = "COUNT",
-     .help = "samples of one recording in memory (default: 8000000)"},
+     .help = "maximum number of samples of a recording in memory (default: 8000000)"},
     {.name = "--diagnostic-port",
      .value = "PATH",
-     .help = "PATH,listen: applications connect to it"},
-    {.name = "--owner", .value = "PID", .help = "ends with this process, and shows only it"},
+     .help = "diagnostic port that applications connect to: PATH,listen"},
+    {.name = "--owner", .value = "PID", .help = "process to show; the server ends when it ends"},
 };
 
 std::vector<std::string> words_of(const Args& args, std::string_view option,
@@ -83,12 +88,12 @@ Result<http::ServeSetting> setting_of(const Args& args) {
   setting.no_auth_remote = args.has("--no-auth-remote");
   setting.no_auth = args.has("--no-auth") || setting.no_auth_remote;
   setting.read_only = args.has("--read-only");
-  setting.allow = words_of(args, "--allow", "");
+  setting.visible.allow = words_of(args, "--allow", "");
   if (const auto keep = args.text("--keep-live")) setting.keep_live = TRY(parse_duration(*keep));
   setting.base_path = args.text("--base-path").value_or("");
   while (setting.base_path.ends_with('/')) setting.base_path.pop_back();
   if (!setting.base_path.empty() && !setting.base_path.starts_with('/'))
-    return fail(Errc::kUsage, "--base-path {} does not begin with /", setting.base_path);
+    return fail(Errc::kUsage, "--base-path {} must start with /", setting.base_path);
   setting.hosts = words_of(args, "--hosts", "");
   setting.folder = args.text("--folder").value_or("");
   if (const auto limit = TRY(args.size("--disk-limit"))) setting.disk_limit = *limit;
@@ -99,46 +104,64 @@ Result<http::ServeSetting> setting_of(const Args& args) {
     setting.sample_limit = static_cast<std::uint64_t>(*count);
   setting.diagnostic_port = args.text("--diagnostic-port").value_or("");
   if (const auto owner = TRY(args.number("--owner", 1, 0x7fffffff)))
-    setting.owner = static_cast<pid_t>(*owner);
+    setting.visible.owner = static_cast<pid_t>(*owner);
   return setting;
+}
+
+struct AddressAnswer {
+  std::string url{};
+  bool metrics_only = false;
+};
+const Shape& shape_of(const AddressAnswer*) {
+  using A = AddressAnswer;
+  static const auto shape =
+      describe<A>("ServeAddress", "an address the server listens on",
+                  {member<&A::url>("url", "address, with the real port"),
+                   member<&A::metrics_only>("metricsOnly", "whether it serves only metrics")});
+  return shape;
+}
+
+struct ServeAnswer {
+  std::vector<AddressAnswer> urls{};
+  std::optional<std::string> open{};
+};
+const Shape& shape_of(const ServeAnswer*) {
+  using A = ServeAnswer;
+  static const auto shape =
+      describe<A>("Serve", "a server that has started",
+                  {member<&A::urls>("urls", "addresses it listens on"),
+                   member<&A::open>("open", "one-time address for a browser")});
+  return shape;
 }
 
 void announce(http::Controller& controller, const Args& args, Console& console) {
   const auto once = controller.one_time_address();
   for (const auto& warning : controller.warnings()) console.talk("clrscope: {}", warning);
   if (args.has("--json")) {
-    JsonWriter json;
-    json.begin_object().key("urls").begin_array();
-    for (const auto& one : controller.exposed())
-      json.begin_object()
-          .member("url", one.url)
-          .member("metricsOnly", one.metrics_only)
-          .end_object();
-    json.end_array();
-    if (!once.empty()) json.member("open", once);
-    json.end_object();
-    console.data(std::move(json).take() + "\n");
+    ServeAnswer answer{.open = unless_empty(once)};
+    for (const auto& one : controller.exposed()) answer.urls.push_back({one.url, one.metrics_only});
+    console.data(json_line(answer));
     return;
   }
   for (const auto& one : controller.exposed())
     console.talk("{}{}", one.url,
                  one.metrics_only ? "  metrics only"
-                 : one.needs_key  ? "  with a key"
+                 : one.needs_key  ? "  key required"
                                   : "");
   if (args.has("--no-auth") || args.has("--no-auth-remote"))
-    console.talk("No key is asked for: whoever reaches these addresses may do everything.");
-  if (!once.empty()) console.talk("Open in a browser, once, within 15 minutes:\n  {}", once);
+    console.talk("No authentication: anyone who can connect to these addresses has full access.");
+  if (!once.empty()) console.talk("Open in a browser (works once, for 15 minutes):\n  {}", once);
 }
 
 Result<int> run(const Args& args, Console& console) {
   auto setting = TRY(setting_of(args));
   std::vector<pollfd> waits;
   UniqueFd owner;
-  if (setting.owner) {
-    owner = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, *setting.owner, 0))};
-    if (!owner) return fail(errc_of(errno), "--owner {}: {}", *setting.owner, errno_text());
+  if (setting.visible.owner) {
+    owner = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, *setting.visible.owner, 0))};
+    if (!owner) return fail(errc_of(errno), "--owner {}: {}", *setting.visible.owner, errno_text());
     waits.push_back({owner.get(), POLLIN, 0});
-    if (::getppid() == *setting.owner) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() == *setting.visible.owner) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   }
   const StopRequest stop{EnterKey::kIgnored};
   for (const int fd : stop.fds()) waits.push_back({fd, POLLIN, 0});
@@ -149,18 +172,20 @@ Result<int> run(const Args& args, Console& console) {
 }
 
 const Options kOptions[] = {Options{kServe}, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {answers_with<ServeAnswer>()};
 
 }  // namespace
 
 extern const Verb serve_verb{
     .name = "serve",
-    .summary = "Answers over HTTP: traces, stacks, counters, pages",
+    .summary = "Serve traces, stacks, counters and web pages over HTTP",
     .usage = "[--urls LIST] [--no-auth] [--read-only] [--allow LIST]",
     .options = kOptions,
     .examples =
         "  clrscope serve\n"
         "  clrscope serve --urls https://0.0.0.0:52323 --certificate tls.pem --hosts api.local",
     .run = run,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

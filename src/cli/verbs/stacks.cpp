@@ -1,20 +1,24 @@
 #include "ops/stacks.h"
 
+#include <fmt/format.h>
+
+#include "answer/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
+#include "http/single_file.h"
 
 namespace clrscope::cli {
 namespace {
 
 constexpr Option kStacks[] = {
-    {.name = "--native", .help = "native frames by name, and threads without managed code"},
-    {.name = "--merged", .help = "threads with the same stack together, the largest group first"},
-    {.name = "--lines", .help = "source files and lines, where PDBs are found"},
-    {.name = "--symbol-dir", .value = "FOLDER", .help = "look for PDBs there too"},
-    {.name = "--no-stop", .help = "never stop a thread, not even one that runs"},
-    {.name = "--format", .value = "FORMAT", .help = "text (unless told), json or html"},
+    {.name = "--native", .help = "native frames too, and threads that run no managed code"},
+    {.name = "--merged", .help = "threads with the same stack grouped, largest group first"},
+    {.name = "--lines", .help = "source file and line of each frame, if a PDB is found"},
+    {.name = "--symbol-dir", .value = "FOLDER", .help = "additional folder to search for PDBs"},
+    {.name = "--no-stop", .help = "no thread is stopped, not even running ones"},
+    {.name = "--format", .value = "FORMAT", .help = "text, json or html (default: text)"},
 };
 
 enum class Format { kText, kJson, kHtml };
@@ -22,33 +26,38 @@ enum class Format { kText, kJson, kHtml };
 Result<Format> format_of(const Args& args) {
   const auto text = args.text("--format");
   if (text && *text != "text" && *text != "json" && *text != "html")
-    return fail(Errc::kUsage, "--format {} is none of stacks", *text).hint("text, json or html");
+    return fail(Errc::kUsage, "unknown format '{}'", *text).hint("use text, json or html");
   if (args.has("--json") || (text && *text == "json")) return Format::kJson;
   return text && *text == "html" ? Format::kHtml : Format::kText;
 }
 
 Result<int> run(const Args& args, Console& console) {
   const auto format = TRY(format_of(args));
-  ops::StacksWish wish{.target = TRY(target_wish(args))};
-  if (!args.positionals().empty()) wish.core = args.positionals()[0];
-  wish.look = {
+  ops::StacksRequest request{.target = TRY(target_request(args))};
+  if (!args.positionals().empty()) request.core = args.positionals()[0];
+  request.snapshot = {
       .native = args.has("--native"),
       .lines = args.has("--lines"),
-      .stop = args.has("--no-stop") ? inspect::StopPolicy::kNever : inspect::StopPolicy::kBriefly,
+      .stop = args.has("--no-stop") ? ops::StopPolicy::kNever : ops::StopPolicy::kBriefly,
       .symbol_folder = args.text("--symbol-dir").value_or("")};
-  const auto seen = TRY(ops::take_stacks(wish));
+  const auto seen = TRY(ops::take_stacks(request));
   const ops::StacksStyle style{
       .view = args.has("--merged") ? ops::StacksView::kMerged : ops::StacksView::kThreads,
       .native = args.has("--native")};
+  auto whole = console.text_style();
+  whole.width = answer::kWholeLines;  // names are searched for and copied
   switch (format) {
     case Format::kJson:
       console.data(ops::stacks_json(seen));
       break;
     case Format::kHtml:
-      console.data(ops::stacks_html(seen, style));
+      console.data(http::single_file({.kind = "stacks",
+                                      .title = fmt::format("{} ({}) · stacks", seen.name, seen.pid),
+                                      .text = ops::stacks_text(seen, style),
+                                      .json = ops::stacks_json(seen)}));
       break;
     case Format::kText:
-      console.data(ops::stacks_text(seen, style));
+      console.data(answer::page_text(stacks_document(seen, style), whole));
       break;
   }
   return kDone;
@@ -56,16 +65,19 @@ Result<int> run(const Args& args, Console& console) {
 
 const Options kOptions[] = {kTargetOptions, Options{kStacks}, kCommonOptions};
 
+constexpr JsonAnswer kAnswers[] = {answers_with<ops::StacksAnswer>()};
+
 }  // namespace
 
 extern const Verb stacks_verb{
     .name = "stacks",
-    .summary = "Shows what every thread does, who holds which lock, who waits",
+    .summary = "Show the stack of every thread, and which threads hold or wait for locks",
     .usage = "(-p PID | -n NAME | CORE-FILE) [--native] [--merged] [--lines] [--format FORMAT]",
     .options = kOptions,
     .examples = "  clrscope stacks -p 4312 --merged\n  clrscope stacks core.4312 --native",
     .run = run,
     .positionals = 1,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/args.h"
@@ -18,20 +17,22 @@
 namespace clrscope::cli {
 namespace {
 
-using analyze::FrameKind;
+using ops::FrameKind;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kShownThreads = 5;
 
 constexpr Option kTop[] = {
-    {.name = "--all", .help = "every process of the machine", .letter = 'a'},
-    {.name = "--interval", .value = "TIME", .help = "how often it is shown: 1s unless told"},
-    {.name = "--duration", .value = "TIME", .help = "end after this long: 30, 30s, 5m"},
-    {.name = "--number", .value = "N", .help = "methods shown, 20 unless told"},
-    {.name = "--rate", .value = "HZ", .help = "CPU samples per second, 999 unless told"},
+    {.name = "--all", .help = "all processes of the machine", .letter = 'a'},
+    {.name = "--interval", .value = "TIME", .help = "time between updates (default: 1s)"},
+    {.name = "--duration",
+     .value = "TIME",
+     .help = "time after which it ends: 30, 30s, 5m (default: until stopped)"},
+    {.name = "--number", .value = "N", .help = "number of methods shown (default: 20)"},
+    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 999)"},
     {.name = "--symbol-dir",
      .value = "FOLDER",
-     .help = "where else names of native code are looked for"},
+     .help = "additional folder to search for native symbols"},
 };
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
@@ -50,44 +51,114 @@ std::vector<std::pair<FrameKind, std::uint64_t>> kinds_of(const ops::TopInterval
   return kinds;
 }
 
+struct KindAnswer {
+  std::string_view kind{};
+  double self = 0;
+};
+const Shape& shape_of(const KindAnswer*) {
+  using A = KindAnswer;
+  static const auto shape =
+      describe<A>("TopKind", "CPU time of one kind of code",
+                  {member<&A::kind>("kind", "managed, framework, native, kernel, gc, jit …"),
+                   member<&A::self>("self", Unit::kPercent, "share of the CPU time in this code")});
+  return shape;
+}
+
+struct MethodAnswer {
+  std::string method{};
+  std::string module{};
+  std::string_view kind{};
+  double self = 0;
+  double total = 0;
+};
+const Shape& shape_of(const MethodAnswer*) {
+  using A = MethodAnswer;
+  static const auto shape = describe<A>(
+      "TopMethod", "CPU time of one method",
+      {member<&A::method>("method", "name of the method"),
+       member<&A::module>("module", "module it is in"),
+       member<&A::kind>("kind", "managed, framework, native, kernel, gc, jit …"),
+       member<&A::self>("self", Unit::kPercent, "share of the CPU time in the method itself"),
+       member<&A::total>("total", Unit::kPercent, "share including what it calls")});
+  return shape;
+}
+
+struct ThreadAnswer {
+  std::int32_t pid = 0;
+  std::string process{};
+  std::uint64_t os_id = 0;
+  std::string name{};
+  double cpu_percent = 0;
+};
+const Shape& shape_of(const ThreadAnswer*) {
+  using A = ThreadAnswer;
+  static const auto shape = describe<A>(
+      "TopThread", "CPU time of one thread",
+      {member<&A::pid>("pid", "process id"), member<&A::process>("process", "name of the process"),
+       member<&A::os_id>("osId", "operating system's thread id"),
+       member<&A::name>("name", "name of the thread"),
+       member<&A::cpu_percent>("cpuPercent", Unit::kPercent,
+                               "share of the CPU time of all threads shown")});
+  return shape;
+}
+
+enum class StateSource : std::uint8_t { kKernel, kSampler };
+std::span<const std::string_view> names_of(StateSource) {
+  static constexpr std::string_view kNames[] = {"kernel", "sampler"};
+  return kNames;
+}
+
+struct TopAnswer {
+  WallTime time{};
+  double interval_ms = 0;
+  std::uint64_t samples = 0;
+  double cpus_busy = 0;
+  StateSource state_from = StateSource::kKernel;
+  std::uint64_t lost = 0;
+  std::vector<KindAnswer> by_kind{};
+  std::vector<MethodAnswer> methods{};
+  std::vector<ThreadAnswer> threads{};
+};
+const Shape& shape_of(const TopAnswer*) {
+  using A = TopAnswer;
+  static const auto shape =
+      describe<A>("TopInterval", "where CPU time went in one interval",
+                  {member<&A::time>("time", "end of the interval"),
+                   member<&A::interval_ms>("intervalMs", Unit::kMs, "length of the interval"),
+                   member<&A::samples>("samples", "CPU samples"),
+                   member<&A::cpus_busy>("cpusBusy", "CPUs busy, on average"),
+                   member<&A::state_from>(
+                       "stateFrom", "source of the samples: the kernel or the runtime's sampler"),
+                   member<&A::lost>("lost", "samples lost since the start"),
+                   member<&A::by_kind>("byKind", "CPU time by kind of code, most first"),
+                   member<&A::methods>("methods", "methods, most time of their own first"),
+                   member<&A::threads>("threads", "threads, busiest first")});
+  return shape;
+}
+
 std::string as_json(const ops::TopInterval& interval, std::size_t rows) {
   const auto share = [&](std::uint64_t ns) {
     return interval.ns == 0 ? 0.0
                             : 100.0 * static_cast<double>(ns) / static_cast<double>(interval.ns);
   };
-  JsonWriter json;
-  json.begin_object()
-      .member("time", iso8601(wall_now()))
-      .member("intervalMs", interval.seconds() * 1000)
-      .member("samples", interval.samples)
-      .member("cpusBusy", interval.busy())
-      .member("stateFrom", interval.by_runtime ? "sampler" : "kernel")
-      .member("lost", interval.lost);
-  json.key("byKind").begin_array();
+  TopAnswer answer{.time = wall_now(),
+                   .interval_ms = interval.seconds() * 1000,
+                   .samples = interval.samples,
+                   .cpus_busy = interval.busy(),
+                   .state_from = interval.by_runtime ? StateSource::kSampler : StateSource::kKernel,
+                   .lost = interval.lost};
   for (const auto& [kind, ns] : kinds_of(interval))
-    json.begin_object().member("kind", to_string(kind)).member("self", share(ns)).end_object();
-  json.end_array().key("methods").begin_array();
+    answer.by_kind.push_back({to_string(kind), share(ns)});
   for (std::size_t i = 0; i < std::min(rows, interval.methods.size()); ++i) {
     const auto& [frame, self, total] = interval.methods[i];
-    json.begin_object()
-        .member("method", frame.method)
-        .member("module", frame.module)
-        .member("kind", to_string(frame.kind))
-        .member("self", share(self))
-        .member("total", share(total))
-        .end_object();
+    answer.methods.push_back(
+        {frame.method, frame.module, to_string(frame.kind), share(self), share(total)});
   }
-  json.end_array().key("threads").begin_array();
   for (const auto& thread : interval.threads)
-    json.begin_object()
-        .member("processId", static_cast<std::int32_t>(thread.process))
-        .member("process", thread.process_name)
-        .member("threadId", static_cast<std::uint64_t>(thread.thread))
-        .member("name", thread.name)
-        .member("share", share(thread.ns))
-        .end_object();
-  json.end_array().end_object();
-  return json.text() + "\n";
+    answer.threads.push_back({static_cast<std::int32_t>(thread.process), thread.process_name,
+                              static_cast<std::uint64_t>(thread.thread), thread.name,
+                              share(thread.ns)});
+  return json_line(answer);
 }
 
 // One interval as lines, none wider than the terminal.
@@ -112,7 +183,7 @@ class View {
  private:
   std::vector<std::string> lines_of(const ops::TopInterval& interval) const {
     std::vector<std::string> lines;
-    auto head = fmt::format("{}   {:.2f} processors busy   {} samples", title_, interval.busy(),
+    auto head = fmt::format("{}   {:.2f} CPUs busy   {} samples", title_, interval.busy(),
                             format_count(interval.samples));
     if (interval.lost > 0) head += fmt::format("   lost {}", format_count(interval.lost));
     lines.push_back(head);
@@ -160,18 +231,19 @@ class View {
 };
 
 Result<int> run(const Args& args, Console& console) {
-  ops::TopWish wish{.target = TRY(machine_or_target(args)), .whole_machine = args.has("--all")};
-  wish.duration = TRY(args.duration("--duration"));
-  wish.interval = TRY(args.duration("--interval")).value_or(wish.interval);
-  if (wish.interval < std::chrono::seconds{1})
-    return fail(Errc::kUsage, "--interval is less than a second")
-        .hint("samples are counted a second at a time; --interval 1s is the shortest");
-  wish.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
-  wish.symbol_folder = TRY(symbol_folder(args));
+  ops::TopRequest request{.target = TRY(machine_or_target(args)),
+                          .whole_machine = args.has("--all")};
+  request.duration = TRY(args.duration("--duration"));
+  request.interval = TRY(args.duration("--interval")).value_or(request.interval);
+  if (request.interval < std::chrono::seconds{1})
+    return fail(Errc::kUsage, "--interval must be at least 1s")
+        .hint("use --interval 1s or more; samples are counted per second");
+  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
+  request.symbol_folder = TRY(symbol_folder(args));
   const auto rows = TRY(args.number("--number", 1, 100'000)).value_or(20);
   const bool json = args.has("--json");
   const StopRequest stop{EnterKey::kStops};
-  wish.stop_fds = stop.fds();
+  request.stop_fds = stop.fds();
 
   std::optional<View> view;
   const ops::TopWatcher watcher{
@@ -195,25 +267,27 @@ Result<int> run(const Args& args, Console& console) {
               view->show(interval);
           },
   };
-  const auto summary = TRY(ops::top(wish, watcher));
-  if (summary.asked_by == "target ended") console.talk("The process has ended.");
+  const auto summary = TRY(ops::top(request, watcher));
+  if (summary.stopped_by == ops::StopReason::kTargetEnded) console.talk("The process has ended.");
   for (const auto& note : summary.notes) console.talk("{}", note);
   return kDone;
 }
 
 const Options kOptions[] = {kTargetOptions, Options{kTop}, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {answers_with<TopAnswer>(JsonAnswer::Form::kLines)};
 
 }  // namespace
 
 extern const Verb top_verb{
     .name = "top",
-    .summary = "Shows the hottest methods and threads live",
+    .summary = "Show the hottest methods and threads live",
     .usage = "(-p PID | -n NAME | -a) [--interval TIME] [--duration TIME] [--json]",
     .options = kOptions,
     .examples =
         "  clrscope top -p 4312\n"
         "  clrscope top -a --duration 10s --json | jq .methods[0].method",
     .run = run,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

@@ -1,4 +1,3 @@
-#include "base/json.h"
 #include "cli/args.h"
 #include "cli/console.h"
 #include "cli/verb.h"
@@ -6,26 +5,34 @@
 namespace clrscope::cli {
 namespace {
 
+struct VersionAnswer {
+  std::string_view version = CLRSCOPE_VERSION;
+};
+const Shape& shape_of(const VersionAnswer*) {
+  static const auto shape =
+      describe<VersionAnswer>("Version", "version of this program",
+                              {member<&VersionAnswer::version>("version", "version of clrscope")});
+  return shape;
+}
+
 Result<int> run(const Args& args, Console& console) {
-  if (args.has("--json"))
-    console.data(
-        JsonWriter{}.begin_object().member("version", CLRSCOPE_VERSION).end_object().text() + "\n");
-  else
-    console.data("clrscope " CLRSCOPE_VERSION "\n");
+  console.data(args.has("--json") ? json_line(VersionAnswer{}) : "clrscope " CLRSCOPE_VERSION "\n");
   return kDone;
 }
 
 const Options kOptions[] = {kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {answers_with<VersionAnswer>()};
 
 }  // namespace
 
 extern const Verb version_verb{
     .name = "version",
-    .summary = "Says which clrscope this is",
+    .summary = "Print the version",
     .usage = "[--json]",
     .options = kOptions,
     .examples = "  clrscope version\n  clrscope version --json",
     .run = run,
+    .answers = kAnswers,
 };
 
 }  // namespace clrscope::cli

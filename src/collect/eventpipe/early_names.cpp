@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/temp_file.h"
+#include "model/provider_names.h"
 #include "nettrace/reader.h"
 
 namespace clrscope::collect {
@@ -98,7 +99,7 @@ ipc::SessionConfig loads_only(bool stacks) {
   return {.buffer_mb = 16,
           .rundown_keyword = 0,
           .stacks = stacks,
-          .providers = {{.name = "Microsoft-Windows-DotNETRuntime",
+          .providers = {{.name = std::string{kRuntimeProvider},
                          .keywords = 0x38,
                          .level = ipc::Level::kVerbose}}};
 }
@@ -122,7 +123,7 @@ constexpr std::uint64_t kLineKeyword = 0x20000;
 ipc::SessionConfig rundown_only(std::uint64_t keyword) {
   return {.buffer_mb = 64,
           .rundown_keyword = keyword,
-          .providers = {{.name = "Microsoft-DotNETCore-EventPipe",
+          .providers = {{.name = std::string{kEventPipeProvider},
                          .keywords = 0,
                          .level = ipc::Level::kCritical}}};
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/provider_names.h"
 
 namespace clrscope::collect {
 namespace {
@@ -30,9 +31,8 @@ bool widen(ipc::Provider& provider) {
   const auto wanted = provider.event_ids;
   if (wanted.empty()) return false;
   // Gates of its own, for little.
-  if (equal_ignoring_case(provider.name, "Microsoft-Windows-DotNETRuntimePrivate"))
-    provider.event_ids.clear();
-  if (equal_ignoring_case(provider.name, "Microsoft-Windows-DotNETRuntime"))
+  if (equal_ignoring_case(provider.name, kPrivateProvider)) provider.event_ids.clear();
+  if (equal_ignoring_case(provider.name, kRuntimeProvider))
     for (const auto& [gate, others] : kGates)
       if (!has(wanted, gate) &&
           std::ranges::any_of(others, [&](const auto id) { return has(wanted, id); }))

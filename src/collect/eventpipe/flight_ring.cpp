@@ -60,7 +60,7 @@ Result<> replay_objects(Bytes kept, std::uint64_t& offset,
   ByteReader in{kept};
   while (!in.at_end()) {
     const auto object = next_padded(in, offset, scratch);
-    if (!in.ok()) return fail(Errc::kCorrupt, "a block kept aside is cut short");
+    if (!in.ok()) return fail(Errc::kCorrupt, "a buffered block is truncated");
     offset += object.size();
     TRY(take(object));
   }
@@ -80,7 +80,7 @@ Result<> FlightRing::add(Bytes blocks) {
   while (!blocks.empty()) {
     const auto frame = nettrace::next_object(blocks, offset_, false);
     if (frame.status != Frame::Status::kBlock)
-      return fail(Errc::kCorrupt, "no whole block at byte {} of the stream", offset_);
+      return fail(Errc::kCorrupt, "no complete block at byte {} of the stream", offset_);
     const auto object = blocks.first(frame.size);
     const auto content = object.subspan(frame.content_begin, frame.content_size);
     if (frame.kind == BlockKind::kTrace) {
@@ -135,7 +135,7 @@ Result<> FlightRing::replay(const std::function<Result<>(Bytes)>& take) const {
     for (std::size_t filled = 0; filled < kept.size();) {
       const auto got = ::pread(stretch.file.get(), kept.data() + filled, kept.size() - filled,
                                static_cast<off_t>(filled));
-      if (got <= 0) return fail(Errc::kSystem, "cannot read what was kept aside: {}", errno_text());
+      if (got <= 0) return fail(Errc::kSystem, "cannot read the buffered data: {}", errno_text());
       filled += static_cast<std::size_t>(got);
     }
     TRY(replay_objects(kept, offset, take));

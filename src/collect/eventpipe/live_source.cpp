@@ -20,10 +20,10 @@ constexpr std::chrono::seconds kStopPatience{3};
 constexpr std::uint32_t kBufferMb = 16;
 constexpr std::size_t kReadBytes = 256 << 10;
 
-ipc::SessionConfig config_of(const hub::SourceWish& wish) {
+ipc::SessionConfig config_of(const hub::SourceRequest& request) {
   ipc::SessionConfig config{
-      .buffer_mb = kBufferMb, .rundown_keyword = 0, .stacks = wish.stacks, .providers = {}};
-  for (const auto& one : wish.providers)
+      .buffer_mb = kBufferMb, .rundown_keyword = 0, .stacks = request.stacks, .providers = {}};
+  for (const auto& one : request.providers)
     config.providers.push_back({.name = one.name,
                                 .keywords = one.keywords,
                                 .level = static_cast<ipc::Level>(one.level),
@@ -85,7 +85,7 @@ class LiveSession final : public hub::SourceSession {
           if (!fed) return fed.error().what;
         }
       } else if (fds[1].revents != 0) {
-        return "the target does not answer";
+        return "the target does not respond";
       }
     }
   }
@@ -108,10 +108,10 @@ class LiveSource final : public hub::Source {
 
   const std::shared_ptr<const hub::SourceInfo>& info() const override { return info_; }
 
-  Result<std::unique_ptr<hub::SourceSession>> open(const hub::SourceWish& wish,
+  Result<std::unique_ptr<hub::SourceSession>> open(const hub::SourceRequest& request,
                                                    hub::SourceEvents events) override {
     // The hub gives to each listener what it asked for, so the filter is not needed here.
-    auto started = TRY(start_filtered(*runtime_, config_of(wish)));
+    auto started = TRY(start_filtered(*runtime_, config_of(request)));
     return std::make_unique<LiveSession>(runtime_, std::move(started.session), std::move(events));
   }
 

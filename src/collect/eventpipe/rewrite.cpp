@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/private_folder.h"
+#include "model/provider_names.h"
 #include "nettrace/convert.h"
-#include "symbols/il_map.h"
 
 namespace clrscope::collect {
 namespace {
@@ -32,26 +32,23 @@ Result<> feed_file(int file, const std::function<Result<>(Bytes)>& take) {
 
 }  // namespace
 
-bool is_runtime_sample(const Event& event) {
-  return event.type->provider == "Microsoft-DotNETCore-SampleProfiler";
-}
+bool is_runtime_sample(const Event& event) { return event.type->provider == kSamplerProvider; }
 
 namespace {
 
 bool is_sample(const Event& event) {
   return is_runtime_sample(event) ||
-         (event.type->name == "cpu" && event.type->provider == "Universal.Events");
+         (event.type->name == "cpu" && event.type->provider == kUniversalEventsProvider);
 }
 
 }  // namespace
 
 bool names_something(const Event& event) {
   const auto& type = *event.type;
-  if (type.provider == "Universal.System" ||
-      type.provider == "Microsoft-Windows-DotNETRuntimeRundown" ||
-      type.provider == "Microsoft-DotNETCore-EventPipe" || type.provider == kSymbolsProvider)
+  if (type.provider == kUniversalSystemProvider || type.provider == kRundownProvider ||
+      type.provider == kEventPipeProvider || type.provider == kSymbolsProvider)
     return true;
-  if (type.provider != "Microsoft-Windows-DotNETRuntime") return false;
+  if (type.provider != kRuntimeProvider) return false;
   // Methods and modules come and go; where their lines lie; which runtime it is.
   return (type.id >= 141 && type.id <= 144) || (type.id >= 151 && type.id <= 157) ||
          type.id == 187 || type.id == 190;
@@ -60,7 +57,9 @@ bool names_something(const Event& event) {
 Result<RewriteSummary> rewrite_to(nettrace::TraceOutput& output, const Rewrite& rewrite) {
   std::uint64_t samples = 0;
   const auto keep = [&](const Event& event) {
-    if (rewrite.oldest && event.time < *rewrite.oldest && !names_something(event)) return false;
+    const bool outside = (rewrite.oldest && event.time < *rewrite.oldest) ||
+                         (rewrite.newest && event.time > *rewrite.newest);
+    if (outside && !names_something(event)) return false;
     if (rewrite.filter && !rewrite.filter->keeps(*event.type)) return false;
     if (is_sample(event)) ++samples;
     return true;

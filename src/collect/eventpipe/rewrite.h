@@ -32,7 +32,8 @@ using Feed = std::function<Result<>(const std::function<Result<>(Bytes)>&)>;
 struct Rewrite {
   Feed feed;
   EarlyNames::Traces early_names{};
-  std::optional<TraceTime> oldest{};  // earlier events are left out
+  std::optional<TraceTime> oldest{};  // earlier events are left out, except names
+  std::optional<TraceTime> newest{};  // likewise later ones
   bool cut_begin = false;             // the beginning of the old trace is missing on purpose
   EventFilter* filter = nullptr;      // events that it does not keep are left out
 };

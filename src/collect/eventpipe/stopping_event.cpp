@@ -13,7 +13,7 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_payload_filter(
   for (const auto part : split(text, ',')) {
     const auto colon = part.find(':');
     if (colon == std::string_view::npos || trim(part.substr(0, colon)).empty())
-      return fail(Errc::kUsage, "'{}' is not a payload filter", text)
+      return fail(Errc::kUsage, "invalid payload filter '{}'", text)
           .hint("field:value,field:value");
     fields.emplace_back(trim(part.substr(0, colon)), trim(part.substr(colon + 1)));
   }
@@ -35,18 +35,18 @@ bool StoppingEvent::is(const Event& event, std::uint32_t pointer_size) {
 }
 
 bool StoppingEvent::type_matches(const EventType& type) {
-  if (!equal_ignoring_case(type.provider, wish_.provider)) return false;
-  if (!wish_.event) return true;
+  if (!equal_ignoring_case(type.provider, request_.provider)) return false;
+  if (!request_.event) return true;
   const auto& plan = plans_->of(type);
   const auto is = [&](std::string_view name) {
-    return !name.empty() && equal_ignoring_case(name, *wish_.event);
+    return !name.empty() && equal_ignoring_case(name, *request_.event);
   };
   return is(type.name) || is(plan.event_name()) || (plan.table() && is(plan.table()->symbol));
 }
 
 bool StoppingEvent::fields_match(const Event& event) {
   const auto& plan = plans_->of(event);
-  for (const auto& [name, wanted] : wish_.fields) {
+  for (const auto& [name, wanted] : request_.fields) {
     const auto index = plan.find(name);
     const auto value = index ? nettrace::read_field(plan, *index, event.payload) : std::nullopt;
     if (!value) return false;

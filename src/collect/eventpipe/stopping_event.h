@@ -12,7 +12,7 @@
 
 namespace clrscope::collect {
 
-struct StoppingEventWish {
+struct StoppingEventRequest {
   std::string provider;
   std::optional<std::string> event{};                         // "GC/Start", "GCStart_V2"
   std::vector<std::pair<std::string, std::string>> fields{};  // all of them must be so
@@ -24,7 +24,7 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_payload_filter(
 
 class StoppingEvent {
  public:
-  explicit StoppingEvent(StoppingEventWish wish) : wish_(std::move(wish)) {}
+  explicit StoppingEvent(StoppingEventRequest request) : request_(std::move(request)) {}
   bool found_in(const nettrace::Batch& batch, const nettrace::Reader& reader);
   // Types must differ in their index; payloads are of programs whose pointers have this size.
   bool is(const Event& event, std::uint32_t pointer_size);
@@ -33,7 +33,7 @@ class StoppingEvent {
   bool type_matches(const EventType& type);
   bool fields_match(const Event& event);
 
-  StoppingEventWish wish_;
+  StoppingEventRequest request_;
   std::optional<nettrace::PayloadPlans> plans_;
   std::vector<std::optional<bool>> types_;  // by EventType::index: asked and answered
 };

@@ -8,9 +8,9 @@
 namespace clrscope::collect {
 namespace {
 
-bool found(StoppingEventWish wish) {
+bool found(StoppingEventRequest request) {
   const auto trace = read_file(test_data("nettrace/net10-v4.nettrace")).value();
-  StoppingEvent stopping{std::move(wish)};
+  StoppingEvent stopping{std::move(request)};
   nettrace::Reader reader;
   bool hit = false;
   const auto on_batch = [&](const nettrace::Batch& batch) {
@@ -35,12 +35,12 @@ TEST(StoppingEvent, IsFoundByEitherOfItsNames) {
 }
 
 TEST(StoppingEvent, MustHaveWhatTheFilterSays) {
-  const auto wish = [](std::string value) {
-    return StoppingEventWish{
+  const auto request = [](std::string value) {
+    return StoppingEventRequest{
         .provider = kRuntime, .event = "GC/Start", .fields = {{"Reason", std::move(value)}}};
   };
-  EXPECT_TRUE(found(wish("Induced")));
-  EXPECT_FALSE(found(wish("Nonsense")));
+  EXPECT_TRUE(found(request("Induced")));
+  EXPECT_FALSE(found(request("Nonsense")));
 }
 
 TEST(StoppingEvent, ReadsAFilterOfSeveralFields) {

@@ -48,9 +48,9 @@ class StreamRecorder {
     if (ready < 0 && errno != EINTR) return fail(Errc::kSystem, "cannot poll: {}", errno_text());
     if (ready > 0 && fds[0].revents != 0) read_some();
     for (std::size_t i = 1; i < fds.size(); ++i)
-      if (ready > 0 && fds[i].revents != 0) stop("signal");
+      if (ready > 0 && fds[i].revents != 0) stop(StopReason::kSignal);
     if (job_.limits.duration && TraceClock::now() - started_ >= *job_.limits.duration)
-      stop("duration");
+      stop(StopReason::kDuration);
     return {};
   }
 
@@ -82,13 +82,14 @@ class StreamRecorder {
     });
     if (!parsed) {  // not a trace as we know it: still the runtime's bytes, kept as they come
       if (!outcome_.unreadable)
-        log(LogLevel::kWarning, "{}: recording goes on uncounted", parsed.error().what);
+        log(LogLevel::kWarning, "{}: the recording continues, but events are not counted",
+            parsed.error().what);
       outcome_.unreadable = true;
     }
     write_whole_blocks();
-    if (wants_stop) stop("event");
+    if (wants_stop) stop(StopReason::kEvent);
     const auto bytes = job_.file_bytes ? job_.file_bytes() : outcome_.bytes;
-    if (job_.limits.max_size && bytes >= *job_.limits.max_size) stop("size");
+    if (job_.limits.max_size && bytes >= *job_.limits.max_size) stop(StopReason::kSize);
   }
 
   // Writes up to the end of the last whole block and keeps the rest.
@@ -118,9 +119,9 @@ class StreamRecorder {
     }
   }
 
-  void stop(const char* asked_by) {
+  void stop(StopReason why) {
     if (stopping() || ended_) return;
-    outcome_.asked_by = asked_by;
+    outcome_.stopped_by = why;
     end_.ask();
     if (job_.on_stop) job_.on_stop();
   }

@@ -14,9 +14,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "collect/stop_reason.h"
 #include "ipc/commands.h"
 #include "nettrace/reader.h"
 
@@ -48,7 +50,7 @@ enum class Ending {
 
 struct StreamOutcome {
   Ending ending = Ending::kAsked;
-  std::string asked_by{};  // for kAsked: "duration", "size", "signal", "event"
+  std::optional<StopReason> stopped_by{};  // for kAsked
   std::chrono::nanoseconds recorded{};
   std::uint64_t bytes = 0;
   nettrace::Summary summary{};

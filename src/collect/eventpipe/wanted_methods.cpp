@@ -2,11 +2,10 @@
 
 #include <string_view>
 
+#include "model/provider_names.h"
+
 namespace clrscope::collect {
 namespace {
-
-constexpr std::string_view kRuntime = "Microsoft-Windows-DotNETRuntime";
-constexpr std::string_view kRundown = "Microsoft-Windows-DotNETRuntimeRundown";
 
 // The same numbers mean other things in a rundown.
 constexpr std::uint32_t kMethodLoadVerbose = 143;  // rundown: at its start
@@ -17,7 +16,7 @@ constexpr std::uint32_t kModuleDCEnd = 154;
 
 NameEvent at_start_of_rundown(const Event& event, std::uint32_t id, std::string_view name) {
   NameEvent out{.type = *event.type, .thread = event.thread, .time = event.time};
-  out.type.provider = kRundown;
+  out.type.provider = kRundownProvider;
   out.type.id = id;
   if (!out.type.name.empty()) out.type.name = name;
   out.payload.assign(event.payload.begin(), event.payload.end());
@@ -44,8 +43,8 @@ void WantedMethods::want(std::span<const std::uint64_t> addresses) {
 
 void WantedMethods::look_at(const Event& event, std::vector<NameEvent>& names) {
   const auto& type = *event.type;
-  const bool rundown = type.provider == kRundown;
-  if (!rundown && type.provider != kRuntime) return;
+  const bool rundown = type.provider == kRundownProvider;
+  if (!rundown && type.provider != kRuntimeProvider) return;
   if (type.id == kMethodLoadVerbose || (rundown && type.id == kMethodDCEndVerbose))
     look_at_method(event, names);
   else if (type.id == (rundown ? kModuleDCEnd : kModuleLoad))

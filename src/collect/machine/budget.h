@@ -18,29 +18,29 @@ class Budget {
       : allowed_(static_cast<double>(per_second)),
         most_(at_once * allowed_),
         left_(most_),
-        looked_{now, 0},
-        recent_(looked_),
-        before_(looked_) {}
+        last_{now, 0},
+        recent_(last_),
+        before_(last_) {}
 
   // Used up, when so much has been spent since it was made?
   bool exceeded(std::uint64_t spent, TraceTime now) {
-    left_ = std::min(left_ + allowed_ * seconds(now - looked_.time), most_);
-    left_ -= static_cast<double>(spent - looked_.spent);
-    looked_ = {now, spent};
+    left_ = std::min(left_ + allowed_ * seconds(now - last_.time), most_);
+    left_ -= static_cast<double>(spent - last_.spent);
+    last_ = {now, spent};
     if (now - recent_.time >= std::chrono::seconds{1}) {
       before_ = recent_;
-      recent_ = looked_;
+      recent_ = last_;
     }
     return left_ < 0;
   }
   // Of the last second or two.
   std::uint64_t per_second() const {
-    const auto passed = std::max(seconds(looked_.time - before_.time), 0.001);
-    return static_cast<std::uint64_t>(static_cast<double>(looked_.spent - before_.spent) / passed);
+    const auto passed = std::max(seconds(last_.time - before_.time), 0.001);
+    return static_cast<std::uint64_t>(static_cast<double>(last_.spent - before_.spent) / passed);
   }
 
  private:
-  struct Look {
+  struct Reading {
     TraceTime time;
     std::uint64_t spent;
   };
@@ -51,9 +51,9 @@ class Budget {
   double allowed_;  // a second
   double most_;
   double left_;
-  Look looked_;
-  Look recent_;
-  Look before_;
+  Reading last_;
+  Reading recent_;
+  Reading before_;
 };
 
 }  // namespace clrscope::collect

@@ -129,7 +129,7 @@ void KernelEvents::on(const perf::Sample& sample) {
   if (index >= settings_.roles.size()) return;
   const auto role = settings_.roles[index];
   if (role == Role::kAsked) return on_asked(sample, index);
-  if (role == Role::kSwitchOut && settings_.waits == WaitsWish::kNone) return;
+  if (role == Role::kSwitchOut && settings_.waits == WaitDetail::kNone) return;
   const auto stack = unwound(sample);
   if (role == Role::kCpu) {
     ++samples_;
@@ -160,7 +160,7 @@ void KernelEvents::stops_running(const perf::Origin& origin, std::span<const std
 }
 
 void KernelEvents::end_waits(TraceTime now, std::uint64_t per_second) {
-  settings_.waits = WaitsWish::kNone;
+  settings_.waits = WaitDetail::kNone;
   waiting_.clear();
   ended_.clear();
   tell("waits_ended", now, static_cast<ProcessId>(::getpid()), per_second);
@@ -172,7 +172,7 @@ void KernelEvents::tell(std::string_view name, TraceTime time, ProcessId process
 }
 
 void KernelEvents::write_open_waits(TraceTime ended, const std::set<ProcessId>& asked) {
-  if (settings_.waits == WaitsWish::kNone) return;
+  if (settings_.waits == WaitDetail::kNone) return;
   for (const auto process : asked)
     for (const auto thread : sleeping_threads(process))
       if (!ran_.contains(thread)) waiting_[thread] = {process, started_, {}, false};
@@ -213,7 +213,7 @@ void KernelEvents::on(const perf::Switch& change) {
   if (static_cast<int>(change.origin.process) <= 0)
     return;  // the idle task, or a thread that has ended
   if (change.out) {
-    if (settings_.waits == WaitsWish::kTimes) stops_running(change.origin, {});
+    if (settings_.waits == WaitDetail::kTimes) stops_running(change.origin, {});
     if (const auto stopped = waiting_.find(change.origin.thread); stopped != waiting_.end())
       stopped->second.preempted = change.preempted;
     return;
@@ -262,7 +262,7 @@ void KernelEvents::on(const perf::Task& task) {
     thread_names_.erase(task.thread);
     writer_.thread_ended(task.process, task.thread, task.time.time_since_epoch().count());
     if (ended_.size() >= kMostEnded) ended_.clear();  // their last switch bore no name
-    if (settings_.waits != WaitsWish::kNone) ended_.insert(task.thread);
+    if (settings_.waits != WaitDetail::kNone) ended_.insert(task.thread);
   } else {
     ended_.erase(task.thread);
     // It has the name of who made it until it takes another: the kernel says nothing of that.
@@ -477,8 +477,8 @@ const KernelNames& KernelEvents::kernel_names() {
     kernel_names_ = KernelNames::read();
     if (kernel_names_->empty())
       notes_.push_back(
-          "the kernel hides its addresses: its frames have no names (they need root or CAP_SYSLOG, "
-          "and kernel.kptr_restrict below 2)");
+          "kernel symbols are unavailable (they require root or CAP_SYSLOG, and "
+          "kernel.kptr_restrict below 2)");
   }
   return *kernel_names_;
 }

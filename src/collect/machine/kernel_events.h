@@ -35,13 +35,13 @@ namespace clrscope::collect {
 
 class KernelEvents {
  public:
-  // What the samples of an event mean, by their index in the session's wish.
+  // What the samples of an event mean, by their index in the session's request.
   enum class Role { kCpu, kSwitchOut, kAsked };
 
   struct Settings {
     std::string symbol_folder{};
     std::vector<Role> roles{};
-    WaitsWish waits = WaitsWish::kNone;
+    WaitDetail waits = WaitDetail::kNone;
     bool image_lines = false;                     // what the lines of precompiled code are found by
     std::function<void(ProcessId)> on_runtime{};  // one begins to load; may be empty
     FindMethod find_method{};  // of processes that do not tell theirs; may be empty
@@ -74,7 +74,7 @@ class KernelEvents {
   Result<> write_names(TraceTime now, const std::set<ProcessId>& silent = {});
   // Of what was first seen since the last call; for who reads the trace while it grows.
   Result<> write_new_names(TraceTime now, const std::set<ProcessId>& silent = {});
-  // Likewise while it is recorded, for who kills us: for so long, and in the next calls the rest.
+  // Likewise during the recording, in case we are killed: for so long, the rest in the next calls.
   // True when all that was seen at the first has been named. Dated `time`: nothing earlier may
   // come after.
   Result<bool> write_some_names(TraceTime time, std::chrono::nanoseconds at_most);
@@ -83,7 +83,7 @@ class KernelEvents {
     return std::exchange(unnamed_, {});
   }
   // An event of this kind is watched for.
-  void stop_at(const StoppingEventWish& wish) { universal_.stop_at(wish); }
+  void stop_at(const StoppingEventRequest& request) { universal_.stop_at(request); }
   bool stop_found() const { return universal_.stop_found(); }
   void add_lost(std::uint64_t count) { universal_.add_lost(count); }
 

@@ -163,7 +163,7 @@ class OpenWaits : public testing::Test {
                              trace_.insert(trace_.end(), bytes.begin(), bytes.end());
                              return {};
                            }};
-  KernelEvents events_{writer_, {.waits = WaitsWish::kTimes}};
+  KernelEvents events_{writer_, {.waits = WaitDetail::kTimes}};
 };
 
 TEST_F(OpenWaits, AreWrittenUntilTheEnd) {

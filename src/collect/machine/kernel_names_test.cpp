@@ -25,7 +25,7 @@ TEST(KernelNames, FindsTheFunctionAroundAnAddress) {
 
 TEST(KernelNames, ReadsThoseOfThisKernelWhereItShowsThem) {
   const auto names = KernelNames::read();
-  if (names.empty()) GTEST_SKIP() << "the kernel hides its addresses";
+  if (names.empty()) GTEST_SKIP() << "kernel symbols are unavailable";
   const auto text = read_file("/proc/kallsyms");
   ASSERT_TRUE(text);
   const auto whole = KernelNames::parse(*text);

@@ -31,7 +31,7 @@ constexpr milliseconds kFlush{1000};
 constexpr milliseconds kLiveFlush{200};
 constexpr std::chrono::seconds kFirstLook{10};
 constexpr std::chrono::seconds kFirstNames{1};    // into the file, while it is recorded
-constexpr std::chrono::seconds kFirstMoments{5};  // who kills us then has a file with samples too
+constexpr std::chrono::seconds kFirstMoments{5};  // if killed then, the file has samples too
 constexpr std::chrono::seconds kOftenNames{5};
 constexpr std::chrono::seconds kSeldomNames{30};
 constexpr double kSwitchesAtOnce = 5;  // seconds' worth of them
@@ -40,53 +40,54 @@ constexpr milliseconds kSilence{1000};  // nobody waits longer for a runtime
 constexpr milliseconds kFirstSilence{300};
 constexpr milliseconds kInFlight{10};  // between a record's time and its place in the ring
 
-nettrace::TraceInfo trace_info(const MachineWish& wish) {
+nettrace::TraceInfo trace_info(const MachineRequest& request) {
   nettrace::TraceInfo info{.version = 6,
                            .start = wall_now(),
                            .sync_ticks = TraceClock::now().time_since_epoch().count(),
                            .ticks_per_second = 1'000'000'000};
   info.processors = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  info.sampling_ns = 1'000'000'000 / std::max(1U, wish.rate);
+  info.sampling_ns = 1'000'000'000 / std::max(1U, request.rate);
   return info;
 }
 
 // What the kernel is asked for, and what its answers mean.
 struct KernelSession {
-  perf::SessionWish wish;
+  perf::SessionRequest request;
   std::vector<KernelEvents::Role> roles;
-  std::size_t switches_at = 0;  // in wish.events, where there are waits
+  std::size_t switches_at = 0;  // in request.events, where there are waits
 };
 
-KernelSession kernel_session(const MachineWish& wish) {
+KernelSession kernel_session(const MachineRequest& request) {
   KernelSession session;
-  session.wish.scope = wish.processes.empty() ? perf::Scope::kMachine : perf::Scope::kBestFor;
-  session.wish.processes = wish.processes;
-  session.wish.ring_bytes = wish.ring_bytes;
-  if (wish.samples) {
-    const bool machine = wish.processes.empty();
-    session.wish.events.push_back(
-        perf::cpu_samples(wish.rate, machine ? perf::kMachineStackBytes : perf::kOnCpuStackBytes));
+  session.request.scope = request.processes.empty() ? perf::Scope::kMachine : perf::Scope::kBestFor;
+  session.request.processes = request.processes;
+  session.request.ring_bytes = request.ring_bytes;
+  if (request.samples) {
+    const bool machine = request.processes.empty();
+    session.request.events.push_back(perf::cpu_samples(
+        request.rate, machine ? perf::kMachineStackBytes : perf::kOnCpuStackBytes));
     session.roles.push_back(KernelEvents::Role::kCpu);
   }
-  if (wish.waits != WaitsWish::kNone) {
-    session.switches_at = session.wish.events.size();
-    session.wish.events.push_back(wish.waits == WaitsWish::kStacks ? perf::context_switch_samples()
-                                                                   : perf::switch_records());
-    session.wish.events.back().user_callchain = false;
+  if (request.waits != WaitDetail::kNone) {
+    session.switches_at = session.request.events.size();
+    session.request.events.push_back(request.waits == WaitDetail::kStacks
+                                         ? perf::context_switch_samples()
+                                         : perf::switch_records());
+    session.request.events.back().user_callchain = false;
     session.roles.push_back(KernelEvents::Role::kSwitchOut);
   }
-  for (const auto& event : wish.perf_events) {
-    session.wish.events.push_back(event);
+  for (const auto& event : request.perf_events) {
+    session.request.events.push_back(event);
     session.roles.push_back(KernelEvents::Role::kAsked);
     // Machine-wide our own work would make events, and those more work.
-    if (!wish.processes.empty() || event.tracepoint.empty()) continue;
-    auto& filter = session.wish.events.back().filter;
+    if (!request.processes.empty() || event.tracepoint.empty()) continue;
+    auto& filter = session.request.events.back().filter;
     const auto others = fmt::format("common_pid != {}", ::gettid());
     filter = filter.empty() ? others : fmt::format("({}) && {}", filter, others);
   }
   // What happens at every event costs those who cause it: here the target alone.
-  if (!wish.processes.empty() && !wish.perf_events.empty() && !wish.samples)
-    session.wish.scope = perf::Scope::kThreads;
+  if (!request.processes.empty() && !request.perf_events.empty() && !request.samples)
+    session.request.scope = perf::Scope::kThreads;
   return session;
 }
 
@@ -102,23 +103,23 @@ std::uint64_t machine_switches() {
 class MachineRecorder {
  public:
   // Without events it is the runtimes alone.
-  MachineRecorder(const MachineWish& wish, const nettrace::WriteBytes& write, KernelSession session,
-                  std::optional<perf::EventSet> events)
-      : wish_(wish),
+  MachineRecorder(const MachineRequest& request, const nettrace::WriteBytes& write,
+                  KernelSession session, std::optional<perf::EventSet> events)
+      : request_(request),
         write_(write),
-        writer_(trace_info(wish), [this](Bytes bytes) { return write_out(bytes); }),
+        writer_(trace_info(request), [this](Bytes bytes) { return write_out(bytes); }),
         events_(std::move(events)),
-        kernel_(writer_, {.symbol_folder = wish.symbol_folder,
+        kernel_(writer_, {.symbol_folder = request.symbol_folder,
                           .roles = std::move(session.roles),
-                          .waits = wish.waits,
-                          .image_lines = wish.image_lines,
+                          .waits = request.waits,
+                          .image_lines = request.image_lines,
                           .on_runtime =
                               [this](ProcessId process) {
                                 if (finder_) finder_->expect(static_cast<pid_t>(process));
                               },
-                          .find_method = wish.find_method,
-                          .find_lambda = wish.find_lambda,
-                          .find_helper = wish.find_helper}),
+                          .find_method = request.find_method,
+                          .find_lambda = request.find_lambda,
+                          .find_helper = request.find_helper}),
         switches_at_(session.switches_at) {}
 
   Result<MachineOutcome> run() {
@@ -131,10 +132,10 @@ class MachineRecorder {
  private:
   Result<> record() {
     epoll_ = UniqueFd{::epoll_create1(EPOLL_CLOEXEC)};
-    for (const int fd : wish_.stop_fds) watch(fd);
+    for (const int fd : request_.stop_fds) watch(fd);
     TRY(begin());
-    if (wish_.on_started) wish_.on_started();
-    while (outcome_.asked_by.empty()) {
+    if (request_.on_started) request_.on_started();
+    while (!outcome_.stopped_by) {
       TRY(turn());
       look_for_end();
     }
@@ -146,28 +147,30 @@ class MachineRecorder {
     started_ = TraceClock::now();
     const SwitchesSoFar looked{started_, machine_switches()};
     kernel_.start(started_);
-    if (wish_.stopping_event) kernel_.stop_at(*wish_.stopping_event);
+    if (request_.stopping_event) kernel_.stop_at(*request_.stopping_event);
     if (events_) kernel_.describe(events_->events());
     // On a busy machine a look at all processes takes longer than rings hold samples.
     if (events_) TRY(events_->enable_bookkeeping());
-    const auto totals = TRY(take_snapshot(wish_.processes, started_));
+    const auto totals = TRY(take_snapshot(request_.processes, started_));
     if (totals.denied > 0)
       outcome_.notes.push_back(
-          fmt::format("mappings of {} process{} may not be read: native frames there have no names",
+          fmt::format("no permission to read the mappings of {} process{}: native symbols are "
+                      "unavailable there",
                       totals.denied, totals.denied == 1 ? "" : "es"));
     // Of a whole machine some process ends at once, and is named then.
-    if (events_ && wish_.processes.empty()) kernel_.read_kernel_names();
+    if (events_ && request_.processes.empty()) kernel_.read_kernel_names();
     drain();
     if (events_) TRY(events_->enable());
     started_ = TraceClock::now();
-    if (events_ && wish_.waits != WaitsWish::kNone && wish_.most_switches > 0)
+    if (events_ && request_.waits != WaitDetail::kNone && request_.most_switches > 0)
       begin_switch_budget(looked);
-    RuntimeFinder::Wish runtimes{
-        .processes = wish_.processes, .all = wish_.later_runtimes, .sessions = wish_.runtime};
-    if (!wish_.suspended)
-      runtimes.early_names = wish_.image_lines ? Rundown::kLines : Rundown::kNames;
+    RuntimeFinder::Options runtimes{.processes = request_.processes,
+                                    .all = request_.later_runtimes,
+                                    .sessions = request_.runtime};
+    if (!request_.suspended)
+      runtimes.early_names = request_.image_lines ? Rundown::kLines : Rundown::kNames;
     finder_.emplace(std::move(runtimes));
-    if (!wish_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended
+    if (!request_.later_runtimes) TRY(await_runtimes());  // who is named may wait for us, suspended
     return checked();
   }
 
@@ -181,7 +184,7 @@ class MachineRecorder {
   // Without the right to record CPUs, a .NET process that has started since is recorded when its
   // runtime is found. Children of those that are have inherited it.
   void record_later(ProcessId process) {
-    if (!events_ || events_->scope() != perf::Scope::kThreads || !wish_.later_runtimes ||
+    if (!events_ || events_->scope() != perf::Scope::kThreads || !request_.later_runtimes ||
         kernel_.knows(process))
       return;
     const auto pid = static_cast<pid_t>(process);
@@ -200,7 +203,7 @@ class MachineRecorder {
     while (!finder_->looked_once() && TraceClock::now() < limit) TRY(turn());
     adopt_runtimes();
     // Of one process alone, samples without names are not what was asked for.
-    if (full_ && wish_.processes.size() == 1) return fail(*full_);
+    if (full_ && request_.processes.size() == 1) return fail(*full_);
     return {};
   }
 
@@ -217,10 +220,10 @@ class MachineRecorder {
     write_growth();
     write_names_so_far();
     const auto now = TraceClock::now();
-    const bool often = wish_.live || now - started_ < kFirstMoments;
+    const bool often = request_.live || now - started_ < kFirstMoments;
     if (now - last_flush_ >= (often ? kLiveFlush : kFlush)) {
       last_flush_ = now;
-      if (wish_.live && finder_->looked_once())
+      if (request_.live && finder_->looked_once())
         check(kernel_.write_new_names(now, silent_processes([](const auto&) { return true; })));
       check(write_what_is_whole(now));
     }
@@ -228,10 +231,10 @@ class MachineRecorder {
     return checked();
   }
 
-  // For who kills us: names of what samples have hit by now, piece by piece, since the rings fill.
-  // Of the last seconds only, names would go with the first of them.
+  // In case we are killed: names of what samples have hit by now, piece by piece, since the rings
+  // fill. Of the last seconds only, names would go with the first of them.
   void write_names_so_far() {
-    if (wish_.live || wish_.cut_every || !events_) return;
+    if (request_.live || request_.cut_every || !events_) return;
     const auto now = TraceClock::now();
     const auto late = writer_.summary().late;
     if (now >= started_ + kFirstNames && now >= next_names_) {
@@ -257,27 +260,29 @@ class MachineRecorder {
     auto whole = drained_ - kInFlight;
     const auto patience = now - started_ < kFirstMoments ? kFirstSilence : kSilence;
     for (const auto& runtime : runtimes_) {
-      const auto mark = wish_.live ? std::nullopt : runtime->watermark(now, patience);
+      const auto mark = request_.live ? std::nullopt : runtime->watermark(now, patience);
       if (mark) whole = std::min(whole, *mark);
     }
     add_kernel_losses();
     TRY(writer_.advance(whole.time_since_epoch().count()));
-    if (!wish_.cut_every || now - last_cut_ < *wish_.cut_every) return {};
+    if (!request_.cut_every || now - last_cut_ < *request_.cut_every) return {};
     last_cut_ = now;
     return writer_.sequence_point(whole.time_since_epoch().count());
   }
 
   void look_for_end() {
-    for (const int fd : wish_.stop_fds)
-      if (stopped_by(fd)) outcome_.asked_by = "signal";
-    if (wish_.limits.duration && TraceClock::now() - started_ >= *wish_.limits.duration)
-      outcome_.asked_by = "duration";
-    const auto bytes = wish_.file_bytes ? wish_.file_bytes() : writer_.summary().bytes;
-    if (wish_.limits.max_size && bytes >= *wish_.limits.max_size) outcome_.asked_by = "size";
+    for (const int fd : request_.stop_fds)
+      if (stopped_by(fd)) outcome_.stopped_by = StopReason::kSignal;
+    if (request_.limits.duration && TraceClock::now() - started_ >= *request_.limits.duration)
+      outcome_.stopped_by = StopReason::kDuration;
+    const auto bytes = request_.file_bytes ? request_.file_bytes() : writer_.summary().bytes;
+    if (request_.limits.max_size && bytes >= *request_.limits.max_size)
+      outcome_.stopped_by = StopReason::kSize;
     if (kernel_.stop_found() ||
         std::ranges::any_of(runtimes_, [](const auto& one) { return one->stop_found(); }))
-      outcome_.asked_by = "event";
-    if (wish_.target_ended && wish_.target_ended()) outcome_.asked_by = "target ended";
+      outcome_.stopped_by = StopReason::kEvent;
+    if (request_.target_ended && request_.target_ended())
+      outcome_.stopped_by = StopReason::kTargetEnded;
   }
 
   static bool stopped_by(int fd) {
@@ -315,8 +320,8 @@ class MachineRecorder {
   // Where there are far too many we had better not look at the first.
   void begin_switch_budget(const SwitchesSoFar& before) {
     const auto rate = before.per_second(started_, machine_switches());
-    if (wish_.processes.empty() && rate > 2 * wish_.most_switches) return end_waits(rate);
-    switch_budget_.emplace(wish_.most_switches, kSwitchesAtOnce, started_);
+    if (request_.processes.empty() && rate > 2 * request_.most_switches) return end_waits(rate);
+    switch_budget_.emplace(request_.most_switches, kSwitchesAtOnce, started_);
   }
 
   void end_costly_waits() {
@@ -331,8 +336,8 @@ class MachineRecorder {
     const auto now = TraceClock::now();
     kernel_.end_waits(now, per_second);
     outcome_.notes.push_back(
-        fmt::format("waits only of the first {}: with {} switches a second they would cost too "
-                    "much; --profile thread-time records them all the same",
+        fmt::format("waits recorded only for the first {}: {} context switches a second would cost "
+                    "too much; use --profile thread-time to record all of them",
                     format_duration(now - started_), format_count(per_second)));
   }
 
@@ -350,11 +355,13 @@ class MachineRecorder {
         if (counts.empty()) finder_->count(pid);
         counts.push_back({counted});
       }
-      outcome_.notes.push_back(fmt::format(
-          "{} of process {} only of the first {}: {} a second would cost it too much; {}",
-          runtime->what(), pid, format_duration(now - started_),
-          format_count(runtime->per_second()),
-          goes_on ? "they are counted from then on" : "ask for them by name to have them all"));
+      outcome_.notes.push_back(
+          fmt::format("{} of process {} were recorded only for the first {}: {} a second would "
+                      "slow the process down too much; {}",
+                      runtime->what(), pid, format_duration(now - started_),
+                      format_count(runtime->per_second()),
+                      goes_on ? "they are only counted from then on"
+                              : "request them by name to record all of them"));
     }
   }
 
@@ -386,7 +393,7 @@ class MachineRecorder {
     const auto ended = TraceClock::now();
     drain();
     kernel_.write_open_waits(ended, waits_asked());
-    if (wish_.on_stop) wish_.on_stop();
+    if (request_.on_stop) request_.on_stop();
     TRY(await_runtimes());
     finder_->stop();
     adopt_runtimes();
@@ -410,7 +417,7 @@ class MachineRecorder {
   // Whose threads matter also when they wait all the time: of a whole machine the .NET processes.
   std::set<ProcessId> waits_asked() const {
     std::set<ProcessId> all;
-    for (const auto pid : wish_.processes) all.insert(ProcessId{pid});
+    for (const auto pid : request_.processes) all.insert(ProcessId{pid});
     for (const auto& runtime : runtimes_) all.insert(runtime->process());
     return all;
   }
@@ -424,7 +431,7 @@ class MachineRecorder {
     for (auto& opened : found.opened) {
       const auto asked = opened.asked;
       runtimes_.push_back(std::make_unique<RuntimeSource>(std::move(opened), writer_));
-      if (wish_.stopping_event) runtimes_.back()->stop_at(*wish_.stopping_event);
+      if (request_.stopping_event) runtimes_.back()->stop_at(*request_.stopping_event);
       watch(runtimes_.back()->fd());
       guardian_.watch(runtimes_.back()->guarded());
       if (runtimes_.back()->has_names()) ++outcome_.runtimes;
@@ -436,7 +443,7 @@ class MachineRecorder {
   // Those whose methods nobody told, or not to the end.
   std::set<ProcessId> silent_processes(auto&& tells) const {
     std::set<ProcessId> silent;
-    for (const auto pid : wish_.processes) silent.insert(ProcessId{pid});
+    for (const auto pid : request_.processes) silent.insert(ProcessId{pid});
     for (const auto& runtime : runtimes_) silent.erase(runtime->process());
     for (const auto& runtime : runtimes_)
       if (runtime->has_names() && !tells(*runtime)) silent.insert(runtime->process());
@@ -480,16 +487,17 @@ class MachineRecorder {
       constexpr std::size_t kShown = 5;
       if (processes.empty()) return;
       const std::span shown{processes.data(), std::min(processes.size(), kShown)};
-      outcome_.notes.push_back(fmt::format(
-          "{} .NET process{} ended or fell silent before telling method names: {} (pid {}{})",
-          processes.size(), processes.size() == 1 ? "" : "es", what, fmt::join(shown, ", "),
-          processes.size() > kShown ? ", …" : ""));
+      outcome_.notes.push_back(
+          fmt::format("{} .NET process{} ended or stopped responding before sending method names: "
+                      "{} (pid {}{})",
+                      processes.size(), processes.size() == 1 ? "" : "es", what,
+                      fmt::join(shown, ", "), processes.size() > kShown ? ", …" : ""));
     };
-    tell(partly, "only those there at first, or compiled since, are known");
-    tell(unnamed, "only those compiled meanwhile are known");
+    tell(partly, "only names known at the start or compiled since are available");
+    tell(unnamed, "only names compiled during the recording are available");
   }
 
-  // While it goes on too: who kills us shall see them in the file.
+  // During the recording too: if we are killed, they are in the file.
   void add_kernel_losses() {
     if (!events_) return;
     const auto stats = events_->stats();
@@ -503,15 +511,13 @@ class MachineRecorder {
     outcome_.lost = kernel_lost_;
     if (kernel_lost_ > 0)
       outcome_.notes.push_back(fmt::format(
-          "{} records found no room in the kernel's rings: {}", kernel_lost_,
-          wish_.live ? "a lower --rate makes them fewer"
-                     : "--ring-size makes them larger, a lower --rate the records fewer"));
+          "{} records lost because the kernel's ring buffers were full: {}", kernel_lost_,
+          request_.live ? "use a lower --rate" : "use a larger --ring-size or a lower --rate"));
     if (const auto paused = events_ ? events_->stats().throttled : 0; paused > 0)
-      outcome_.notes.push_back(
-          fmt::format("the kernel paused sampling {} time{} until its next tick "
-                      "(kernel.perf_event_max_sample_rate"
-                      "): samples of those moments are missing; a lower --rate avoids it",
-                      format_count(paused), paused == 1 ? "" : "s"));
+      outcome_.notes.push_back(fmt::format(
+          "the kernel paused sampling {} time{} until its next tick "
+          "(kernel.perf_event_max_sample_rate): those samples are missing; use a lower --rate",
+          format_count(paused), paused == 1 ? "" : "s"));
     for (const auto& runtime : runtimes_) {
       outcome_.lost += runtime->lost();
       outcome_.samples += runtime->samples();
@@ -540,21 +546,21 @@ class MachineRecorder {
       const auto pid = static_cast<int>(runtime->process());
       for (const auto& one : runtime->damage())
         first.push_back({one.offset, fmt::format("process {}: {}", pid, one.what)});
-      outcome_.notes.push_back(fmt::format(
-          "the event stream of process {} is damaged: {} piece{} could not be read, {} event{} had "
-          "no known type",
-          pid, format_count(read.damaged), read.damaged == 1 ? "" : "s",
-          format_count(read.undefined), read.undefined == 1 ? "" : "s"));
+      outcome_.notes.push_back(
+          fmt::format("the event stream of process {} is damaged: {} piece{} could not be read, {} "
+                      "event{} had no known type",
+                      pid, format_count(read.damaged), read.damaged == 1 ? "" : "s",
+                      format_count(read.undefined), read.undefined == 1 ? "" : "s"));
     }
     if (all.damaged + all.undefined > 0) writer_.tell_damage(all, first);
   }
 
   void report(Phase phase) {
     const auto now = TraceClock::now();
-    if (!wish_.on_status || now - last_status_ < 2 * kLook) return;
+    if (!request_.on_status || now - last_status_ < 2 * kLook) return;
     last_status_ = now;
     const auto& written = writer_.summary();
-    wish_.on_status(
+    request_.on_status(
         {phase, now - started_, written.bytes, written.events, kernel_lost_, kernel_.samples()});
   }
 
@@ -573,7 +579,7 @@ class MachineRecorder {
     return {};
   }
 
-  const MachineWish& wish_;
+  const MachineRequest& request_;
   const nettrace::WriteBytes& write_;
   Guardian guardian_;  // before anything has threads
   MachineOutcome outcome_;
@@ -605,14 +611,15 @@ class MachineRecorder {
 
 }  // namespace
 
-Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::WriteBytes& write) {
+Result<MachineOutcome> record_machine(const MachineRequest& request,
+                                      const nettrace::WriteBytes& write) {
   const Urgency urgency;
   (void)::mallopt(M_MMAP_THRESHOLD, kChunk);  // large pieces go back to the system when freed
-  auto session = kernel_session(wish);
+  auto session = kernel_session(request);
   std::optional<perf::EventSet> events;
-  if (wish.kernel) events.emplace(TRY(perf::EventSet::open(session.wish)));
+  if (request.kernel) events.emplace(TRY(perf::EventSet::open(session.request)));
   // On the heap: we are in the recording too, and our stacks should fit into a sample.
-  return std::make_unique<MachineRecorder>(wish, write, std::move(session), std::move(events))
+  return std::make_unique<MachineRecorder>(request, write, std::move(session), std::move(events))
       ->run();
 }
 

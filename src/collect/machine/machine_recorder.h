@@ -25,25 +25,25 @@
 
 namespace clrscope::collect {
 
-enum class WaitsWish {
+enum class WaitDetail {
   kNone,
   kTimes,   // for how long threads stop running
   kStacks,  // and where; needs tracefs
 };
 
-struct MachineWish {
+struct MachineRequest {
   std::vector<pid_t> processes{};  // empty: the whole machine
   bool kernel = true;              // false: the runtimes' events of those processes only
   bool later_runtimes = false;     // .NET processes that start meanwhile tell their events too
   bool samples = true;             // what the CPUs execute
   unsigned rate = 999;             // samples per second and CPU
-  WaitsWish waits = WaitsWish::kNone;
+  WaitDetail waits = WaitDetail::kNone;
   std::uint64_t most_switches = 0;  // a second; where there are more, waits end. 0: any number
-  std::vector<perf::EventWish> perf_events{};  // others, each time they happen
-  std::size_t ring_bytes = 0;                  // of the kernel's, per CPU; 0: as it needs
-  bool image_lines = false;                    // of precompiled code what its lines are found by
-  std::string symbol_folder{};                 // where else names of native code are looked for
-  std::vector<RuntimeEvents> runtime{};        // of each .NET process; the first has the names
+  std::vector<perf::EventRequest> perf_events{};  // others, each time they happen
+  std::size_t ring_bytes = 0;                     // of the kernel's, per CPU; 0: as it needs
+  bool image_lines = false;                       // of precompiled code what its lines are found by
+  std::string symbol_folder{};                    // where else names of native code are looked for
+  std::vector<RuntimeEvents> runtime{};           // of each .NET process; the first has the names
   // They wait at their start: nothing is loaded yet that names would be needed for, and a session
   // that ends while .NET 10 waits makes it crash.
   bool suspended = false;
@@ -52,10 +52,10 @@ struct MachineWish {
   FindMethod find_method{};  // of those of `processes` whose runtimes do not tell; may be empty
   bool live = false;  // somebody reads the trace while it grows: names come as they are needed
   StreamLimits limits{};
-  std::function<std::uint64_t()> file_bytes{};          // for max_size; empty: the trace's own
-  std::optional<StoppingEventWish> stopping_event{};    // of any runtime, or the kernel's
-  std::optional<std::chrono::nanoseconds> cut_every{};  // so often the trace can be cut
-  std::function<void()> on_stop{};                      // what follows are names
+  std::function<std::uint64_t()> file_bytes{};           // for max_size; empty: the trace's own
+  std::optional<StoppingEventRequest> stopping_event{};  // of any runtime, or the kernel's
+  std::optional<std::chrono::nanoseconds> cut_every{};   // so often the trace can be cut
+  std::function<void()> on_stop{};                       // what follows are names
   std::span<const int> stop_fds{};
   std::function<void()> on_started{};  // everything runs: a suspended target may go on
   std::function<void(const StreamStatus&)> on_status{};
@@ -63,7 +63,7 @@ struct MachineWish {
 };
 
 struct MachineOutcome {
-  std::string asked_by{};  // "duration", "size", "signal", "event"; "target ended"
+  std::optional<StopReason> stopped_by{};
   std::chrono::nanoseconds recorded{};
   nettrace::WriterSummary written{};
   std::uint64_t samples = 0;
@@ -79,6 +79,7 @@ struct MachineOutcome {
   std::optional<Error> write_failed{};  // the recording ended there
 };
 
-Result<MachineOutcome> record_machine(const MachineWish& wish, const nettrace::WriteBytes& write);
+Result<MachineOutcome> record_machine(const MachineRequest& request,
+                                      const nettrace::WriteBytes& write);
 
 }  // namespace clrscope::collect

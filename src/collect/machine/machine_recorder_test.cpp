@@ -60,7 +60,7 @@ Seen count(Bytes trace) {
   return seen;
 }
 
-// A child that works and sleeps in turn until it is told to end.
+// A child that works and sleeps in turn until it is stopped.
 class Restless {
  public:
   Restless() : child_(::fork()) {
@@ -88,12 +88,12 @@ class Restless {
 };
 
 // Records until `enough` waits or samples are there.
-Result<MachineOutcome> record(MachineWish wish, std::vector<std::uint8_t>& trace) {
+Result<MachineOutcome> record(MachineRequest request, std::vector<std::uint8_t>& trace) {
   const auto limit = TraceClock::now() + 60s;
   std::uint64_t events = 0;
-  wish.on_status = [&](const StreamStatus& status) { events = status.events; };
-  wish.target_ended = [&] { return events > 400 || TraceClock::now() > limit; };
-  return record_machine(wish, [&](Bytes bytes) -> Result<> {
+  request.on_status = [&](const StreamStatus& status) { events = status.events; };
+  request.target_ended = [&] { return events > 400 || TraceClock::now() > limit; };
+  return record_machine(request, [&](Bytes bytes) -> Result<> {
     trace.insert(trace.end(), bytes.begin(), bytes.end());
     return {};
   });
@@ -102,7 +102,7 @@ Result<MachineOutcome> record(MachineWish wish, std::vector<std::uint8_t>& trace
 TEST(MachineRecorder, TellsTheTimesOfWaitsWhereItMayNotTellTheirStacks) {
   const Restless child;
   std::vector<std::uint8_t> trace;
-  const auto outcome = record({.processes = {child.pid()}, .waits = WaitsWish::kTimes}, trace);
+  const auto outcome = record({.processes = {child.pid()}, .waits = WaitDetail::kTimes}, trace);
   if (!outcome && perf::refused(outcome.error())) GTEST_SKIP() << outcome.error().what;
   ASSERT_TRUE(outcome) << outcome.error().what;
   const auto seen = count(trace);
@@ -115,7 +115,7 @@ TEST(MachineRecorder, TellsTheTimesOfWaitsWhereItMayNotTellTheirStacks) {
 TEST(MachineRecorder, TellsWhereThreadsWaitWhereItMay) {
   const Restless child;
   std::vector<std::uint8_t> trace;
-  const auto outcome = record({.processes = {child.pid()}, .waits = WaitsWish::kStacks}, trace);
+  const auto outcome = record({.processes = {child.pid()}, .waits = WaitDetail::kStacks}, trace);
   if (!outcome && perf::refused(outcome.error())) GTEST_SKIP() << outcome.error().what;
   ASSERT_TRUE(outcome) << outcome.error().what;
   const auto seen = count(trace);
@@ -125,7 +125,7 @@ TEST(MachineRecorder, TellsWhereThreadsWaitWhereItMay) {
 
 TEST(MachineRecorder, LeavesWaitsOutWhereThereAreTooMany) {
   const Restless child;
-  for (const auto waits : {WaitsWish::kTimes, WaitsWish::kStacks}) {
+  for (const auto waits : {WaitDetail::kTimes, WaitDetail::kStacks}) {
     std::vector<std::uint8_t> trace;
     const auto outcome =
         record({.processes = {child.pid()}, .waits = waits, .most_switches = 20}, trace);
@@ -137,11 +137,11 @@ TEST(MachineRecorder, LeavesWaitsOutWhereThereAreTooMany) {
     EXPECT_LT(seen.last_switch, seen.waits_end);
     EXPECT_GT(seen.last_cpu, seen.waits_end);
     ASSERT_FALSE(outcome->notes.empty());
-    EXPECT_TRUE(outcome->notes.front().starts_with("waits only of the first "));
+    EXPECT_TRUE(outcome->notes.front().starts_with("waits recorded only for the first "));
   }
 }
 
-// A child whose code moves to where the kernel does not say, when it is told to; there it works.
+// A child whose code moves to where the kernel does not say, on demand; there it works.
 class Mover {
  public:
   Mover() : child_(::fork()) {
@@ -179,9 +179,9 @@ class Mover {
 TEST(MachineRecorder, LooksForCodeThatTheKernelDidNotTellOf) {
   const Mover child;
   std::vector<std::uint8_t> trace;
-  MachineWish wish{.processes = {child.pid()}};
-  wish.on_started = [&] { child.move(); };
-  const auto outcome = record(std::move(wish), trace);
+  MachineRequest request{.processes = {child.pid()}};
+  request.on_started = [&] { child.move(); };
+  const auto outcome = record(std::move(request), trace);
   if (!outcome && perf::refused(outcome.error())) GTEST_SKIP() << outcome.error().what;
   ASSERT_TRUE(outcome) << outcome.error().what;
   EXPECT_GT(outcome->samples, 200U);

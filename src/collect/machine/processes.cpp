@@ -52,7 +52,7 @@ Result<> TracedProcess::map(const perf::Mapping& mapping, TraceTime time, unwind
       TRY(out.mapping(time, id_, {start, end, mapping.file_offset, mapping.path}, build_id));
   const auto gone =
       std::erase_if(ranges_, [&](const Range& old) { return old.start < end && start < old.end; });
-  if (gone > 0) {  // what was told of its addresses was of another file
+  if (gone > 0) {  // what is known of its addresses is of another file
     const auto inside = [&](std::uint64_t at) { return at >= start && at < end; };
     std::erase_if(told_, inside);
     std::erase_if(aside_, inside);

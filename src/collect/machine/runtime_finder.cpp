@@ -10,6 +10,7 @@
 
 #include "base/proc.h"
 #include "ipc/session_limit.h"
+#include "model/provider_names.h"
 
 namespace clrscope::collect {
 namespace {
@@ -25,8 +26,8 @@ constexpr std::chrono::milliseconds kSettled{500};
 
 }  // namespace
 
-RuntimeFinder::RuntimeFinder(Wish wish)
-    : wish_(std::move(wish)), worker_([this](const std::stop_token& stop) { run(stop); }) {}
+RuntimeFinder::RuntimeFinder(Options options)
+    : options_(std::move(options)), worker_([this](const std::stop_token& stop) { run(stop); }) {}
 
 RuntimeFinder::~RuntimeFinder() {
   stop();
@@ -50,7 +51,7 @@ void RuntimeFinder::stop() { worker_ = {}; }
 void RuntimeFinder::run(const std::stop_token& stop) {
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);  // not urgent
   do {
-    look(stop);
+    refresh(stop);
     state_.with([](State& state) { state.looked_once = true; });
     await_next_look(stop);
   } while (!stop.stop_requested());
@@ -58,7 +59,7 @@ void RuntimeFinder::run(const std::stop_token& stop) {
 }
 
 void RuntimeFinder::expect(pid_t process) {
-  if (wish_.all) (void)requests_.try_push({.process = process});
+  if (options_.all) (void)requests_.try_push({.process = process});
 }
 
 void RuntimeFinder::count(pid_t process) {
@@ -103,9 +104,9 @@ void RuntimeFinder::open_started(const std::stop_token& stop) {
   });
 }
 
-void RuntimeFinder::look(const std::stop_token& stop) {
-  if (!wish_.all) {
-    for (const auto pid : std::exchange(wish_.processes, {}))
+void RuntimeFinder::refresh(const std::stop_token& stop) {
+  if (!options_.all) {
+    for (const auto pid : std::exchange(options_.processes, {}))
       if (auto process = ipc::find_process(pid)) open_new(std::move(*process));
     return;
   }
@@ -139,8 +140,8 @@ bool RuntimeFinder::is_new(const ipc::DotnetProcess& process) {
 
 void RuntimeFinder::open(const ipc::DotnetProcess& process) {
   std::vector<OpenedRuntime> all;
-  for (const auto& events : wish_.sessions) {
-    const bool first = &events == wish_.sessions.data();
+  for (const auto& events : options_.sessions) {
+    const bool first = &events == options_.sessions.data();
     auto opened = open_session(process, events,
                                first ? OpenedRuntime::Role::kNames : OpenedRuntime::Role::kEvents);
     if (opened) {
@@ -158,8 +159,8 @@ void RuntimeFinder::open(const ipc::DotnetProcess& process) {
     if (first) return;
   }
   // Last: the runtime answers nobody else while it tells its names.
-  if (wish_.early_names && !all.empty())
-    if (auto early = EarlyRundown::start(*all.front().runtime, process.pid, *wish_.early_names))
+  if (options_.early_names && !all.empty())
+    if (auto early = EarlyRundown::start(*all.front().runtime, process.pid, *options_.early_names))
       all.front().early = std::move(*early);
   state_.with(
       [&](State& state) { std::ranges::move(all, std::back_inserter(state.found.opened)); });
@@ -185,7 +186,7 @@ void RuntimeFinder::open_counts(pid_t pid) {
   const RuntimeEvents counters{
       .session = {.buffer_mb = 8,
                   .rundown_keyword = 0,
-                  .providers = {{.name = "System.Runtime",
+                  .providers = {{.name = std::string{kSystemRuntimeProvider},
                                  .keywords = 0,
                                  .level = ipc::Level::kInformational,
                                  .arguments = "EventCounterIntervalSec=1"}}}};
@@ -193,8 +194,8 @@ void RuntimeFinder::open_counts(pid_t pid) {
   if (opened)
     return state_.with([&](State& state) { state.found.opened.push_back(std::move(*opened)); });
   if (!process_exists(pid)) return;
-  auto note = fmt::format("what process {} ({}) goes on to do is not counted: {}", pid,
-                          process->name, opened.error().what);
+  auto note = fmt::format("process {} ({}) is no longer counted: {}", pid, process->name,
+                          opened.error().what);
   state_.with([&](State& state) { state.found.notes.push_back(std::move(note)); });
 }
 
@@ -207,7 +208,7 @@ void RuntimeFinder::settle_now(pid_t pid) {
   const ipc::SessionConfig nothing{
       .buffer_mb = 1,
       .rundown_keyword = 0,
-      .providers = {{.name = "Microsoft-Windows-DotNETRuntime",
+      .providers = {{.name = std::string{kRuntimeProvider},
                      .keywords = 0x8,  // those of loading, of which none is critical
                      .level = ipc::Level::kCritical}}};
   auto session = ipc::start_tracing(*runtime, nothing, kPatience);

@@ -46,13 +46,13 @@ struct OpenedRuntime {
 
 class RuntimeFinder {
  public:
-  struct Wish {
+  struct Options {
     std::vector<pid_t> processes{};         // those, or
     bool all = false;                       // all that there are, and all that start later
     std::vector<RuntimeEvents> sessions{};  // of each; the first has the names
     std::optional<Rundown> early_names{};   // those that there are at first, in case they die
   };
-  explicit RuntimeFinder(Wish wish);
+  explicit RuntimeFinder(Options options);
   ~RuntimeFinder();  // sessions that nobody took are stopped
 
   struct Found {
@@ -73,7 +73,7 @@ class RuntimeFinder {
     bool looked_once = false;
   };
   void run(const std::stop_token& stop);
-  void look(const std::stop_token& stop);
+  void refresh(const std::stop_token& stop);
   void await_next_look(const std::stop_token& stop);
   void open_started(const std::stop_token& stop);
   bool is_new(const ipc::DotnetProcess& process);
@@ -85,7 +85,7 @@ class RuntimeFinder {
   void open_counts(pid_t process);
   static void settle_now(pid_t process);
 
-  Wish wish_;
+  Options options_;
   std::set<std::pair<pid_t, std::uint64_t>> known_;  // with their start: pids come again
   struct Starting {
     pid_t process = 0;

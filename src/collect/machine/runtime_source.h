@@ -49,7 +49,7 @@ class RuntimeSource {
   // Its events up to then have come; nothing when it says nothing and is not waited for.
   std::optional<TraceTime> watermark(TraceTime now, std::chrono::nanoseconds patience) const;
   // An event of this kind is watched for.
-  void stop_at(const StoppingEventWish& wish) { stopping_.emplace(wish); }
+  void stop_at(const StoppingEventRequest& request) { stopping_.emplace(request); }
   bool stop_found() const { return stop_found_; }
 
   // What its events have cost the program is more than they are worth.

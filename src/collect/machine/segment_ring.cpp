@@ -34,7 +34,7 @@ Result<> read_back(int file, std::uint64_t begin, std::uint64_t end,
     const auto got = ::pread(file, chunk.data(), std::min<std::uint64_t>(chunk.size(), end - begin),
                              static_cast<off_t>(begin));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return fail(Errc::kSystem, "cannot read what was kept aside: {}", errno_text());
+    if (got <= 0) return fail(Errc::kSystem, "cannot read the buffered data: {}", errno_text());
     TRY(take(Bytes{chunk}.first(static_cast<std::size_t>(got))));
     begin += static_cast<std::uint64_t>(got);
   }
@@ -65,7 +65,7 @@ Result<> SegmentRing::add(Bytes blocks) {
     ByteReader in{blocks};
     const auto head = in.read<std::uint32_t>();
     const auto content = in.take(head & 0xffffff);
-    if (!in.ok()) return fail(Errc::kCorrupt, "a block of the trace is cut short");
+    if (!in.ok()) return fail(Errc::kCorrupt, "a block of the trace is truncated");
     const auto block = blocks.first(4 + content.size());
     blocks = blocks.subspan(block.size());
     const auto kind = static_cast<BlockKind>(head >> 24);
@@ -116,7 +116,7 @@ Result<Bytes> SegmentRing::names() {
   mapped_ = ::mmap(nullptr, names_file_.bytes, PROT_READ, MAP_SHARED, names_file_.file.get(), 0);
   if (mapped_ == MAP_FAILED) {
     mapped_ = nullptr;
-    return fail(Errc::kSystem, "cannot read what was kept aside: {}", errno_text());
+    return fail(Errc::kSystem, "cannot read the buffered data: {}", errno_text());
   }
   return Bytes{static_cast<const std::uint8_t*>(mapped_), names_file_.bytes};
 }

@@ -5,10 +5,9 @@
 #include "base/bytes.h"
 #include "collect/perf/tracepoint_format.h"
 #include "model/event.h"
+#include "model/provider_names.h"
 
 namespace clrscope::collect {
-
-inline constexpr const char* kTracepointProvider = "Linux.Events";
 
 // "sched:sched_switch" of kTracepointProvider. The common_* fields are left out: a trace says who
 // and when anyway. Where the field `id` is a system call, its name is a field before the others.

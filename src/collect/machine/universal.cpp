@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "model/provider_names.h"
 
 namespace clrscope::collect {
 namespace {
 
-constexpr std::string_view kSystem = "Universal.System";
-constexpr std::string_view kEvents = "Universal.Events";
 constexpr std::string_view kCpu = "cpu";
 constexpr std::string_view kSwitch = "cswitch";
 constexpr std::uint32_t kIlMap = 1;        // of kSymbolsProvider
@@ -87,7 +86,7 @@ UniversalWriter::UniversalWriter(nettrace::Writer& writer)
     auto type = std::make_unique<EventType>();
     type->index = static_cast<std::uint32_t>(types_.size());
     type->id = type->index;
-    type->provider = kSystem;
+    type->provider = kUniversalSystemProvider;
     type->name = described.name;
     type->level = 4;
     type->fields = std::move(described.fields);
@@ -208,7 +207,7 @@ const EventType& UniversalWriter::sample_type(std::string_view name) {
   auto type = std::make_unique<EventType>();
   type->index = static_cast<std::uint32_t>(types_.size());
   type->id = static_cast<std::uint32_t>(sample_types_.size());
-  type->provider = kEvents;
+  type->provider = kUniversalEventsProvider;
   type->name = name;
   type->level = 4;
   type->fields = {number("Value")};

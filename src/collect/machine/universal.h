@@ -1,7 +1,7 @@
 // Writes what the kernel knows as Universal.System and Universal.Events, the providers that
 // PerfView and TraceEvent read.
 //
-// Processes, mappings and symbols are told by the events of Universal.System, samples by those of
+// Processes, mappings and symbols are events of Universal.System, samples by those of
 // Universal.Events. Who owns the Writer may write other sources into it too. Payloads:
 // docs/formats/nettrace.md
 #pragma once
@@ -88,7 +88,7 @@ class UniversalWriter {
     return write(type, time, who, payload, stack);
   }
   // An event of this kind is watched for.
-  void stop_at(const StoppingEventWish& wish) { stopping_.emplace(wish); }
+  void stop_at(const StoppingEventRequest& request) { stopping_.emplace(request); }
   bool stop_found() const { return stop_found_; }
   // So many events of the kernel did not reach us.
   void add_lost(std::uint64_t count);

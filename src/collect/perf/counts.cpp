@@ -141,12 +141,13 @@ Result<Counting> Counting::start(pid_t pid) {
     if (!counting.missing_.no_hardware.empty()) continue;
     counting.missing_.no_hardware =
         no_such_counter(number)
-            ? fmt::format("{}: this machine has no such counter, as most virtual machines",
+            ? fmt::format("{}: not supported on this machine, as on most virtual machines",
                           kind.name)
             : fmt::format("{}: {}", kind.name, why.what);
-    counting.missing_.hint = no_such_counter(number)
-                                 ? "run on the host, or let the hypervisor pass on the counters"
-                                 : why.hint;
+    counting.missing_.hint =
+        no_such_counter(number)
+            ? "run on the host, or enable performance counters in the hypervisor"
+            : why.hint;
   }
   return counting;
 }

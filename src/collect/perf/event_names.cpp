@@ -48,9 +48,9 @@ std::string hint_for(std::string_view word, const std::vector<std::string_view>&
 Failure no_such_counter(std::string_view name) {
   std::vector<std::string_view> known{kSyscalls};
   for (const auto& counter : kCounters) known.push_back(counter.name);
-  return fail(Errc::kUsage, "there is no perf event '{}'", name)
+  return fail(Errc::kUsage, "unknown perf event '{}'", name)
       .hint("{}", hint_for(name, known,
-                           fmt::format("system:name of a tracepoint, or {}",
+                           fmt::format("use system:name of a tracepoint, or {}",
                                        fmt::join(known.begin(), known.end(), ", "))));
 }
 
@@ -58,8 +58,9 @@ Failure no_such_syscall(std::string_view name) {
   std::vector<std::string_view> known;
   for (std::int64_t i = 0; i < kMostSyscalls; ++i)
     if (const auto one = syscall_name(i); !one.empty()) known.push_back(one);
-  return fail(Errc::kUsage, "there is no system call '{}'", name)
-      .hint("{}", hint_for(name, known, "syscalls for all of them, or syscalls:openat"));
+  return fail(Errc::kUsage, "unknown system call '{}'", name)
+      .hint("{}", hint_for(name, known,
+                           "use syscalls for all of them, or a name such as syscalls:openat"));
 }
 
 // A name may be wrong in its system, or behind it.
@@ -73,14 +74,14 @@ Failure no_such_tracepoint(const Tracefs& tracefs, std::string_view name) {
   const auto meant = nearest(name, known);
   auto failure = fail(Errc::kUsage, "this kernel has no tracepoint '{}'", name);
   if (meant) return std::move(failure).hint("did you mean {}?", *meant);
-  if (!system_known) return std::move(failure).hint("`perf list tracepoint` shows those it has");
+  if (!system_known) return std::move(failure).hint("run perf list tracepoint to list them");
   known.resize(std::min<std::size_t>(known.size(), 5));
   return std::move(failure).hint("such as {}", fmt::join(known, ", "));
 }
 
 class EventNames {
  public:
-  Result<std::vector<EventWish>> parse(std::string_view list) {
+  Result<std::vector<EventRequest>> parse(std::string_view list) {
     for (const auto part : split(list, ',')) {
       const auto name = trim(part);
       if (name.empty())
@@ -89,10 +90,10 @@ class EventNames {
       TRY(add(name));
     }
     add_syscalls();
-    if (wishes_.size() > kMostEvents)
-      return fail(Errc::kUsage, "--perf-events asks for {} events at once", wishes_.size())
-          .hint("at most {}; name those that matter", kMostEvents);
-    return std::move(wishes_);
+    if (requests_.size() > kMostEvents)
+      return fail(Errc::kUsage, "--perf-events requests too many events: {}", requests_.size())
+          .hint("use at most {}", kMostEvents);
+    return std::move(requests_);
   }
 
  private:
@@ -116,11 +117,11 @@ class EventNames {
   Result<> add_counter(std::string_view name) {
     const auto* found = std::ranges::find(kCounters, name, &Counter::name);
     if (found == std::end(kCounters)) return no_such_counter(name);
-    EventWish wish;
-    wish.counter_name = found->name;
-    wish.software = found->config;
-    wish.stack_bytes = kOffCpuStackBytes;
-    put(std::move(wish));
+    EventRequest request;
+    request.counter_name = found->name;
+    request.software = found->config;
+    request.stack_bytes = kOffCpuStackBytes;
+    put(std::move(request));
     return {};
   }
 
@@ -132,7 +133,7 @@ class EventNames {
     return {};
   }
 
-  // Where a call begins its stack is told; where it ends, only what came of it.
+  // The begin of a call has its stack; its end has only the result.
   void add_syscalls() {
     if (!all_syscalls_ && syscalls_.empty()) return;
     std::vector<std::string> each;
@@ -145,22 +146,22 @@ class EventNames {
     put(std::move(exit));
   }
 
-  void put(EventWish wish) {
-    const auto same = [&](const EventWish& other) {
-      return other.tracepoint == wish.tracepoint && other.software == wish.software;
+  void put(EventRequest request) {
+    const auto same = [&](const EventRequest& other) {
+      return other.tracepoint == request.tracepoint && other.software == request.software;
     };
-    if (std::ranges::none_of(wishes_, same)) wishes_.push_back(std::move(wish));
+    if (std::ranges::none_of(requests_, same)) requests_.push_back(std::move(request));
   }
 
   std::optional<Tracefs> tracefs_;
-  std::vector<EventWish> wishes_;
+  std::vector<EventRequest> requests_;
   std::vector<std::int64_t> syscalls_;
   bool all_syscalls_ = false;
 };
 
 }  // namespace
 
-Result<std::vector<EventWish>> parse_event_names(std::string_view list) {
+Result<std::vector<EventRequest>> parse_event_names(std::string_view list) {
   return EventNames{}.parse(list);
 }
 

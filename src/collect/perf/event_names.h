@@ -16,6 +16,6 @@
 namespace clrscope::collect::perf {
 
 // A list with commas. A name that this kernel does not know is an error that says which is near.
-Result<std::vector<EventWish>> parse_event_names(std::string_view list);
+Result<std::vector<EventRequest>> parse_event_names(std::string_view list);
 
 }  // namespace clrscope::collect::perf

@@ -8,38 +8,38 @@ namespace clrscope::collect::perf {
 namespace {
 
 TEST(EventNames, SystemCallsAreTheirTwoRawTracepoints) {
-  const auto wishes = parse_event_names("syscalls");
-  ASSERT_TRUE(wishes);
-  ASSERT_EQ(wishes->size(), 2U);
-  EXPECT_EQ((*wishes)[0].tracepoint, "raw_syscalls:sys_enter");
-  EXPECT_EQ((*wishes)[1].tracepoint, "raw_syscalls:sys_exit");
-  EXPECT_TRUE((*wishes)[0].filter.empty());
-  EXPECT_GT((*wishes)[0].stack_bytes, 0U);
-  EXPECT_EQ((*wishes)[1].stack_bytes, 0U);
+  const auto requests = parse_event_names("syscalls");
+  ASSERT_TRUE(requests);
+  ASSERT_EQ(requests->size(), 2U);
+  EXPECT_EQ((*requests)[0].tracepoint, "raw_syscalls:sys_enter");
+  EXPECT_EQ((*requests)[1].tracepoint, "raw_syscalls:sys_exit");
+  EXPECT_TRUE((*requests)[0].filter.empty());
+  EXPECT_GT((*requests)[0].stack_bytes, 0U);
+  EXPECT_EQ((*requests)[1].stack_bytes, 0U);
 }
 
 TEST(EventNames, SingleSystemCallsAreFilteredByTheKernel) {
-  const auto wishes = parse_event_names("syscalls:openat, syscalls:read");
-  ASSERT_TRUE(wishes);
-  ASSERT_EQ(wishes->size(), 2U);
-  EXPECT_EQ((*wishes)[0].filter, "id == 257 || id == 0");
-  EXPECT_EQ((*wishes)[1].filter, (*wishes)[0].filter);
+  const auto requests = parse_event_names("syscalls:openat, syscalls:read");
+  ASSERT_TRUE(requests);
+  ASSERT_EQ(requests->size(), 2U);
+  EXPECT_EQ((*requests)[0].filter, "id == 257 || id == 0");
+  EXPECT_EQ((*requests)[1].filter, (*requests)[0].filter);
   EXPECT_TRUE(parse_event_names("syscalls:openat,syscalls").value()[0].filter.empty());
 }
 
 TEST(EventNames, CountersHappenEachTime) {
-  const auto wishes = parse_event_names("page-faults,page-faults,cpu-migrations");
-  ASSERT_TRUE(wishes);
-  ASSERT_EQ(wishes->size(), 2U);
-  EXPECT_EQ((*wishes)[0].counter_name, "page-faults");
-  EXPECT_TRUE((*wishes)[0].each_time());
+  const auto requests = parse_event_names("page-faults,page-faults,cpu-migrations");
+  ASSERT_TRUE(requests);
+  ASSERT_EQ(requests->size(), 2U);
+  EXPECT_EQ((*requests)[0].counter_name, "page-faults");
+  EXPECT_TRUE((*requests)[0].each_time());
 }
 
 TEST(EventNames, AWrongNameIsAnsweredWithANearOne) {
   const auto hint = [](std::string_view names) {
-    const auto wishes = parse_event_names(names);
-    EXPECT_FALSE(wishes);
-    return wishes ? std::string{} : wishes.error().hint;
+    const auto requests = parse_event_names(names);
+    EXPECT_FALSE(requests);
+    return requests ? std::string{} : requests.error().hint;
   };
   EXPECT_EQ(hint("page-fault"), "did you mean page-faults?");
   EXPECT_EQ(hint("syscalls:opnat"), "did you mean openat?");

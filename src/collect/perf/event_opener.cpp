@@ -37,16 +37,16 @@ Result<std::vector<int>> online_cpus() {
 
 class EventOpener {
  public:
-  static Result<EventSet> open(const SessionWish& wish, Scope scope) {
+  static Result<EventSet> open(const SessionRequest& request, Scope scope) {
     EventSet set;
     set.scope_ = scope;
-    set.features_.kernel_part = wish.kernel;
-    EventOpener opener{wish, set};
+    set.features_.kernel_part = request.kernel;
+    EventOpener opener{request, set};
     TRY(opener.open());
     return set;
   }
 
-  EventOpener(const SessionWish& wish, EventSet& set) : wish_(wish), set_(set) {}
+  EventOpener(const SessionRequest& request, EventSet& set) : request_(request), set_(set) {}
 
   // Lists again until no thread is new: those born meanwhile of a thread that had no events yet
   // would be missed.
@@ -55,7 +55,7 @@ class EventOpener {
     std::size_t alive = 0;
     for (int listing = kFirstListing; listing < kMostListings; ++listing) {
       std::size_t found = 0;
-      for (const auto process : wish_.processes) {
+      for (const auto process : request_.processes) {
         for (const auto thread : threads_of(process)) {
           if (!seen.insert(thread).second) continue;
           ++found;
@@ -64,7 +64,7 @@ class EventOpener {
       }
       if (found == 0) break;
     }
-    if (alive == 0) return fail(refusal(ESRCH, Asked::kProcess, wish_.processes.front()));
+    if (alive == 0) return fail(refusal(ESRCH, Asked::kProcess, request_.processes.front()));
     return {};
   }
 
@@ -78,7 +78,7 @@ class EventOpener {
     else
       TRY(open_for_threads());
     TRY(set_.change_period());  // before threads are born that would inherit the usual one
-    if (set_.scope_ == Scope::kFiltered) set_.filter_.emplace(wish_.processes);
+    if (set_.scope_ == Scope::kFiltered) set_.filter_.emplace(request_.processes);
     return {};
   }
 
@@ -91,9 +91,9 @@ class EventOpener {
   }
 
   Result<> resolve_events() {
-    for (const auto& event_wish : wish_.events) {
-      set_.events_.push_back(TRY(resolve(event_wish)));
-      if (!event_wish.each_time()) set_.periods_.emplace(event_wish.rate);
+    for (const auto& event_request : request_.events) {
+      set_.events_.push_back(TRY(resolve(event_request)));
+      if (!event_request.each_time()) set_.periods_.emplace(event_request.rate);
     }
     // Threads have no event of their own for bookkeeping unless nothing else is asked for.
     if (!per_cpu() && set_.events_.empty()) set_.events_.push_back(bookkeeping_event());
@@ -118,7 +118,7 @@ class EventOpener {
   // Machine-wide the owner of a ring keeps the books. Else it is a silent event on ourselves: a
   // ring whose owner has exited can no longer be waited for.
   Result<> open_rings() {
-    auto ring_bytes = ring_bytes_for(wish_);
+    auto ring_bytes = ring_bytes_for(request_);
     for (const auto cpu : TRY(online_cpus())) {
       for (;;) {
         auto owner = TRY(open_owner(cpu, ring_bytes));
@@ -134,7 +134,7 @@ class EventOpener {
     }
     if (per_cpu())
       for (auto& cpu : set_.cpus_)
-        TRY(know(cpu.owner, EventIndex{static_cast<std::uint32_t>(wish_.events.size())},
+        TRY(know(cpu.owner, EventIndex{static_cast<std::uint32_t>(request_.events.size())},
                  bookkeeping_event().layout));
     return {};
   }
@@ -157,7 +157,7 @@ class EventOpener {
   Result<EventId> know(const UniqueFd& fd, EventIndex index, const RecordLayout& layout) {
     std::uint64_t id = 0;
     if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) != 0)
-      return fail(Errc::kSystem, "cannot ask for the id of a perf event: {}", errno_text());
+      return fail(Errc::kSystem, "cannot get the id of a perf event: {}", errno_text());
     set_.parser_.add(EventId{id}, index, layout);
     return EventId{id};
   }
@@ -181,10 +181,10 @@ class EventOpener {
     const auto& cpu = set_.cpus_[cpu_at];
     if (::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, cpu.owner.get()) != 0)
       return fail(Errc::kSystem, "cannot share a perf ring: {}", errno_text());
-    if (!event.wish.filter.empty() &&
-        ::ioctl(fd.get(), PERF_EVENT_IOC_SET_FILTER, event.wish.filter.c_str()) != 0)
-      return fail(Errc::kUsage, "the kernel does not take the filter '{}' for {}: {}",
-                  event.wish.filter, event.name, errno_text())
+    if (!event.request.filter.empty() &&
+        ::ioctl(fd.get(), PERF_EVENT_IOC_SET_FILTER, event.request.filter.c_str()) != 0)
+      return fail(Errc::kUsage, "the kernel rejects the filter '{}' for {}: {}",
+                  event.request.filter, event.name, errno_text())
           .hint("write it with the fields of the tracepoint, such as prev_pid == 12");
     const EventIndex index{static_cast<std::uint32_t>(event_at)};
     const auto id = TRY(know(fd, index, event.layout));
@@ -195,25 +195,25 @@ class EventOpener {
     return {};
   }
 
-  const SessionWish& wish_;
+  const SessionRequest& request_;
   EventSet& set_;
 };
 
-Result<EventSet> EventSet::open(const SessionWish& wish) {
-  if (wish.scope != Scope::kMachine && wish.processes.empty())
-    return fail(Errc::kUsage, "no process named to record");
-  for (const auto process : wish.processes)
+Result<EventSet> EventSet::open(const SessionRequest& request) {
+  if (request.scope != Scope::kMachine && request.processes.empty())
+    return fail(Errc::kUsage, "no process to record");
+  for (const auto process : request.processes)
     if (!process_exists(process)) return fail(refusal(ESRCH, Asked::kProcess, process));
-  if (wish.scope != Scope::kBestFor) return EventOpener::open(wish, wish.scope);
-  auto filtered = EventOpener::open(wish, Scope::kFiltered);
+  if (request.scope != Scope::kBestFor) return EventOpener::open(request, request.scope);
+  auto filtered = EventOpener::open(request, Scope::kFiltered);
   if (filtered || filtered.error().code != Errc::kDenied) return filtered;
-  return EventOpener::open(wish, Scope::kThreads);
+  return EventOpener::open(request, Scope::kThreads);
 }
 
 Result<> EventSet::add_process(pid_t process) {
-  const SessionWish wish{.scope = Scope::kThreads, .processes = {process}};
+  const SessionRequest request{.scope = Scope::kThreads, .processes = {process}};
   const auto before = opened_.size();
-  EventOpener opener{wish, *this};
+  EventOpener opener{request, *this};
   TRY(opener.open_for_threads());
   TRY(change_period());  // theirs must be the one that all have
   return running_ ? enable_from(before) : Result<>{};

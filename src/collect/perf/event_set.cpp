@@ -87,7 +87,7 @@ Result<Record> EventSet::parse(Bytes bytes) const {
   const auto event = static_cast<std::size_t>(sample->origin.event);
   if (event >= events_.size() || !events_[event].samples_cpu()) return record;
   // Of a thread that was born with another period the kernel says the right one.
-  const auto usual = Periods::usual(events_[event].wish.rate);
+  const auto usual = Periods::usual(events_[event].request.rate);
   if (sample->period == static_cast<std::uint64_t>(usual.count()))
     sample->period = static_cast<std::uint64_t>(periods_->at(sample->origin.time).count());
   return record;

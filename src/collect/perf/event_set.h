@@ -46,7 +46,7 @@ struct SetStats {
 class EventSet {
  public:
   // Opened, not yet running.
-  static Result<EventSet> open(const SessionWish& wish);
+  static Result<EventSet> open(const SessionRequest& request);
 
   EventSet(EventSet&&) noexcept = default;
   EventSet& operator=(EventSet&&) = delete;
@@ -71,7 +71,7 @@ class EventSet {
   // seen yet. After disable() all of it. Returns how many records were read.
   std::size_t drain(const OnRecord& on_record);
 
-  // In the order of the wish; a record's EventIndex says which it belongs to.
+  // In the order of the request; a record's EventIndex says which it belongs to.
   std::span<const ResolvedEvent> events() const { return events_; }
   Scope scope() const { return scope_; }
   bool kernel_included() const { return features_.kernel_part; }

@@ -19,15 +19,15 @@ using namespace std::chrono_literals;
 
 constexpr unsigned kRate = 999;
 
-SessionWish wish_for(Scope scope, std::vector<EventWish> events) {
-  SessionWish wish;
-  wish.scope = scope;
-  if (scope != Scope::kMachine) wish.processes = {::getpid()};
-  wish.events = std::move(events);
-  return wish;
+SessionRequest request_for(Scope scope, std::vector<EventRequest> events) {
+  SessionRequest request;
+  request.scope = scope;
+  if (scope != Scope::kMachine) request.processes = {::getpid()};
+  request.events = std::move(events);
+  return request;
 }
 
-EventWish clock_samples(std::uint32_t stack_bytes) { return cpu_samples(kRate, stack_bytes); }
+EventRequest clock_samples(std::uint32_t stack_bytes) { return cpu_samples(kRate, stack_bytes); }
 
 // What a user without rights sees of time is less than all of it.
 double expected_ns(const EventSet& set, std::chrono::nanoseconds cpu) {
@@ -35,7 +35,7 @@ double expected_ns(const EventSet& set, std::chrono::nanoseconds cpu) {
 }
 
 TEST(PerfEventSet, SamplesOurselvesWithTheRightThreadAndTimes) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(kOnCpuStackBytes)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {clock_samples(kOnCpuStackBytes)}));
   const auto start = TraceClock::now();
   ASSERT_TRUE(set.enable().has_value());
   burn(200ms);
@@ -66,7 +66,7 @@ TEST(PerfEventSet, SamplesOurselvesWithTheRightThreadAndTimes) {
 // Samples lie as far apart as they say, whatever period was in force: the kernel itself goes on to
 // tell the first one.
 TEST(PerfEventSet, SamplesSayTheTimeThatTheyStandForWhileItVaries) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {clock_samples(0)}));
   ASSERT_TRUE(set.enable().has_value());
   for (int i = 0; i < 5; ++i) {
     burn(110ms);
@@ -89,7 +89,7 @@ TEST(PerfEventSet, SamplesSayTheTimeThatTheyStandForWhileItVaries) {
 }
 
 TEST(PerfEventSet, ThreadsBornMeanwhileSayTheirOwn) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {clock_samples(0)}));
   ASSERT_TRUE(set.enable().has_value());
   ThreadId born{};
   std::jthread{[&] {
@@ -109,7 +109,7 @@ TEST(PerfEventSet, ThreadsBornMeanwhileSayTheirOwn) {
 }
 
 TEST(PerfEventSet, TellsOfThreadsBeforeThereAreSamples) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kMachine, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kMachine, {clock_samples(0)}));
   std::size_t samples = 0;
   std::size_t tasks = 0;
   const auto count = [&](const Record& record) {
@@ -131,7 +131,7 @@ TEST(PerfEventSet, TellsOfThreadsBeforeThereAreSamples) {
 }
 
 TEST(PerfEventSet, MachineWideSeesUsAmongOthers) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kMachine, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kMachine, {clock_samples(0)}));
   ASSERT_TRUE(set.enable().has_value());
   burn(100ms);
   set.disable();
@@ -153,7 +153,7 @@ TEST(PerfEventSet, FilteredKeepsOurRecordsOnlyAndFollowsChildren) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer has a thread of its own, in us and in our children";
 #endif
-  OPEN_OR_SKIP(set, wish_for(Scope::kFiltered, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kFiltered, {clock_samples(0)}));
   ASSERT_TRUE(set.enable().has_value());
   pid_t child = 0;
   {
@@ -176,7 +176,7 @@ TEST(PerfEventSet, ThreadsScopeFollowsChildrenAndTellsTheirLife) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer has a thread of its own, in us and in our children";
 #endif
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {clock_samples(0)}));
   ASSERT_TRUE(set.enable().has_value());
   pid_t child = 0;
   {
@@ -210,7 +210,7 @@ TEST(PerfEventSet, ThreadsThatComeAndGoAreCountedOnce) {
       std::jthread b{[] { burn(2ms); }};
     }
   }};
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {clock_samples(0)}));
   const auto before = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
   ASSERT_TRUE(set.enable().has_value());
   burn(200ms);
@@ -232,9 +232,9 @@ TEST(PerfEventSet, ThreadsThatComeAndGoAreCountedOnce) {
 }
 
 TEST(PerfEventSet, ATinyRingLosesRecordsAndCountsThem) {
-  auto wish = wish_for(Scope::kThreads, {clock_samples(1024)});
-  wish.ring_bytes = 4096;
-  OPEN_OR_SKIP(set, wish);
+  auto request = request_for(Scope::kThreads, {clock_samples(1024)});
+  request.ring_bytes = 4096;
+  OPEN_OR_SKIP(set, request);
   ASSERT_TRUE(set.enable().has_value());
   burn(150ms);
   set.disable();
@@ -251,9 +251,9 @@ TEST(PerfEventSet, ATinyRingLosesRecordsAndCountsThem) {
 }
 
 TEST(PerfEventSet, WakesWhenARingIsAQuarterFull) {
-  auto wish = wish_for(Scope::kThreads, {clock_samples(8192)});
-  wish.ring_bytes = 64 << 10;
-  OPEN_OR_SKIP(set, wish);
+  auto request = request_for(Scope::kThreads, {clock_samples(8192)});
+  request.ring_bytes = 64 << 10;
+  OPEN_OR_SKIP(set, request);
   ASSERT_TRUE(set.enable().has_value());
   burn(50ms);
   const auto woken = set.wait(0ms);
@@ -263,7 +263,7 @@ TEST(PerfEventSet, WakesWhenARingIsAQuarterFull) {
 
 // A thread hands a token to and fro: each hand-over is a wait whose stack must be there.
 TEST(PerfEventSet, ContextSwitchesComeWithTheStackOfWhoWaits) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {context_switch_samples()}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {context_switch_samples()}));
   const auto& format = *set.events()[0].format;
   ASSERT_TRUE(set.enable().has_value());
   Pipe there;
@@ -298,7 +298,7 @@ TEST(PerfEventSet, ContextSwitchesComeWithTheStackOfWhoWaits) {
 TEST(PerfEventSet, ATracepointWithAFilterGivesExactlyWhatItAsksFor) {
   auto event = tracepoint_samples("raw_syscalls:sys_enter");
   event.filter = "id == 39";
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {event}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {event}));
   ASSERT_TRUE(set.enable().has_value());
   for (int i = 0; i < 100; ++i) (void)::syscall(SYS_getpid);
   set.disable();
@@ -315,17 +315,17 @@ TEST(PerfEventSet, ATracepointWithAFilterGivesExactlyWhatItAsksFor) {
 }
 
 TEST(PerfEventSet, AWrongFilterIsTheUsersError) {
-  OPEN_OR_SKIP(usual, wish_for(Scope::kThreads, {tracepoint_samples("raw_syscalls:sys_enter")}));
+  OPEN_OR_SKIP(usual, request_for(Scope::kThreads, {tracepoint_samples("raw_syscalls:sys_enter")}));
   auto event = tracepoint_samples("raw_syscalls:sys_enter");
   event.filter = "nonsense == 1";
-  const auto wrong = EventSet::open(wish_for(Scope::kThreads, {event}));
+  const auto wrong = EventSet::open(request_for(Scope::kThreads, {event}));
   ASSERT_FALSE(wrong.has_value());
   EXPECT_EQ(wrong.error().code, Errc::kUsage);
   EXPECT_EQ(usual.events().size(), 1U);
 }
 
 TEST(PerfEventSet, NewMappingsComeWithTheirBuildId) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0)}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {clock_samples(0)}));
   ASSERT_TRUE(set.enable().has_value());
   const auto child = ::fork();
   if (child == 0) {
@@ -347,14 +347,14 @@ TEST(PerfEventSet, NewMappingsComeWithTheirBuildId) {
 }
 
 TEST(PerfEventSet, RaisesTheLimitOfOpenFiles) {
-  OPEN_OR_SKIP(usual, wish_for(Scope::kThreads, {clock_samples(0)}));
+  OPEN_OR_SKIP(usual, request_for(Scope::kThreads, {clock_samples(0)}));
   EXPECT_GT(usual.descriptors(), 1U);
   const auto said = said_by_child([] {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = open_descriptors();  // not one more may be opened
     ::setrlimit(RLIMIT_NOFILE, &limit);
-    const auto set = EventSet::open(wish_for(Scope::kThreads, {clock_samples(0)}));
+    const auto set = EventSet::open(request_for(Scope::kThreads, {clock_samples(0)}));
     return set ? "opened" : set.error().what;
   });
   EXPECT_EQ(said, "opened");
@@ -362,7 +362,7 @@ TEST(PerfEventSet, RaisesTheLimitOfOpenFiles) {
 
 TEST(PerfEventSet, OneOfItsEventsCanBeSwitchedOffForGood) {
   for (const auto scope : {Scope::kMachine, Scope::kThreads}) {
-    OPEN_OR_SKIP(set, wish_for(scope, {clock_samples(0), switch_records()}));
+    OPEN_OR_SKIP(set, request_for(scope, {clock_samples(0), switch_records()}));
     ASSERT_TRUE(set.enable().has_value());
     const auto seen_in_a_while = [&] {
       std::pair<std::size_t, std::size_t> seen;  // switches, samples
@@ -398,7 +398,7 @@ TEST(PerfEventSet, LeavesNoDescriptorAndNoMountBehind) {
   const auto descriptors_before = open_descriptors();
   const auto mounts_before = tracefs_mounts();
   for (const auto scope : {Scope::kMachine, Scope::kThreads, Scope::kFiltered}) {
-    auto set = EventSet::open(wish_for(scope, {clock_samples(0), context_switch_samples()}));
+    auto set = EventSet::open(request_for(scope, {clock_samples(0), context_switch_samples()}));
     if (set) {
       EXPECT_TRUE(set->enable().has_value());
     }
@@ -411,15 +411,16 @@ TEST(PerfEventSet, AProcessThatIsGoneIsSaidToBe) {
   const auto child = ::fork();
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
-  SessionWish wish{.scope = Scope::kThreads, .processes = {child}, .events = {clock_samples(0)}};
-  const auto set = EventSet::open(wish);
+  SessionRequest request{
+      .scope = Scope::kThreads, .processes = {child}, .events = {clock_samples(0)}};
+  const auto set = EventSet::open(request);
   ASSERT_FALSE(set.has_value());
   EXPECT_EQ(set.error().code, Errc::kGone);
 }
 
 // A thread is sampled on one CPU and goes to sleep on another: what comes first must be told first.
 TEST(PerfEventSet, TellsTheRecordsOfAllCpusInTheOrderOfTheirTimes) {
-  OPEN_OR_SKIP(set, wish_for(Scope::kThreads, {clock_samples(0), switch_records()}));
+  OPEN_OR_SKIP(set, request_for(Scope::kThreads, {clock_samples(0), switch_records()}));
   ASSERT_TRUE(set.enable().has_value());
   TraceTime newest{};
   std::size_t records = 0;

@@ -74,10 +74,10 @@ std::size_t samples_in(const std::string& file) {
 }
 
 TEST(PerfPeer, PerfRecordCountsTheSameSamples) {
-  SessionWish wish{.scope = Scope::kThreads, .events = {cpu_samples(999, 0)}};
+  SessionRequest request{.scope = Scope::kThreads, .events = {cpu_samples(999, 0)}};
   const Burner burner{600ms};
-  wish.processes = {burner.pid()};
-  OPEN_OR_SKIP(set, wish);
+  request.processes = {burner.pid()};
+  OPEN_OR_SKIP(set, request);
 
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("peer-{}", ::getpid());
   std::filesystem::create_directory(folder);

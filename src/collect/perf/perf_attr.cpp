@@ -25,11 +25,11 @@ constexpr unsigned kHighestRate = 100'000;
 constexpr std::uint64_t kAlways =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 
-RecordLayout layout_of(const EventWish& wish) {
+RecordLayout layout_of(const EventRequest& request) {
   RecordLayout layout{.sample_type = kAlways | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD};
-  if (wish.callchain) layout.sample_type |= PERF_SAMPLE_CALLCHAIN;
-  if (!wish.tracepoint.empty()) layout.sample_type |= PERF_SAMPLE_RAW;
-  if (wish.stack_bytes > 0) {
+  if (request.callchain) layout.sample_type |= PERF_SAMPLE_CALLCHAIN;
+  if (!request.tracepoint.empty()) layout.sample_type |= PERF_SAMPLE_RAW;
+  if (request.stack_bytes > 0) {
     layout.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     layout.user_registers = x64::kGeneralRegisters;
   }
@@ -38,61 +38,61 @@ RecordLayout layout_of(const EventWish& wish) {
 
 }  // namespace
 
-EventWish cpu_samples(unsigned rate, std::uint32_t stack_bytes) {
-  EventWish wish;
-  wish.rate = rate;
-  wish.stack_bytes = stack_bytes;
-  return wish;
+EventRequest cpu_samples(unsigned rate, std::uint32_t stack_bytes) {
+  EventRequest request;
+  request.rate = rate;
+  request.stack_bytes = stack_bytes;
+  return request;
 }
 
-EventWish tracepoint_samples(std::string name, std::uint32_t stack_bytes) {
-  EventWish wish;
-  wish.tracepoint = std::move(name);
-  wish.stack_bytes = stack_bytes;
-  return wish;
+EventRequest tracepoint_samples(std::string name, std::uint32_t stack_bytes) {
+  EventRequest request;
+  request.tracepoint = std::move(name);
+  request.stack_bytes = stack_bytes;
+  return request;
 }
 
-EventWish context_switch_samples(std::uint32_t stack_bytes) {
-  auto wish = tracepoint_samples("sched:sched_switch", stack_bytes);
-  wish.switches = true;
-  return wish;
+EventRequest context_switch_samples(std::uint32_t stack_bytes) {
+  auto request = tracepoint_samples("sched:sched_switch", stack_bytes);
+  request.switches = true;
+  return request;
 }
 
-EventWish switch_records() {
-  EventWish wish;
-  wish.software = PERF_COUNT_SW_DUMMY;
-  wish.counter_name = "switches";
-  wish.callchain = false;
-  wish.switches = true;
-  return wish;
+EventRequest switch_records() {
+  EventRequest request;
+  request.software = PERF_COUNT_SW_DUMMY;
+  request.counter_name = "switches";
+  request.callchain = false;
+  request.switches = true;
+  return request;
 }
 
-Result<ResolvedEvent> resolve(const EventWish& wish) {
-  if (wish.stack_bytes > kLargestStack)
-    return fail(Errc::kUsage, "cannot copy {} bytes of stack with a sample", wish.stack_bytes)
-        .hint("at most {}", kLargestStack);
-  ResolvedEvent event{.name = {}, .wish = wish, .layout = layout_of(wish)};
-  event.wish.stack_bytes = (wish.stack_bytes + 7) & ~7U;
-  if (!wish.tracepoint.empty()) {
+Result<ResolvedEvent> resolve(const EventRequest& request) {
+  if (request.stack_bytes > kLargestStack)
+    return fail(Errc::kUsage, "cannot copy {} bytes of stack with a sample", request.stack_bytes)
+        .hint("use at most {}", kLargestStack);
+  ResolvedEvent event{.name = {}, .request = request, .layout = layout_of(request)};
+  event.request.stack_bytes = (request.stack_bytes + 7) & ~7U;
+  if (!request.tracepoint.empty()) {
     const auto tracefs = TRY(Tracefs::open());
-    event.format = TRY(tracefs.format(wish.tracepoint));
-    event.name = wish.tracepoint;
+    event.format = TRY(tracefs.format(request.tracepoint));
+    event.name = request.tracepoint;
     event.type = PERF_TYPE_TRACEPOINT;
     event.config = event.format->id;
     return event;
   }
-  if (wish.software) {
-    event.name = wish.counter_name;
+  if (request.software) {
+    event.name = request.counter_name;
     event.type = PERF_TYPE_SOFTWARE;
-    event.config = *wish.software;
+    event.config = *request.software;
     return event;
   }
-  if (wish.rate == 0 || wish.rate > kHighestRate)
-    return fail(Errc::kUsage, "cannot sample {} times a second", wish.rate)
-        .hint("1 to {}; 999 is usual", kHighestRate);
+  if (request.rate == 0 || request.rate > kHighestRate)
+    return fail(Errc::kUsage, "invalid sampling rate {}", request.rate)
+        .hint("use a rate between 1 and {}; the default is 999", kHighestRate);
   if (const auto most = read_file("/proc/sys/kernel/perf_event_max_sample_rate");
-      most && wish.rate > parse_number(trim(*most)).value_or(kHighestRate))
-    return fail(Errc::kUsage, "the kernel takes no more than {} samples a second here", trim(*most))
+      most && request.rate > parse_number(trim(*most)).value_or(kHighestRate))
+    return fail(Errc::kUsage, "the kernel allows at most {} samples a second here", trim(*most))
         .hint("give a lower --rate, or raise kernel.perf_event_max_sample_rate");
   // A timer: it works everywhere and counts time, which is what shares are of.
   event.name = "cpu-clock";
@@ -126,15 +126,15 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
   attr.read_format = features.lost_count ? static_cast<std::uint64_t>(PERF_FORMAT_LOST) : 0;
   if (event.config == PERF_COUNT_SW_DUMMY && event.type == PERF_TYPE_SOFTWARE) {
     attr.exclude_kernel = 1;  // nothing to see there, and fewer rights needed
-  } else if (event.wish.each_time()) {
+  } else if (event.request.each_time()) {
     attr.sample_period = 1;
   } else {
-    attr.sample_period = static_cast<std::uint64_t>(Periods::usual(event.wish.rate).count());
+    attr.sample_period = static_cast<std::uint64_t>(Periods::usual(event.request.rate).count());
   }
   attr.exclude_callchain_kernel = !features.kernel_part;
-  attr.exclude_callchain_user = !event.wish.user_callchain;
+  attr.exclude_callchain_user = !event.request.user_callchain;
   attr.sample_regs_user = event.layout.user_registers;
-  attr.sample_stack_user = event.wish.stack_bytes;
+  attr.sample_stack_user = event.request.stack_bytes;
   if (bookkeeping != Bookkeeping::kNone) {
     attr.mmap = 1;
     attr.mmap2 = 1;
@@ -143,7 +143,7 @@ perf_event_attr make_attr(const ResolvedEvent& event, const Features& features,
     attr.task = 1;
     attr.build_id = features.build_id;
   }
-  attr.context_switch = event.wish.switches;
+  attr.context_switch = event.request.switches;
   return attr;
 }
 
@@ -170,14 +170,14 @@ void raise_fd_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);  // if still too few, opening an event fails and says so
 }
 
-std::size_t ring_bytes_for(const SessionWish& wish) {
-  if (wish.ring_bytes > 0) return wish.ring_bytes;
+std::size_t ring_bytes_for(const SessionRequest& request) {
+  if (request.ring_bytes > 0) return request.ring_bytes;
   constexpr std::size_t kLeast = 1 << 20;
   constexpr std::size_t kMost = 32 << 20;
   constexpr std::size_t kMostTogether = 48 << 20;
   constexpr std::size_t kTracepointsPerSecond = 8000;  // context switches of a busy CPU
   std::size_t per_second = 0;
-  for (const auto& event : wish.events)
+  for (const auto& event : request.events)
     per_second += (event.each_time() ? kTracepointsPerSecond : event.rate) *
                   (std::size_t{event.stack_bytes} + 512);
   const auto cpus = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));

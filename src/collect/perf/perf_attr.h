@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kMachineStackBytes = 16 << 10;
 inline constexpr std::uint32_t kOffCpuStackBytes = 4 << 10;  // holds all but a few of a thousand
 
 // One kind of sample.
-struct EventWish {
+struct EventRequest {
   std::string tracepoint{};  // "sched:sched_switch"; empty: CPU samples, or `software`
   std::string filter{};      // tracepoints: the kernel's own filter, such as "prev_pid == 12"
   std::optional<std::uint64_t> software{};  // a counter of the kernel's, each time it counts
@@ -39,13 +39,13 @@ struct EventWish {
   bool each_time() const { return !tracepoint.empty() || software.has_value(); }  // has no rate
 };
 
-EventWish cpu_samples(unsigned rate, std::uint32_t stack_bytes = kOnCpuStackBytes);
-EventWish tracepoint_samples(std::string name, std::uint32_t stack_bytes = 0);
+EventRequest cpu_samples(unsigned rate, std::uint32_t stack_bytes = kOnCpuStackBytes);
+EventRequest tracepoint_samples(std::string name, std::uint32_t stack_bytes = 0);
 // Where a thread stands when it stops running (`origin` is the thread that goes), and Switch
 // records.
-EventWish context_switch_samples(std::uint32_t stack_bytes = kOffCpuStackBytes);
+EventRequest context_switch_samples(std::uint32_t stack_bytes = kOffCpuStackBytes);
 // The latter alone.
-EventWish switch_records();
+EventRequest switch_records();
 
 enum class Scope : std::uint8_t {
   kMachine,   // one event per CPU
@@ -54,10 +54,10 @@ enum class Scope : std::uint8_t {
   kBestFor,   // kFiltered where that is allowed, else kThreads
 };
 
-struct SessionWish {
+struct SessionRequest {
   Scope scope = Scope::kMachine;
   std::vector<pid_t> processes{};  // all but kMachine
-  std::vector<EventWish> events{};
+  std::vector<EventRequest> events{};
   bool kernel = true;          // samples and frames of the kernel, where allowed
   std::size_t ring_bytes = 0;  // per CPU; 0: chosen by what the events copy
 };
@@ -69,19 +69,19 @@ struct Features {
   bool kernel_part = true;  // else exclude_kernel
 };
 
-// A wish made exact: which counter, which tracepoint.
+// A request made exact: which counter, which tracepoint.
 struct ResolvedEvent {
   std::string name;  // "cpu-clock", "sched:sched_switch", "bookkeeping"
   std::uint32_t type = 0;
   std::uint64_t config = 0;
-  EventWish wish{};
+  EventRequest request{};
   std::optional<TracepointFormat> format{};
   RecordLayout layout{};
 
-  bool samples_cpu() const { return !wish.each_time() && name != "bookkeeping"; }
+  bool samples_cpu() const { return !request.each_time() && name != "bookkeeping"; }
 };
 
-Result<ResolvedEvent> resolve(const EventWish& wish);
+Result<ResolvedEvent> resolve(const EventRequest& request);
 // Carries mappings, names, forks and exits but no samples.
 ResolvedEvent bookkeeping_event();
 
@@ -98,8 +98,8 @@ std::vector<pid_t> threads_of(pid_t process);
 // As many files as we may have, before the first event is opened.
 void raise_fd_limit();
 
-// A ring that holds a quarter to half a second of the wish on a busy CPU; less where there are so
-// many CPUs that all rings together would be large.
-std::size_t ring_bytes_for(const SessionWish& wish);
+// A ring that holds a quarter to half a second of the request on a busy CPU; less where there are
+// so many CPUs that all rings together would be large.
+std::size_t ring_bytes_for(const SessionRequest& request);
 
 }  // namespace clrscope::collect::perf

@@ -248,13 +248,12 @@ Result<Record> RecordParser::parse(Bytes record) const {
   ByteReader in{record};
   const auto header = in.read<perf_event_header>();
   if (!in.ok() || header.size != record.size())
-    return fail(Errc::kCorrupt, "perf record of {} bytes says it has {}", record.size(),
-                header.size);
+    return fail(Errc::kCorrupt, "perf record of {} bytes claims {}", record.size(), header.size);
   const auto body = record.subspan(sizeof header);
   Origin origin;
   const auto* known = find(body, header.type, origin.id);
   if (known == nullptr)
-    return fail(Errc::kCorrupt, "perf record of type {} belongs to no event of ours", header.type);
+    return fail(Errc::kCorrupt, "perf record of type {} belongs to an unknown event", header.type);
   const auto& layout = known->layout;
   if ((layout.sample_type & ~kReadable) != 0)
     return fail(Errc::kUnsupported, "cannot read samples of type {:#x}", layout.sample_type);
@@ -262,7 +261,7 @@ Result<Record> RecordParser::parse(Bytes record) const {
 
   if (header.type == PERF_RECORD_SAMPLE) {
     auto sample = read_sample(in, layout, origin, header.misc);
-    if (!in.ok()) return fail(Errc::kCorrupt, "sample of {} bytes is cut short", header.size);
+    if (!in.ok()) return fail(Errc::kCorrupt, "sample of {} bytes is truncated", header.size);
     return sample;
   }
   const std::size_t tail_size =
@@ -270,7 +269,7 @@ Result<Record> RecordParser::parse(Bytes record) const {
           ? 8 * static_cast<std::size_t>(std::popcount(layout.sample_type & kTailBits))
           : 0;
   if (body.size() < tail_size)
-    return fail(Errc::kCorrupt, "perf record of type {} is cut short", header.type);
+    return fail(Errc::kCorrupt, "perf record of type {} is truncated", header.type);
   if (tail_size > 0) {
     ByteReader tail{body.last(tail_size)};
     read_common(tail, layout.sample_type, origin);
@@ -278,7 +277,7 @@ Result<Record> RecordParser::parse(Bytes record) const {
   }
   ByteReader fields{body.first(body.size() - tail_size)};
   auto value = read_other(fields, header.type, header.misc);
-  if (!fields.ok()) return fail(Errc::kCorrupt, "perf record of type {} is cut short", header.type);
+  if (!fields.ok()) return fail(Errc::kCorrupt, "perf record of type {} is truncated", header.type);
   std::visit([&](auto& r) { r.origin = origin; }, value);
   return value;
 }

@@ -23,7 +23,7 @@ namespace clrscope::collect::perf {
 enum class EventId : std::uint64_t {};  // the kernel's number for one opened event
 enum class EventIndex : std::uint32_t {
   kUnknown = 0xffffffff
-};  // which event of the wish a record belongs to
+};  // which event of the request a record belongs to
 
 // How the records of one event lie in memory: the part of its attr that decides it.
 struct RecordLayout {

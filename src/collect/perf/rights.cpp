@@ -43,16 +43,16 @@ std::string paranoid_text() {
 }
 
 constexpr const char* kFilterHint =
-    "the container's seccomp profile has to allow perf_event_open (docker: --security-opt "
+    "allow perf_event_open in the container's seccomp profile (docker: --security-opt "
     "seccomp=FILE, or --cap-add PERFMON with a recent engine)";
 
 Error filtered_error(Reach how) {
   if (how == Reach::kNoSuchCall)
     return {Errc::kUnsupported, "this kernel has no perf_event_open",
-            "it needs CONFIG_PERF_EVENTS"};
+            "use a kernel with CONFIG_PERF_EVENTS"};
   return {Errc::kDenied,
           fmt::format("a seccomp filter {} perf_event_open",
-                      how == Reach::kKilled ? "kills whoever calls" : "refuses"),
+                      how == Reach::kKilled ? "kills processes that call" : "refuses"),
           kFilterHint};
 }
 
@@ -65,16 +65,16 @@ Error denied_process(pid_t process) {
                         status->uid == 0 ? owner : owner + " or as root")};
   }
   if (perf_event_paranoid().value_or(2) > 2)
-    return {Errc::kDenied, fmt::format("perf is closed to users: {}", paranoid_text()),
-            "sysctl kernel.perf_event_paranoid=2, or run as root or with CAP_PERFMON"};
-  return {Errc::kDenied, fmt::format("the kernel lets nobody look into process {}", process),
-          "it has changed its user or hides its memory: run as root or with CAP_PERFMON"};
+    return {Errc::kDenied, fmt::format("perf is not permitted for users: {}", paranoid_text()),
+            "set sysctl kernel.perf_event_paranoid=2, or run as root or with CAP_PERFMON"};
+  return {Errc::kDenied, fmt::format("the kernel denies access to process {}", process),
+          "run as root or with CAP_PERFMON; the process changed its user or is not dumpable"};
 }
 
 ResolvedEvent cpu_clock(std::uint32_t stack_bytes) {
-  EventWish wish;
-  wish.stack_bytes = stack_bytes;
-  auto event = resolve(wish);
+  EventRequest request;
+  request.stack_bytes = stack_bytes;
+  auto event = resolve(request);
   CHECK(event.has_value());
   return *std::move(event);
 }
@@ -109,13 +109,14 @@ Right tracepoint_right(pid_t pid, int cpu) {
   auto event = resolve(context_switch_samples());
   if (!event) return {Works::kNo, event.error().what, event.error().hint};
   const auto number = try_open(*event, {}, Bookkeeping::kNone, pid, cpu);
-  if (number == 0) return {Works::kYes, "any, with fields and stacks", {}};
+  if (number == 0) return {Works::kYes, "all, with fields and stacks", {}};
   const auto error = refusal(number, Asked::kTracepoint);
   return {Works::kNo, error.what, error.hint};
 }
 
 Right switch_right(const Right& tracepoints, pid_t process) {
-  if (tracepoints.works == Works::kYes) return {Works::kYes, "with the stack of who waits", {}};
+  if (tracepoints.works == Works::kYes)
+    return {Works::kYes, "with the stack of the waiting thread", {}};
   const auto number =
       try_open(*resolve(switch_records()), {.kernel_part = false}, Bookkeeping::kNone, process, 0);
   if (number == 0)
@@ -155,7 +156,7 @@ Error refusal(int number, Asked asked, pid_t process) {
     case ENOENT:
     case ENODEV:
     case EOPNOTSUPP:
-      return {Errc::kUnsupported, fmt::format("no such event here: {}", errno_text(number))};
+      return {Errc::kUnsupported, fmt::format("event not supported here: {}", errno_text(number))};
     default:
       return {errc_of(number), fmt::format("perf_event_open failed: {}", errno_text(number))};
   }

@@ -50,7 +50,7 @@ void refuse_perf(std::uint32_t verdict) {
 
 bool is_root_with_perf() { return ::geteuid() == 0 && !probe_rights({}).filtered; }
 
-SessionWish samples_of(pid_t process) {
+SessionRequest samples_of(pid_t process) {
   return {.scope = Scope::kThreads, .processes = {process}, .events = {cpu_samples(999)}};
 }
 
@@ -104,9 +104,9 @@ TEST(PerfRights, AUsersOwnSamplesArrive) {
     GTEST_SKIP() << "kernel.perf_event_paranoid is " << perf_event_paranoid().value_or(-9);
   const auto said = said_by_child([] {
     become_nobody();
-    auto wish = samples_of(::getpid());
-    wish.events.push_back(switch_records());
-    auto set = EventSet::open(wish);
+    auto request = samples_of(::getpid());
+    request.events.push_back(switch_records());
+    auto set = EventSet::open(request);
     if (!set) return set.error().what;
     CHECK(set->enable().has_value());
     burn(100ms);
@@ -140,9 +140,9 @@ TEST(PerfRights, TheBestScopeStepsDownToThreadsForAUser) {
   if (!is_root_with_perf()) GTEST_SKIP() << "needs root, to become somebody else";
   if (perf_event_paranoid().value_or(2) < 1) GTEST_SKIP() << "users may record all CPUs here";
   const auto scope = [] {
-    auto wish = samples_of(::getpid());
-    wish.scope = Scope::kBestFor;
-    const auto set = EventSet::open(wish);
+    auto request = samples_of(::getpid());
+    request.scope = Scope::kBestFor;
+    const auto set = EventSet::open(request);
     if (!set) return set.error().what;
     return std::string{set->scope() == Scope::kThreads ? "threads" : "filtered"};
   };
@@ -171,7 +171,7 @@ TEST(PerfRights, AFilterThatKillsDoesNotKillUs) {
     const auto rights = probe_rights({});
     return words(rights) + '\n' + rights.process_cpu.detail;
   });
-  EXPECT_EQ(said, "no no no no\na seccomp filter kills whoever calls perf_event_open");
+  EXPECT_EQ(said, "no no no no\na seccomp filter kills processes that call perf_event_open");
 }
 
 }  // namespace

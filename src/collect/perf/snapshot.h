@@ -30,7 +30,7 @@ struct ProcessFacts {
   std::string name{};
   std::string container{};        // empty: none
   bool other_mounts = false;      // paths are below proc_root()
-  std::uint64_t start_ticks = 0;  // with the pid it names the process for ever
+  std::uint64_t start_ticks = 0;  // pid and start time identify a process
   std::vector<ThreadFacts> threads{};
 };
 

@@ -117,8 +117,8 @@ inline bool refused(const Error& error) {
 
 // For tests that need what this kernel or user may not have.
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument names a variable
-#define OPEN_OR_SKIP(name, wish)                                           \
-  auto name##_result = EventSet::open(wish);                               \
+#define OPEN_OR_SKIP(name, request)                                        \
+  auto name##_result = EventSet::open(request);                            \
   if (!name##_result && refused(name##_result.error()))                    \
     GTEST_SKIP() << "refused here: " << name##_result.error().what << " (" \
                  << name##_result.error().hint << ")";                     \

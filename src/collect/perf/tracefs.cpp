@@ -56,7 +56,7 @@ Result<std::string> read_small(int folder, const std::string& path) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(Errc::kSystem, "cannot read tracefs {}: {}", path, errno_text());
     text.append(buffer, static_cast<std::size_t>(got));
-    if (text.size() > kLargestFormat) return fail(Errc::kCorrupt, "tracefs {} is huge", path);
+    if (text.size() > kLargestFormat) return fail(Errc::kCorrupt, "tracefs {} is too large", path);
   }
 }
 
@@ -75,7 +75,7 @@ Result<Tracefs> Tracefs::open() {
                 errno_text(EACCES))
         .hint("{}", kReadHint);
   if (number == EPERM || number == EACCES)
-    return fail(Errc::kDenied, "tracefs is not mounted and we may not mount it")
+    return fail(Errc::kDenied, "tracefs is not mounted, and mounting it is not permitted")
         .hint(
             "run as root, or with CAP_PERFMON after: "
             "mount -t tracefs -o mode=750,gid=GROUP tracefs /sys/kernel/tracing");
@@ -89,12 +89,12 @@ Result<TracepointFormat> Tracefs::format(std::string_view tracepoint) const {
   const auto name =
       colon == std::string_view::npos ? std::string_view{} : tracepoint.substr(colon + 1);
   if (!is_plain_name(system) || !is_plain_name(name))
-    return fail(Errc::kUsage, "no tracepoint: {}", tracepoint)
+    return fail(Errc::kUsage, "invalid tracepoint name: {}", tracepoint)
         .hint("write system:name, such as sched:sched_switch");
   auto text = read_small(folder_.get(), fmt::format("events/{}/{}/format", system, name));
   if (!text && text.error().code == Errc::kNotFound)
     return fail(Errc::kNotFound, "this kernel has no tracepoint {}", tracepoint)
-        .hint("`perf list tracepoint` shows those it has");
+        .hint("run perf list tracepoint to list them");
   if (!text) return fail(std::move(text).error());
   auto format = TRY(parse_tracepoint_format(*text));
   format.system = system;

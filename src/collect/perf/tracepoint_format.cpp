@@ -56,7 +56,7 @@ Result<TracepointField> read_field(std::string_view line) {
   const auto offset = number_after(line, "offset:");
   const auto size = number_after(line, "size:");
   if (!offset || !size || *offset > 0xffff || *size > 0xffff)
-    return fail(Errc::kCorrupt, "field of a tracepoint without place: {}", trim(line));
+    return fail(Errc::kCorrupt, "field of a tracepoint without an offset: {}", trim(line));
   TracepointField field;
   field.offset = static_cast<std::uint32_t>(*offset);
   field.size = static_cast<std::uint32_t>(*size);

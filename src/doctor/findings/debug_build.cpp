@@ -17,13 +17,12 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
       .title = fmt::format("Debug build: {} of the application compiled without optimization",
                            count == 1 ? "an assembly" : fmt::format("{} assemblies", count))};
   report.summary =
-      "Their DebuggableAttribute forbids the JIT to optimize; such code is several "
-      "times slower.";
+      "Their DebuggableAttribute disables JIT optimization; such code is several times slower.";
   for (std::size_t i = 0; i < std::min(kShown, count); ++i)
     report.details.push_back(process.debug_assemblies[i]);
   report.numbers = {{"debugAssemblies", static_cast<double>(count), "",
                      fmt::format("{} of its assemblies", count)}};
-  report.advice = "deploy what dotnet publish -c Release makes";
+  report.advice = "deploy the output of dotnet publish -c Release";
   return {report};
 }
 
@@ -35,7 +34,7 @@ extern const Finding debug_build_finding{
     .description = "Assemblies of the application that were compiled without optimization.",
     .needs = {.files = true, .live = true},
     .price = "none: reads the process's files",
-    .rights = "to read the process's files",
+    .rights = "permission to read the process's files",
     .examine = examine,
 };
 

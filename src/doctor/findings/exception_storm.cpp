@@ -7,7 +7,7 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"perSecond", 25, "so many exceptions a second are a storm"},
+    {"perSecond", 25, "exceptions per second that count as a storm"},
 };
 constexpr std::size_t kShown = 3;
 
@@ -17,7 +17,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   if (length.count() <= 0 || events.thrown.empty()) return {};
   const auto rate =
       static_cast<double>(events.exceptions) / std::chrono::duration<double>{length}.count();
-  // A burst of a few within a short look is none.
+  // A burst of a few within a short time is not a storm.
   if (rate < parameters["perSecond"] || events.exceptions < 10) return {};
   const auto& first = events.thrown.front();
   Report report{.severity = Severity::kWarning,
@@ -38,21 +38,20 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     if (!type.message.empty()) report.details.push_back(fmt::format("    \"{}\"", type.message));
   }
   report.summary = fmt::format(
-      "{} of {} types were thrown while it was looked at; whether caught "
-      "or not, each unwinds the stack.",
+      "{} of {} types were thrown while it was watched. Each one unwinds the stack, whether it is "
+      "caught or not.",
       counted(events.exceptions, "exception"), events.thrown.size());
   if (events.exceptions_recorded)
     report.summary += fmt::format(
-        " Types and places are those of the first {}; then they were only counted, to spare the "
-        "program.",
+        " Types and places cover the first {} only; after that, exceptions were counted but not "
+        "recorded, to limit the overhead.",
         seconds_text(*events.exceptions_recorded));
-  report.advice = first.places.empty()
-                      ? "ask before you act (TryParse, TryGetValue, Exists), or return a result "
-                        "instead of throwing where the case is usual"
-                      : fmt::format(
-                            "let {} answer without throwing where the case is usual "
-                            "(TryParse, TryGetValue, a result type)",
-                            first.places.front().method);
+  report.advice = first.places.empty() ? "test first (TryParse, TryGetValue, Exists), or return a "
+                                         "result instead of throwing where the case is common"
+                                       : fmt::format(
+                                             "make {} report the common case without throwing "
+                                             "(TryParse, TryGetValue, a result type)",
+                                             first.places.front().method);
   return {report};
 }
 
@@ -61,7 +60,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding exception_storm_finding{
     .id = "CS1501",
     .title = "exception storm",
-    .description = "Exceptions thrown at a rate that costs time and drowns the one that matters.",
+    .description = "Exceptions thrown at a rate that costs CPU time and hides the important ones.",
     .needs = {.events = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "an event with a stack for each exception",
     .rights = "the diagnostic port",

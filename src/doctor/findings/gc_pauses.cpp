@@ -11,8 +11,8 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"percent", 10, "so much of the time in pauses is damage"},
-    {"longestMs", 500, "so long a pause is damage, however rare"},
+    {"percent", 10, "share of time in pauses that counts as damage"},
+    {"longestMs", 500, "length of a single pause that counts as damage"},
 };
 
 double ms(std::chrono::nanoseconds time) {
@@ -32,12 +32,12 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
       static_cast<std::size_t>(std::ranges::count_if(events.collections, &GcFact::induced));
   const bool by_program = induced * 2 > events.collections.size();
   Report report{.severity = Severity::kWarning};
-  report.title =
-      often ? fmt::format("GC pauses: the program stands still {:.0f} % of the time", percent)
-            : fmt::format("GC pauses: the program stood still for {:.0f} ms at once",
-                          ms(worst->longest_pause));
+  report.title = often
+                     ? fmt::format("GC pauses: the program is paused {:.0f} % of the time", percent)
+                     : fmt::format("GC pauses: the program was paused for {:.0f} ms at once",
+                                   ms(worst->longest_pause));
   report.summary = fmt::format(
-      "{} paused it for {:.0f} ms of {}; the longest, #{} of generation {} ({}), for {:.1f} ms.",
+      "{} paused it for {:.0f} ms of {}; the longest, #{} of generation {} ({}), lasted {:.1f} ms.",
       counted(events.collections.size(), "collection"), ms(events.gc_paused),
       seconds_text(events.length), worst->number, worst->generation, worst->reason,
       ms(worst->longest_pause));
@@ -56,13 +56,14 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
        fmt::format("longest pause {:.1f} ms", ms(worst->longest_pause))},
       {"collections", static_cast<double>(events.collections.size()), "",
        counted(events.collections.size(), "collection")},
-      {"induced", static_cast<double>(induced), "", fmt::format("{} of them asked for", induced)}};
+      {"induced", static_cast<double>(induced), "", fmt::format("{} of them induced", induced)}};
   report.advice =
-      by_program
-          ? "the program asks for most of them itself: take its calls of GC.Collect out"
-          : "allocate less on hot paths (clrscope collect --profile gc-verbose, then report … "
-            "allocations), keep short-lived data short-lived; server GC or a larger limit if "
-            "memory allows";
+      by_program ? "remove calls to GC.Collect: they cause most of the collections"
+                 : "allocate less on hot paths and keep short-lived data short-lived; use server "
+                   "GC or a larger limit if memory allows";
+  if (!by_program)
+    report.next = {remedy(evidence, "collect", {{"profile", "gc-verbose"}}),
+                   {"report", {{"report", "allocations"}}}};
   return {report};
 }
 
@@ -71,7 +72,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding gc_pauses_finding{
     .id = "CS1601",
     .title = "GC pauses",
-    .description = "Time in which the whole program stands still for garbage collection.",
+    .description = "Time in which garbage collection pauses the whole program.",
     .needs = {.events = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "a few events for each collection",
     .rights = "the diagnostic port",

@@ -11,8 +11,8 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"limitPercent", 90, "a heap that fills so much of the limit after a full collection"},
-    {"fullPerSecond", 1, "so many full collections a second, not asked for by the program"},
+    {"limitPercent", 90, "share of the limit in use after a full collection"},
+    {"fullPerSecond", 1, "full collections per second, induced ones not counted"},
 };
 
 std::vector<Report> near_limit(const Evidence& evidence, const GcFact& full, double percent) {
@@ -26,15 +26,14 @@ std::vector<Report> near_limit(const Evidence& evidence, const GcFact& full, dou
                                      "collection",
                                      format_bytes(full.heap_bytes), format_bytes(limit))};
   report.summary = fmt::format(
-      "Collection #{} of generation {} left {:.0f} % of the allowed heap "
-      "in use.",
+      "After collection #{} of generation {}, {:.0f} % of the allowed heap was still in use.",
       full.number, full.generation, share);
   report.numbers = {{"heapBytes", static_cast<double>(full.heap_bytes), "B",
                      fmt::format("heap {}", format_bytes(full.heap_bytes))},
                     {"limitBytes", static_cast<double>(limit), "B",
                      fmt::format("limit {}", format_bytes(limit))}};
-  report.advice =
-      "raise the limit, or find what keeps the objects alive (clrscope dump -p PID --type heap)";
+  report.advice = "raise the limit, or take a heap dump and find what keeps the objects alive";
+  report.next = {remedy(evidence, "dump", {{"type", "heap"}})};
   return {report};
 }
 
@@ -53,8 +52,8 @@ std::vector<Report> full_collections(const Evidence& evidence, double per_second
   Report report{.severity = Severity::kWarning,
                 .title = fmt::format("GC pressure: {:.1f} full collections a second", rate)};
   report.summary = fmt::format(
-      "{} collections of generation 2 in {}: objects live just long enough to grow old, or large "
-      "ones come and go.",
+      "{} collections of generation 2 in {}: objects live just long enough to reach generation 2, "
+      "or large objects are short-lived.",
       full, seconds_text(events.length));
   if (heap > 0) report.details.push_back(fmt::format("heap {} at the end", format_bytes(heap)));
   std::size_t large = 0;
@@ -66,11 +65,11 @@ std::vector<Report> full_collections(const Evidence& evidence, double per_second
       {"fullCollectionsPerSecond", rate, "1/s",
        fmt::format("{:.1f} full collections a second", rate)},
       {"fullCollections", static_cast<double>(full), "", counted(full, "full collection")}};
-  report.advice = large * 2 > full
-                      ? "reuse large buffers (ArrayPool, RecyclableMemoryStream) instead of making "
-                        "new ones"
-                      : "shorten the life of caches and queues, or make them hold less; pool what "
-                        "is made anew all the time";
+  report.advice =
+      large * 2 > full
+          ? "reuse large buffers (ArrayPool, RecyclableMemoryStream) instead of allocating new ones"
+          : "shorten the lifetime of caches and queues or limit their size; pool objects that are "
+            "allocated repeatedly";
   return {report};
 }
 
@@ -90,7 +89,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding gc_pressure_finding{
     .id = "CS1602",
     .title = "GC pressure",
-    .description = "A heap near its limit, or full collections all the time.",
+    .description = "A heap near its limit, or full collections in quick succession.",
     .needs = {.events = true, .files = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "a few events for each collection",
     .rights = "the diagnostic port",

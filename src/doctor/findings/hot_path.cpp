@@ -9,8 +9,8 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"processors", 0.1, "less CPU than this is not worth a word"},
-    {"percent", 20, "a method with less of it is no hot path"},
+    {"processors", 0.1, "minimum CPU use of the process, in CPUs"},
+    {"percent", 20, "minimum share of the CPU time of a method"},
 };
 constexpr std::size_t kShown = 5;
 
@@ -22,9 +22,9 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   if (100 * hottest.self < parameters["percent"]) return {};
   Report report{.severity = Severity::kInfo,
                 .confidence = cpu.by_kernel ? Confidence::kCertain : Confidence::kLikely,
-                .title = fmt::format("CPU hot path: {:.0f} % of the processor time in {}",
+                .title = fmt::format("CPU hot path: {:.0f} % of the CPU time in {}",
                                      100 * hottest.self, hottest.method)};
-  report.summary = cpu.busy > 0 ? fmt::format("It keeps {:.2f} processors busy; {} samples in {}.",
+  report.summary = cpu.busy > 0 ? fmt::format("It keeps {:.2f} CPUs busy ({} samples in {}).",
                                               cpu.busy, cpu.samples, seconds_text(cpu.length))
                                 : fmt::format("{} samples of running threads in {}.", cpu.samples,
                                               seconds_text(cpu.length));
@@ -41,7 +41,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     bool own = std::ranges::none_of(cpu.hot_path, &CpuMethod::own);
     for (const auto& frame : cpu.hot_path) {
       if (path.frames.size() >= kShown && own) break;  // the caller that can be changed is there
-      path.frames.push_back({frame.method, frame.module});
+      path.frames.push_back({.method = frame.method, .module = frame.module});
       own |= frame.own;
     }
     report.threads.push_back(std::move(path));
@@ -50,9 +50,9 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                      fmt::format("{:.1f} % in {} and the native code it calls", 100 * hottest.self,
                                  hottest.method)},
                     {"processorsBusy", cpu.busy, "", fmt::format("{:.2f} processors", cpu.busy)}};
-  report.advice =
-      "clrscope collect --profile cpu-sampling, then report … cpu: all methods, "
-      "threads and kinds of code";
+  report.advice = "record CPU samples to see all methods, threads and kinds of code";
+  report.next = {remedy(evidence, "collect", {{"profile", "cpu-sampling"}}),
+                 {"report", {{"report", "cpu"}}}};
   return {report};
 }
 
@@ -61,7 +61,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding hot_path_finding{
     .id = "CS1401",
     .title = "CPU hot path",
-    .description = "The methods that the processors execute most.",
+    .description = "The methods that use the most CPU time.",
     .needs = {.cpu = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "about 1 % of the process's CPU while it is watched",
     .rights = "perf events of the process; without them the diagnostic port (runtime's sampler)",

@@ -25,17 +25,16 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
   if (!told || !told->truth().value_or(false)) return {};
   const auto wanted = language(process);
   if (wanted.empty()) return {};
-  Report report{
-      .severity = Severity::kWarning,
-      .confidence = Confidence::kLikely,
-      .title = fmt::format("Invariant globalization, though the environment asks for {}", wanted)};
+  Report report{.severity = Severity::kWarning,
+                .confidence = Confidence::kLikely,
+                .title = fmt::format(
+                    "Invariant globalization is on, but the environment requests {}", wanted)};
   report.summary =
-      "Every culture behaves as the invariant one: dates, numbers, sorting and case "
-      "of that language are not used, and naming a culture throws on .NET 8 and later.";
+      "Every culture behaves like the invariant culture: dates, numbers, sorting and casing of "
+      "that language are ignored, and creating a culture by name throws on .NET 8 and later.";
   report.advice =
-      "install ICU and unset DOTNET_SYSTEM_GLOBALIZATION_INVARIANT "
-      "(InvariantGlobalization in the project), or take the language out of the "
-      "environment";
+      "install ICU and unset DOTNET_SYSTEM_GLOBALIZATION_INVARIANT (InvariantGlobalization in the "
+      "project), or remove the language from the environment";
   return {report};
 }
 
@@ -44,10 +43,10 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
 extern const Finding invariant_globalization_finding{
     .id = "CS1904",
     .title = "invariant globalization",
-    .description = "Cultures are switched off while the environment asks for one.",
+    .description = "Culture data is disabled, but the environment requests a language.",
     .needs = {.files = true, .live = true},
     .price = "none: reads /proc and runtimeconfig.json",
-    .rights = "to read the process's environment and files",
+    .rights = "permission to read the process's environment and files",
     .examine = examine,
 };
 

@@ -10,7 +10,7 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"waiters", 1, "so many threads in the queue of one lock, on average"},
+    {"waiters", 1, "average number of threads that wait for one lock"},
 };
 
 double seconds(std::chrono::nanoseconds time) {
@@ -20,15 +20,15 @@ double seconds(std::chrono::nanoseconds time) {
 Report report_of(const Evidence& evidence, std::string_view method, double waiters) {
   Report report{.severity = Severity::kWarning};
   report.title =
-      fmt::format("Lock convoy: {:.1f} threads on average queue for a lock in {}", waiters, method);
+      fmt::format("Lock convoy: on average {:.1f} threads wait for a lock in {}", waiters, method);
   report.numbers = {{"waiters", waiters, "", fmt::format("{:.1f} waiting on average", waiters)}};
   report.advice = fmt::format(
-      "hold the lock in {} for less time, divide it, or use a structure that needs none "
-      "(ConcurrentDictionary, Interlocked, a copy for each thread)",
+      "hold the lock in {} for a shorter time, split it, or use a lock-free structure "
+      "(ConcurrentDictionary, Interlocked, per-thread copies)",
       method);
   constexpr std::size_t kShown = 3;
-  if (const auto* look = evidence.last_look())
-    for (const auto& thread : look->threads) {
+  if (const auto* snapshot = evidence.last_snapshot())
+    for (const auto& thread : snapshot->threads) {
       const auto* site = thread.waiting_for ? site_of(thread) : nullptr;
       if (!site || site->method != method || report.threads.size() == kShown) continue;
       report.threads.push_back(shown(
@@ -56,40 +56,43 @@ std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence
         {"waits", static_cast<double>(place.waits), "", counted(place.waits, "wait")});
     report.numbers.push_back(
         {"waitedMs", 1000 * seconds(place.waited), "ms",
-         fmt::format("{:.0f} ms waited in all", 1000 * seconds(place.waited))});
+         fmt::format("{:.0f} ms waited in total", 1000 * seconds(place.waited))});
     reports.push_back(std::move(report));
   }
   return reports;
 }
 
-// Without events: the same type of lock with waiters in nearly every look, and owners that change.
-std::vector<Report> by_looks(const Evidence& evidence, double least) {
+// Without events: the same type of lock with waiters in nearly every snapshot, and owners that
+// change.
+std::vector<Report> by_snapshots(const Evidence& evidence, double least) {
   struct Seen {
-    std::size_t looks = 0, waiters = 0;
+    std::size_t snapshots = 0, waiters = 0;
     std::vector<std::uint32_t> owners{};
     std::string method{};
   };
   std::map<std::string, Seen> locks;
-  for (const auto& look : evidence.looks)
-    for (const auto& lock : look.locks) {
+  for (const auto& snapshot : evidence.snapshots)
+    for (const auto& lock : snapshot.locks) {
       if (lock.waiters.empty()) continue;
       auto& seen = locks[lock.type];
-      ++seen.looks;
+      ++seen.snapshots;
       seen.waiters += lock.waiters.size();
       if (std::ranges::find(seen.owners, lock.owner_os_id) == seen.owners.end())
         seen.owners.push_back(lock.owner_os_id);
-      if (const auto* waiter = find_thread(look, lock.waiters.front()))
+      if (const auto* waiter = find_thread(snapshot, lock.waiters.front()))
         if (const auto* site = site_of(*waiter)) seen.method = site->method;
     }
   std::vector<Report> reports;
   for (const auto& [type, seen] : locks) {
-    const auto all = evidence.looks.size();
+    const auto all = evidence.snapshots.size();
     const auto waiters = static_cast<double>(seen.waiters) / static_cast<double>(all);
-    if (all < 5 || seen.looks * 10 < all * 8 || seen.owners.size() < 2 || waiters < least) continue;
+    if (all < 5 || seen.snapshots * 10 < all * 8 || seen.owners.size() < 2 || waiters < least)
+      continue;
     auto report = report_of(evidence, seen.method, waiters);
     report.confidence = Confidence::kLikely;
-    report.summary = fmt::format("{} had a queue in {} of {} looks, with {} different holders.",
-                                 type, seen.looks, all, seen.owners.size());
+    report.summary =
+        fmt::format("{} had waiting threads in {} of {} snapshots, with {} different holders.",
+                    type, seen.snapshots, all, seen.owners.size());
     reports.push_back(std::move(report));
   }
   return reports;
@@ -97,7 +100,8 @@ std::vector<Report> by_looks(const Evidence& evidence, double least) {
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
   const auto least = parameters["waiters"];
-  return evidence.events ? by_events(*evidence.events, evidence, least) : by_looks(evidence, least);
+  return evidence.events ? by_events(*evidence.events, evidence, least)
+                         : by_snapshots(evidence, least);
 }
 
 }  // namespace
@@ -105,10 +109,10 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding lock_convoy_finding{
     .id = "CS1003",
     .title = "lock convoy",
-    .description = "Threads that queue for one lock nearly all the time.",
-    .needs = {.events_or_looks = true, .live = true, .least = std::chrono::seconds{1}},
+    .description = "Threads that wait for the same lock nearly all the time.",
+    .needs = {.events_or_snapshots = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "two events for each wait for a lock",
-    .rights = "the diagnostic port, or to read the process's memory",
+    .rights = "the diagnostic port, or permission to read the process's memory",
     .parameters = kParameters,
     .examine = examine,
 };

@@ -1,4 +1,4 @@
-// Threads that wait for each other for ever.
+// Threads that wait for each other: a deadlock.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,18 +16,19 @@ bool same(const Cycle& a, const Cycle& b) {
   return a.size() == b.size() && std::ranges::is_permutation(a, b);
 }
 
-bool in_every_look(const Evidence& evidence, const Cycle& cycle) {
-  return std::ranges::all_of(evidence.looks, [&](const Snapshot& look) {
-    return std::ranges::any_of(look.cycles, [&](const auto& other) { return same(cycle, other); });
+bool in_every_snapshot(const Evidence& evidence, const Cycle& cycle) {
+  return std::ranges::all_of(evidence.snapshots, [&](const Snapshot& snapshot) {
+    return std::ranges::any_of(snapshot.cycles,
+                               [&](const auto& other) { return same(cycle, other); });
   });
 }
 
 // Whose wait ends at some thread of the cycle, by one step or several.
-Cycle queue_behind(const Snapshot& look, const Cycle& cycle) {
+Cycle queue_behind(const Snapshot& snapshot, const Cycle& cycle) {
   Cycle stuck = cycle;
   for (bool grew = true; grew;) {
     grew = false;
-    for (const auto& thread : look.threads) {
+    for (const auto& thread : snapshot.threads) {
       if (!thread.waiting_for || std::ranges::find(stuck, thread.os_id()) != stuck.end()) continue;
       if (std::ranges::find(stuck, thread.waiting_for->owner_os_id) == stuck.end()) continue;
       stuck.push_back(thread.os_id());
@@ -37,18 +38,18 @@ Cycle queue_behind(const Snapshot& look, const Cycle& cycle) {
   return {stuck.begin() + static_cast<std::ptrdiff_t>(cycle.size()), stuck.end()};
 }
 
-const inspect::Lock* lock_of(const Snapshot& look, std::uint64_t object) {
-  const auto at = std::ranges::find(look.locks, object, &inspect::Lock::object);
-  return at == look.locks.end() ? nullptr : &*at;
+const inspect::Lock* lock_of(const Snapshot& snapshot, std::uint64_t object) {
+  const auto at = std::ranges::find(snapshot.locks, object, &inspect::Lock::object);
+  return at == snapshot.locks.end() ? nullptr : &*at;
 }
 
 // Of what a thread holds, what the one before it in the cycle wants.
-ShownThread shown_in_cycle(const Snapshot& look, const inspect::ThreadView& thread,
+ShownThread shown_in_cycle(const Snapshot& snapshot, const inspect::ThreadView& thread,
                            const inspect::ThreadView* before) {
   std::string does;
   if (before && before->waiting_for && before->waiting_for->object != 0) {
     const auto object = before->waiting_for->object;
-    const auto* lock = lock_of(look, object);
+    const auto* lock = lock_of(snapshot, object);
     const auto& wait = *before->waiting_for;
     const bool is_task = wait.kind == inspect::WaitKind::kTask;
     does = fmt::format("{} {} {}", is_task ? "runs" : "holds", words_for(wait.kind),
@@ -63,65 +64,65 @@ ShownThread shown_in_cycle(const Snapshot& look, const inspect::ThreadView& thre
   return shown(thread, std::move(does));
 }
 
-std::string advice(const Snapshot& look, const Cycle& cycle,
+std::string advice(const Snapshot& snapshot, const Cycle& cycle,
                    const std::vector<std::string>& wanted) {
   const auto blocks_on_task = std::ranges::find_if(cycle, [&](std::uint32_t id) {
-    const auto* thread = find_thread(look, id);
+    const auto* thread = find_thread(snapshot, id);
     return thread && thread->waiting_for && thread->waiting_for->kind == inspect::WaitKind::kTask;
   });
   if (blocks_on_task != cycle.end())
     return fmt::format(
-        "await the task in {} instead of blocking on it, at least while it holds what the task "
-        "needs; the process must be restarted to go on",
-        site_text(*find_thread(look, *blocks_on_task)));
+        "await the task in {} instead of blocking on it, at least while holding a lock that the "
+        "task needs; restart the process to recover",
+        site_text(*find_thread(snapshot, *blocks_on_task)));
   if (wanted.size() > 1)
     return fmt::format(
-        "take these locks in one order everywhere ({}), or one lock for all; the process must be "
-        "restarted to go on",
+        "acquire these locks in the same order everywhere ({}), or use a single lock; restart the "
+        "process to recover",
         fmt::join(wanted, ", then "));
-  return "take the locks in one order everywhere, or one lock for all; the process must be "
-         "restarted to go on";
+  return "acquire the locks in the same order everywhere, or use a single lock; restart the "
+         "process to recover";
 }
 
 Report report_of(const Evidence& evidence, const Cycle& cycle) {
-  const auto& look = *evidence.last_look();
+  const auto& snapshot = *evidence.last_snapshot();
   const bool ends = std::ranges::any_of(cycle, [&](std::uint32_t id) {
-    const auto* thread = find_thread(look, id);
+    const auto* thread = find_thread(snapshot, id);
     return thread && thread->waiting_for && thread->waiting_for->timed;
   });
   Report report{.severity = ends ? Severity::kWarning : Severity::kError,
                 .confidence = ends ? Confidence::kLikely : Confidence::kCertain};
   report.title = cycle.size() == 1
-                     ? "Deadlock: a thread waits for itself for ever"
-                     : fmt::format("Deadlock: {} threads wait for each other{}", cycle.size(),
-                                   ends ? " until one gives up" : " for ever");
+                     ? "Deadlock: a thread is waiting for itself"
+                     : fmt::format("Deadlock: {} threads are waiting for each other{}",
+                                   cycle.size(), ends ? " until a timeout expires" : "");
   std::vector<std::string> wanted;
   for (std::size_t i = 0; i < cycle.size(); ++i) {
-    const auto* thread = find_thread(look, cycle[i]);
+    const auto* thread = find_thread(snapshot, cycle[i]);
     if (!thread) continue;
-    const auto* before = find_thread(look, cycle[(i + cycle.size() - 1) % cycle.size()]);
-    report.threads.push_back(shown_in_cycle(look, *thread, before));
+    const auto* before = find_thread(snapshot, cycle[(i + cycle.size() - 1) % cycle.size()]);
+    report.threads.push_back(shown_in_cycle(snapshot, *thread, before));
     if (!thread->waiting_for) continue;
     const auto& wait = *thread->waiting_for;
     report.objects.push_back({wait.object, wait.type, std::string{words_for(wait.kind)}});
     if (std::ranges::find(wanted, wait.type) == wanted.end()) wanted.push_back(wait.type);
   }
-  const auto behind = queue_behind(look, cycle);
+  const auto behind = queue_behind(snapshot, cycle);
   if (!behind.empty())
     report.details.push_back(
         fmt::format("{} behind them.", behind.size() == 1
-                                           ? "1 more thread queues"
-                                           : fmt::format("{} more threads queue", behind.size())));
-  const auto* what =
-      cycle.size() == 1 ? "It waits for what only it can do" : "Each holds what the next wants";
-  report.summary = evidence.looks.size() > 1
-                       ? fmt::format("{}; so it was in all {} looks.", what, evidence.looks.size())
-                       : fmt::format("{}.", what);
+                                           ? "1 more thread waits"
+                                           : fmt::format("{} more threads wait", behind.size())));
+  const auto* what = cycle.size() == 1 ? "It waits for something that only this thread can do"
+                                       : "Each thread holds the lock the next one needs";
+  report.summary = evidence.snapshots.size() > 1 ? fmt::format("{}. Confirmed in all {} snapshots.",
+                                                               what, evidence.snapshots.size())
+                                                 : fmt::format("{}.", what);
   report.numbers = {{"threads", static_cast<double>(cycle.size()), "",
                      counted(cycle.size(), "thread") + " in the cycle"},
                     {"queued", static_cast<double>(behind.size()), "",
                      counted(behind.size(), "thread") + " behind"}};
-  report.advice = advice(look, cycle, wanted);
+  report.advice = advice(snapshot, cycle, wanted);
   report.sufferers = cycle;
   report.sufferers.insert(report.sufferers.end(), behind.begin(), behind.end());
   return report;
@@ -129,8 +130,8 @@ Report report_of(const Evidence& evidence, const Cycle& cycle) {
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parameters*/) {
   std::vector<Report> reports;
-  for (const auto& cycle : evidence.last_look()->cycles)
-    if (in_every_look(evidence, cycle)) reports.push_back(report_of(evidence, cycle));
+  for (const auto& cycle : evidence.last_snapshot()->cycles)
+    if (in_every_snapshot(evidence, cycle)) reports.push_back(report_of(evidence, cycle));
   return reports;
 }
 
@@ -140,11 +141,11 @@ extern const Finding lock_cycle_finding{
     .id = "CS1001",
     .title = "lock cycle",
     .description =
-        "Threads that wait for each other's locks (Monitor, Lock, ReaderWriterLockSlim) "
-        "or tasks in a circle.",
-    .needs = {.looks = true},
-    .price = ".NET 10: no pause; 8 and 9: a few milliseconds a look",
-    .rights = "to read the process's memory (its user, or CAP_SYS_PTRACE)",
+        "Threads that wait in a cycle for each other's locks (Monitor, Lock, ReaderWriterLockSlim) "
+        "or tasks.",
+    .needs = {.snapshots = true},
+    .price = ".NET 10: no pause; 8 and 9: a few milliseconds per snapshot",
+    .rights = "permission to read the process's memory (its user, or CAP_SYS_PTRACE)",
     .examine = examine,
 };
 

@@ -12,7 +12,7 @@ using inspect::Lock;
 using inspect::Snapshot;
 
 constexpr Parameter kParameters[] = {
-    {"seconds", 2, "held so long with somebody waiting; at most half of what was watched"},
+    {"seconds", 2, "time a lock is held while a thread waits; at most half of the time watched"},
 };
 
 // The address changes when the collector moves the object.
@@ -21,48 +21,48 @@ bool same(const Lock& a, const Lock& b) {
          a.recursion == b.recursion;
 }
 
-const Lock* same_lock(const Snapshot& look, const Lock& lock) {
+const Lock* same_lock(const Snapshot& snapshot, const Lock& lock) {
   const auto at =
-      std::ranges::find_if(look.locks, [&](const auto& one) { return same(one, lock); });
-  return at == look.locks.end() ? nullptr : &*at;
+      std::ranges::find_if(snapshot.locks, [&](const auto& one) { return same(one, lock); });
+  return at == snapshot.locks.end() ? nullptr : &*at;
 }
 
-// How long, counted back from the last look, this thread has held this lock with the same thread
-// waiting for it.
+// How long, counted back from the last snapshot, this thread has held this lock with the same
+// thread waiting for it.
 std::chrono::nanoseconds held_for(const Evidence& evidence, const Lock& lock) {
-  auto since = evidence.look_times.back();
-  for (auto i = evidence.looks.size(); i-- > 0;) {
-    const auto* then = same_lock(evidence.looks[i], lock);
+  auto since = evidence.snapshot_times.back();
+  for (auto i = evidence.snapshots.size(); i-- > 0;) {
+    const auto* then = same_lock(evidence.snapshots[i], lock);
     if (!then || std::ranges::none_of(then->waiters, [&](std::uint32_t id) {
           return std::ranges::find(lock.waiters, id) != lock.waiters.end();
         }))
       break;
-    since = evidence.look_times[i];
+    since = evidence.snapshot_times[i];
   }
-  return evidence.look_times.back() - since;
+  return evidence.snapshot_times.back() - since;
 }
 
 Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanoseconds held) {
-  const auto& look = *evidence.last_look();
-  const auto* holder = find_thread(look, lock.owner_os_id);
+  const auto& snapshot = *evidence.last_snapshot();
+  const auto* holder = find_thread(snapshot, lock.owner_os_id);
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kCertain};
   report.title =
-      fmt::format("Lock held for {} and longer: {} for {}", seconds_text(held),
+      fmt::format("Lock held for {} or longer: {} for {}", seconds_text(held),
                   lock.waiters.size() == 1 ? "a thread waits"
                                            : fmt::format("{} threads wait", lock.waiters.size()),
                   lock.type);
-  report.summary = fmt::format("{} keeps {} {}", label(look, lock.owner_os_id),
+  report.summary = fmt::format("{} holds {} {}", label(snapshot, lock.owner_os_id),
                                words_for(lock.kind), object_text(lock.type, lock.object));
   if (holder && holder->waiting_for)
     report.summary +=
-        fmt::format(" while it waits itself ({})", words_for(holder->waiting_for->kind));
+        fmt::format(" while it is waiting itself ({})", words_for(holder->waiting_for->kind));
   else if (holder && holder->running)
-    report.summary += " while it computes";
+    report.summary += " while it is running";
   report.summary += ".";
   if (holder) report.threads.push_back(shown(*holder, "holds " + lock.type));
   constexpr std::size_t kShown = 2;
   for (const auto id : lock.waiters)
-    if (const auto* waiter = find_thread(look, id); waiter && report.threads.size() <= kShown)
+    if (const auto* waiter = find_thread(snapshot, id); waiter && report.threads.size() <= kShown)
       report.threads.push_back(shown(*waiter, "wants " + lock.type));
   report.objects = {{lock.object, lock.type, std::string{words_for(lock.kind)}}};
   report.numbers = {{"heldSeconds", std::chrono::duration<double>(held).count(), "s",
@@ -78,16 +78,16 @@ Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanose
 }
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
-  if (evidence.looks.size() < 2) return {};
+  if (evidence.snapshots.size() < 2) return {};
   const auto least = std::min(parameters["seconds"], evidence.watched_seconds() / 2);
-  // Who is in a deadlock holds for ever: that is told there.
+  // Threads in a deadlock hold their locks forever: CS1001 reports that.
   const auto in_cycle = [&](std::uint32_t id) {
-    return std::ranges::any_of(evidence.last_look()->cycles, [&](const auto& cycle) {
+    return std::ranges::any_of(evidence.last_snapshot()->cycles, [&](const auto& cycle) {
       return std::ranges::find(cycle, id) != cycle.end();
     });
   };
   std::vector<Report> reports;
-  for (const auto& lock : evidence.last_look()->locks) {
+  for (const auto& lock : evidence.last_snapshot()->locks) {
     if (lock.owner_os_id == 0 || lock.waiters.empty() || in_cycle(lock.owner_os_id)) continue;
     // Somebody who waits for it has not moved: it was not given back and taken again in between.
     if (std::ranges::none_of(lock.waiters, [&](std::uint32_t id) { return unmoved(evidence, id); }))
@@ -104,10 +104,10 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding long_holder_finding{
     .id = "CS1002",
     .title = "long lock holder",
-    .description = "A thread that keeps a lock for long while others wait for it.",
-    .needs = {.looks = true, .live = true, .least = std::chrono::seconds{1}},
-    .price = ".NET 10: no pause; 8 and 9: a few milliseconds a look",
-    .rights = "to read the process's memory (its user, or CAP_SYS_PTRACE)",
+    .description = "A thread that holds a lock for a long time while others wait for it.",
+    .needs = {.snapshots = true, .live = true, .least = std::chrono::seconds{1}},
+    .price = ".NET 10: no pause; 8 and 9: a few milliseconds per snapshot",
+    .rights = "permission to read the process's memory (its user, or CAP_SYS_PTRACE)",
     .parameters = kParameters,
     .examine = examine,
 };

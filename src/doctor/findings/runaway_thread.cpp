@@ -10,15 +10,15 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"percent", 90, "of one processor, over the whole time"},
-    {"samePercent", 95, "so many of its samples are in one method of the application"},
+    {"percent", 90, "minimum CPU use of the thread during the whole time, in CPUs"},
+    {"samePercent", 95, "share of its samples in one method of the application"},
 };
 
-// The application's method that it was in, in all looks; empty: in several.
+// The application's method that it was in, in all snapshots; empty: in several.
 std::string only_method(const Evidence& evidence, std::uint32_t os_id) {
   std::string method;
-  for (const auto& look : evidence.looks) {
-    const auto* thread = find_thread(look, os_id);
+  for (const auto& snapshot : evidence.snapshots) {
+    const auto* thread = find_thread(snapshot, os_id);
     const auto* site = thread ? site_of(*thread) : nullptr;
     if (!site || (!method.empty() && method != site->method)) return {};
     method = site->method;
@@ -34,9 +34,9 @@ std::string sampled_method(const CpuFacts& cpu, std::uint32_t os_id, double perc
 }
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
-  if (evidence.looks.size() < 3 || evidence.watched.count() <= 0) return {};
+  if (evidence.snapshots.size() < 3 || evidence.watched.count() <= 0) return {};
   std::vector<Report> reports;
-  for (const auto& thread : evidence.last_look()->threads) {
+  for (const auto& thread : evidence.last_snapshot()->threads) {
     const auto used = cpu_used(evidence, thread.os_id());
     if (!used) continue;
     const auto percent = 100 * std::chrono::duration<double>(*used) /
@@ -46,20 +46,18 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     const auto method =
         sampled ? sampled_method(*evidence.cpu, thread.os_id(), parameters["samePercent"])
                 : only_method(evidence, thread.os_id());
-    if (method.empty() || (!sampled && evidence.looks.size() < 8)) continue;
+    if (method.empty() || (!sampled && evidence.snapshots.size() < 8)) continue;
     Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
     report.title = fmt::format("Runaway thread: {} has been in {} for {}", title_of(thread), method,
                                seconds_text(evidence.watched));
     report.summary = fmt::format(
-        "It used {:.0f} % of a processor the whole time and was in no "
-        "other method of the application.",
+        "It used {:.0f} % of a CPU the whole time and was in no other method of the application.",
         percent);
     report.threads.push_back(shown(thread, "computes"));
-    report.numbers = {
-        {"cpuPercent", percent, "%", fmt::format("{:.0f} % of a processor", percent)}};
+    report.numbers = {{"cpuPercent", percent, "%", fmt::format("{:.0f} % of a CPU", percent)}};
     report.advice = fmt::format(
-        "if {} is not meant to compute that long, look for a loop whose end cannot come: a flag "
-        "that is not volatile, a collection changed by several threads, a pattern that backtracks",
+        "check {} for an endless loop: a flag that is not volatile, a collection modified by "
+        "several threads, a regular expression that backtracks",
         method);
     report.sufferers = {thread.os_id()};
     reports.push_back(std::move(report));
@@ -72,10 +70,10 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding runaway_thread_finding{
     .id = "CS1301",
     .title = "runaway thread",
-    .description = "A thread that keeps a whole processor busy in one method of the application.",
-    .needs = {.looks = true, .live = true, .least = std::chrono::seconds{5}},
+    .description = "A thread that keeps one CPU busy in a single method of the application.",
+    .needs = {.snapshots = true, .live = true, .least = std::chrono::seconds{5}},
     .price = "about 1 % of the process's CPU while it is watched",
-    .rights = "to read the process's memory; perf events make it surer",
+    .rights = "permission to read the process's memory; perf events make the result more certain",
     .parameters = kParameters,
     .examine = examine,
 };

@@ -9,8 +9,8 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"heapMb", 768, "a heap that may grow to less than this is small for server GC"},
-    {"processors", 2, "so few processors gain little from it"},
+    {"heapMb", 768, "heap limit below which server GC is reported"},
+    {"processors", 2, "number of CPUs up to which server GC is reported"},
 };
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
@@ -25,13 +25,14 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   Report report{.severity = Severity::kWarning,
                 .confidence = Confidence::kCertain,
                 .title = "Server GC in a small container"};
-  report.summary = fmt::format("Server GC runs with {}",
-                               counted(*process.server_gc_threads, "collector thread"));
+  report.summary =
+      fmt::format("Server GC uses {}", counted(*process.server_gc_threads, "collector thread"));
   if (little_memory)
     report.summary += fmt::format("; its heap may grow to {}", format_bytes(*limit));
   if (process.processors)
-    report.summary += fmt::format("; it may use {:.1f} processors", *process.processors);
-  report.summary += ". It collects later and keeps more, which such a limit does not forgive.";
+    report.summary += fmt::format("; it may use {:.1f} CPUs", *process.processors);
+  report.summary +=
+      ". It collects less often and keeps more memory, which is risky with such a limit.";
   report.numbers = {{"serverGcThreads", static_cast<double>(*process.server_gc_threads), "",
                      counted(*process.server_gc_threads, "collector thread")}};
   if (limit)
@@ -48,10 +49,10 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding server_gc_finding{
     .id = "CS1901",
     .title = "server GC in a small container",
-    .description = "Server GC where memory or processors are limited to little.",
+    .description = "Server GC in a container with little memory or few CPUs.",
     .needs = {.files = true, .live = true},
     .price = "none: reads /proc",
-    .rights = "to see the process in /proc",
+    .rights = "access to the process in /proc",
     .parameters = kParameters,
     .examine = examine,
 };

@@ -11,14 +11,15 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
   if (!start_held_by(evidence).empty()) return {};
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
   report.title =
-      fmt::format("The runtime does not answer: it was asked for events and told none in {}",
+      fmt::format("The runtime does not answer: no events in {} after they were requested",
                   seconds_text(evidence.silent));
   report.summary =
-      "Its diagnostic port takes connections and says nothing: the runtime is suspended or hangs, "
-      "its main thread is still starting, or the machine gives it no processor time.";
+      "Its diagnostic port accepts connections but does not answer: the runtime is suspended or "
+      "hangs, its main thread is still starting, or it gets no CPU time.";
   report.advice =
-      "look at its threads (clrscope stacks -p PID --native), which needs no answer: one that "
-      "never leaves native code, or a collection that waits for a thread";
+      "run clrscope stacks, which needs no answer from the runtime, and look for a thread that "
+      "never leaves native code or a collection that waits for a thread";
+  report.next = {remedy(evidence, "stacks", {{"native", ""}})};
   return {report};
 }
 

@@ -16,7 +16,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
       fmt::format("{} tells it to wait, and no managed code has run in the {} since it started.",
                   setting, seconds_text(evidence.process.up + evidence.watched));
   report.advice =
-      fmt::format("start the tool that is to resume it, or start the process without {}", name);
+      fmt::format("start the tool that resumes it, or restart the process without {}", name);
   return {report};
 }
 
@@ -29,7 +29,7 @@ extern const Finding suspended_start_finding{
         "The runtime is configured to wait at startup for a diagnostic tool, and still waits.",
     .needs = {.state = true, .live = true, .least = std::chrono::seconds{1}},
     .price = "nothing",
-    .rights = "to read the process's environment (its user, or CAP_SYS_PTRACE)",
+    .rights = "permission to read the process's environment (its user, or CAP_SYS_PTRACE)",
     .examine = examine,
 };
 

@@ -13,7 +13,7 @@ using inspect::ThreadView;
 using inspect::WaitKind;
 
 constexpr Parameter kParameters[] = {
-    {"poolThreads", 1, "so many pool threads blocked on tasks, on average over the looks"},
+    {"poolThreads", 1, "average number of pool threads blocked on tasks"},
 };
 
 bool waits_for_task(const ThreadView& thread) {
@@ -22,10 +22,10 @@ bool waits_for_task(const ThreadView& thread) {
 
 double pool_average(const Evidence& evidence) {
   std::size_t count = 0;
-  for (const auto& look : evidence.looks)
-    for (const auto& thread : look.threads)
+  for (const auto& snapshot : evidence.snapshots)
+    for (const auto& thread : snapshot.threads)
       if (waits_for_task(thread) && is_worker(thread)) ++count;
-  return static_cast<double>(count) / static_cast<double>(evidence.looks.size());
+  return static_cast<double>(count) / static_cast<double>(evidence.snapshots.size());
 }
 
 Report report_of(const std::vector<const ThreadView*>& threads) {
@@ -43,7 +43,7 @@ Report report_of(const std::vector<const ThreadView*>& threads) {
   constexpr std::size_t kShown = 3;
   for (std::size_t i = 0; i < std::min(kShown, sites.size()); ++i) {
     const auto& [site, group] = sites[i];
-    auto does = group.size() > 1 ? fmt::format("and {} more wait for a task", group.size() - 1)
+    auto does = group.size() > 1 ? fmt::format("and {} more waiting for a task", group.size() - 1)
                                  : std::string{"waits for a task"};
     if (!group.front()->waiting_for->detail.empty())
       does += ": " + group.front()->waiting_for->detail;
@@ -54,8 +54,8 @@ Report report_of(const std::vector<const ThreadView*>& threads) {
   report.numbers = {{"blockedThreads", static_cast<double>(threads.size()), "",
                      counted(threads.size(), "thread") + " blocked on tasks"}};
   report.advice = fmt::format(
-      "await in {} and up to its callers; where that cannot be, give the "
-      "work a thread of its own",
+      "use await in {} and in its callers; where that is impossible, run the work on a dedicated "
+      "thread",
       sites.front().first);
   for (const auto* thread : threads) {
     report.sufferers.push_back(thread->os_id());
@@ -67,13 +67,13 @@ Report report_of(const std::vector<const ThreadView*>& threads) {
 }
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
-  const auto& look = *evidence.last_look();
+  const auto& snapshot = *evidence.last_snapshot();
   std::vector<const ThreadView*> pool, stuck;
-  for (const auto& thread : look.threads) {
+  for (const auto& thread : snapshot.threads) {
     if (!waits_for_task(thread)) continue;
     if (is_worker(thread))
       pool.push_back(&thread);
-    else if (!is_main(look, thread) && !thread.waiting_for->timed &&
+    else if (!is_main(snapshot, thread) && !thread.waiting_for->timed &&
              unmoved(evidence, thread.os_id()))
       stuck.push_back(&thread);
   }
@@ -81,15 +81,15 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   if (!pool.empty() && pool_average(evidence) >= parameters["poolThreads"]) {
     auto report = report_of(pool);
     report.summary =
-        "Threads of the pool stand idle for work that needs the pool itself; under "
-        "load it starves.";
+        "Thread pool workers are blocked waiting for work that itself needs the pool; under load "
+        "the pool starves.";
     reports.push_back(std::move(report));
   }
   if (!stuck.empty()) {
     auto report = report_of(stuck);
     report.confidence = Confidence::kLikely;
     report.summary =
-        fmt::format("No progress in {}: the task may need the very thread that waits for it.",
+        fmt::format("No progress in {}: the task may need the thread that waits for it.",
                     seconds_text(evidence.watched));
     reports.push_back(std::move(report));
   }
@@ -101,10 +101,10 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding sync_over_async_finding{
     .id = "CS1203",
     .title = "sync over async",
-    .description = "Threads that block until a task ends, instead of awaiting it.",
-    .needs = {.looks = true},
-    .price = ".NET 10: no pause; 8 and 9: a few milliseconds a look",
-    .rights = "to read the process's memory (its user, or CAP_SYS_PTRACE)",
+    .description = "Threads that block until a task completes, instead of awaiting it.",
+    .needs = {.snapshots = true},
+    .price = ".NET 10: no pause; 8 and 9: a few milliseconds per snapshot",
+    .rights = "permission to read the process's memory (its user, or CAP_SYS_PTRACE)",
     .parameters = kParameters,
     .examine = examine,
 };

@@ -1,4 +1,4 @@
-// Settings of the JIT that make code slower than it need be.
+// JIT settings that make code slower than necessary.
 #include <fmt/format.h>
 
 #include "doctor/finding.h"
@@ -20,9 +20,10 @@ constexpr Switch kSwitches[] = {
     {"TC_OnStackReplacement", "", false, "methods with loops stay slow until called often",
      "unset DOTNET_TC_OnStackReplacement"},
     {"TieredCompilation", "System.Runtime.TieredCompilation", false,
-     "precompiled code is never compiled anew, so that it stays without the best optimizations",
+     "precompiled code is never recompiled, so it lacks the best optimizations",
      "unset DOTNET_TieredCompilation (TieredCompilation in the project)"},
-    {"TieredPGO", "System.Runtime.TieredPGO", false, "the JIT does not learn from the running code",
+    {"TieredPGO", "System.Runtime.TieredPGO", false,
+     "the JIT does not use profiles of the running code",
      "unset DOTNET_TieredPGO (TieredPGO in the project)"},
     {"ReadyToRun", "", false, "precompiled code is not used: start-up compiles everything",
      "unset DOTNET_ReadyToRun"},
@@ -48,10 +49,10 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
 extern const Finding tiered_settings_finding{
     .id = "CS1903",
     .title = "JIT settings",
-    .description = "Settings of the JIT that make code slower than it need be.",
+    .description = "JIT settings that make code slower than necessary.",
     .needs = {.files = true, .live = true},
     .price = "none: reads /proc and runtimeconfig.json",
-    .rights = "to read the process's environment and files",
+    .rights = "permission to read the process's environment and files",
     .examine = examine,
 };
 

@@ -15,14 +15,14 @@ using inspect::ThreadView;
 using inspect::WaitKind;
 
 constexpr Parameter kParameters[] = {
-    {"dead", 50, "so many ended threads that are still referenced"},
-    {"idle", 50, "so many threads in one wait that nobody owns and no time ends"},
-    {"grown", 3, "so many more threads in one wait since the first look"},
+    {"dead", 50, "number of ended threads that are still referenced"},
+    {"idle", 50, "number of threads in the same wait without an owner or a timeout"},
+    {"grown", 3, "number of additional threads in the same wait since the first snapshot"},
 };
 
-std::size_t dead_in(const Snapshot& look) {
+std::size_t dead_in(const Snapshot& snapshot) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(look.without_os_thread, &inspect::RuntimeThread::dead));
+      std::ranges::count_if(snapshot.without_os_thread, &inspect::RuntimeThread::dead));
 }
 
 // Waits that nobody is bound to end. Pool threads are the pool's business.
@@ -35,11 +35,11 @@ bool waits_for_nobody(const ThreadView& thread) {
          wait.kind == WaitKind::kSleep;
 }
 
-// By method: only the last look has lines.
+// By method: only the last snapshot has lines.
 using ByMethod = std::map<std::string, std::vector<const ThreadView*>>;
-ByMethod idle_in(const Snapshot& look) {
+ByMethod idle_in(const Snapshot& snapshot) {
   ByMethod methods;
-  for (const auto& thread : look.threads)
+  for (const auto& thread : snapshot.threads)
     if (waits_for_nobody(thread)) {
       const auto* site = site_of(thread);
       methods[site ? site->method : "?"].push_back(&thread);
@@ -48,20 +48,19 @@ ByMethod idle_in(const Snapshot& look) {
 }
 
 std::optional<Report> dead_kept(const Evidence& evidence, double least) {
-  const auto& look = *evidence.last_look();
-  const auto dead = dead_in(look);
+  const auto& snapshot = *evidence.last_snapshot();
+  const auto dead = dead_in(snapshot);
   if (static_cast<double>(dead) < least) return {};
   // The collector has been there in between and they stayed, or more came.
-  if (dead < dead_in(evidence.looks.front())) return {};
+  if (dead < dead_in(evidence.snapshots.front())) return {};
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
-  report.title = fmt::format("Zombie threads: {} have ended but are still kept", dead);
+  report.title = fmt::format("Zombie threads: {} have ended but are still referenced", dead);
   report.summary =
-      "Something refers to their Thread objects, so that the runtime cannot let go of "
-      "what belongs to them.";
+      "Something references their Thread objects, so the runtime cannot free their resources.";
   report.numbers = {{"dead", static_cast<double>(dead), "", fmt::format("{} ended threads", dead)}};
   report.advice =
-      "do not keep Thread objects in lists after they have ended; use tasks or the pool "
-      "for short work";
+      "do not keep references to Thread objects after they have ended; use tasks or the pool for "
+      "short work";
   return report;
 }
 
@@ -71,20 +70,20 @@ bool stayed(const Evidence& evidence, const std::vector<const ThreadView*>& grou
   return static_cast<std::size_t>(still) * 10 >= group.size() * 9;
 }
 
-// Threads that were not there at all in the first look. Each look has at least as many in that wait
-// as the one before, or else they come and go.
+// Threads that were not there at all in the first snapshot. Each snapshot has at least as many in
+// that wait as the one before, or else they come and go.
 std::size_t grown(const Evidence& evidence, const std::string& method) {
   std::vector<std::size_t> counts;
   std::size_t came = 0;
-  for (const auto& look : evidence.looks) {
-    const auto methods = idle_in(look);
+  for (const auto& snapshot : evidence.snapshots) {
+    const auto methods = idle_in(snapshot);
     const auto at = methods.find(method);
     counts.push_back(at == methods.end() ? 0 : at->second.size());
     came =
         at == methods.end()
             ? 0
             : static_cast<std::size_t>(std::ranges::count_if(at->second, [&](const auto* thread) {
-                return !find_thread(evidence.looks.front(), thread->os_id());
+                return !find_thread(evidence.snapshots.front(), thread->os_id());
               }));
   }
   return counts.size() < 3 || !std::ranges::is_sorted(counts) ? 0 : came;
@@ -93,7 +92,7 @@ std::size_t grown(const Evidence& evidence, const std::string& method) {
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
   std::vector<Report> reports;
   if (auto dead = dead_kept(evidence, parameters["dead"])) reports.push_back(std::move(*dead));
-  for (const auto& [method, group] : idle_in(*evidence.last_look())) {
+  for (const auto& [method, group] : idle_in(*evidence.last_snapshot())) {
     const auto site = site_text(*group.front());
     const auto more = evidence.live ? grown(evidence, method) : 0;
     const bool grows = static_cast<double>(more) >= parameters["grown"];
@@ -103,13 +102,13 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     Report report{.severity = grows ? Severity::kWarning : Severity::kInfo,
                   .confidence = grows ? Confidence::kLikely : Confidence::kPossible};
     report.title =
-        grows
-            ? fmt::format("Zombie threads: more and more wait in {}, {} now", site, group.size())
-            : fmt::format("Zombie threads: {} wait in {} for what nobody owns", group.size(), site);
-    report.summary = grows
-                         ? fmt::format("{} came in {} and none of them went on.", more,
-                                       seconds_text(evidence.watched))
-                         : fmt::format("None of them moved in {}.", seconds_text(evidence.watched));
+        grows ? fmt::format("Zombie threads: more and more wait in {}, {} now", site, group.size())
+              : fmt::format("Zombie threads: {} wait in {} for something without an owner",
+                            group.size(), site);
+    report.summary =
+        grows ? fmt::format("{} were added in {}, and none of them made progress.", more,
+                            seconds_text(evidence.watched))
+              : fmt::format("None of them made progress in {}.", seconds_text(evidence.watched));
     report.threads.push_back(
         shown(*group.front(), fmt::format("one of {}, waits for {}", group.size(),
                                           words_for(group.front()->waiting_for->kind))));
@@ -117,9 +116,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
         {"threads", static_cast<double>(group.size()), "", counted(group.size(), "thread")},
         {"grown", static_cast<double>(more), "", fmt::format("{} more than at first", more)}};
     report.advice = fmt::format(
-        "see who should signal what {} waits for; give the wait a timeout "
-        "or a CancellationToken",
-        site);
+        "check what should signal the wait in {}; give it a timeout or a CancellationToken", site);
     for (const auto* thread : group) report.sufferers.push_back(thread->os_id());
     reports.push_back(std::move(report));
   }
@@ -131,10 +128,12 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
 extern const Finding zombie_threads_finding{
     .id = "CS1302",
     .title = "zombie threads",
-    .description = "Threads that have ended but are kept, or wait for what nobody will signal.",
-    .needs = {.looks = true},
-    .price = ".NET 10: no pause; 8 and 9: a few milliseconds a look",
-    .rights = "to read the process's memory (its user, or CAP_SYS_PTRACE)",
+    .description =
+        "Threads that have ended but are still referenced, or that wait for something nothing will "
+        "signal.",
+    .needs = {.snapshots = true},
+    .price = ".NET 10: no pause; 8 and 9: a few milliseconds per snapshot",
+    .rights = "permission to read the process's memory (its user, or CAP_SYS_PTRACE)",
     .parameters = kParameters,
     .examine = examine,
 };

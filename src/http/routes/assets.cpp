@@ -1,4 +1,5 @@
-// The files of the pages. They hold no secrets and are given to anybody, sign-in page included.
+// The files of the web app. They hold no secrets and are given to anybody: the sign-in page needs
+// them. Templates are not among them: they are not whole without what template.h puts in.
 #include "http/assets.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ bool takes_gzip(const net::HttpRequest& request) {
   return false;
 }
 
-// Speedscope makes its styles at run time, reads WebAssembly, and asks for the profile it is told.
+// Speedscope makes its styles at run time, reads WebAssembly, and loads the profile of its address.
 constexpr const char* kSpeedscopePolicy =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self' blob: data:; font-src 'self'; worker-src "
@@ -29,7 +30,7 @@ constexpr const char* kSpeedscopePolicy =
     "blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 Result<HttpResponse> give(Call& call, const std::string& path) {
-  const auto* asset = find_asset(path);
+  const auto* asset = path.starts_with("templates/") ? nullptr : find_asset(path);
   if (!asset) return fail(Errc::kNotFound, "there is no /assets/{}", path);
   const auto etag = fmt::format("\"{}\"", asset->etag);
   // Whoever names the content by its etag never gets another; all else is asked for again.

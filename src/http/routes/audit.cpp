@@ -2,7 +2,6 @@
 #include "http/audit.h"
 #include "base/printable.h"
 
-#include "base/json.h"
 #include "base/json_reader.h"
 #include "http/answer.h"
 #include "http/route.h"
@@ -13,21 +12,34 @@ namespace {
 
 constexpr std::int64_t kMostLines = 10'000;
 
-std::string text_member(const JsonValue& line, std::string_view name) {
-  const auto* value = line.find(name);
-  return value && value->text() ? printable(*value->text()) : "";
+std::string printed(const JsonValue& line, std::string_view name) {
+  return printable(text_at(line, name));
+}
+
+struct AuditAnswer {
+  std::uint64_t written = 0, lost = 0;
+  std::string trouble{};
+  std::vector<RawJsonOf<Use>> uses{};
+};
+const Shape& shape_of(const AuditAnswer*) {
+  using A = AuditAnswer;
+  static const auto shape = describe<A>(
+      "Audit", "The audit log",
+      {member<&A::written>("written", "requests written to the log since the start"),
+       member<&A::lost>("lost", "requests that could not be written"),
+       member_unless_empty<&A::trouble>("trouble", "why the last one could not be written"),
+       member<&A::uses>("uses", "requests, the newest last")});
+  return shape;
 }
 
 // time status method target caller process: what a person looks for.
 std::string text_line(const std::string& line) {
   const auto json = read_json(line);
   if (!json) return {};
-  const auto* status = json->find("status");
-  return fmt::format("{} {} {} {} by {} from {}{}\n", text_member(*json, "time"),
-                     status ? status->integer().value_or(0) : 0, text_member(*json, "method"),
-                     text_member(*json, "target"), text_member(*json, "caller"),
-                     text_member(*json, "address"),
-                     json->find("process") ? " about " + text_member(*json, "process") : "");
+  return fmt::format("{} {} {} {} by {} from {}{}\n", printed(*json, "time"),
+                     count_at(*json, "status"), printed(*json, "method"), printed(*json, "target"),
+                     printed(*json, "caller"), printed(*json, "address"),
+                     json->find("process") ? " about " + printed(*json, "process") : "");
 }
 
 Result<HttpResponse> show(Call& call) {
@@ -44,27 +56,24 @@ Result<HttpResponse> show(Call& call) {
     return HttpResponse{.type = std::string{kNdjson}, .body = std::move(body)};
   }
   const auto state = audit.state();
-  JsonWriter json;
-  json.begin_object().member("written", state.written).member("lost", state.lost);
-  if (!state.trouble.empty()) json.member("trouble", state.trouble);
-  json.key("uses").begin_array().end_array().end_object();
-  body = std::move(json).take();
-  body.resize(body.size() - 2);  // "]}"
-  for (std::size_t i = 0; i < lines.size(); ++i) body += (i == 0 ? "" : ",\n") + lines[i];
-  return json_answer(body + "]}\n");
+  AuditAnswer answer{.written = state.written, .lost = state.lost, .trouble = state.trouble};
+  for (const auto& line : lines) answer.uses.push_back({line});
+  return answer_with(answer);
 }
 
 constexpr Parameter kParameters[] = {
-    {.name = "limit", .type = "integer", .help = "how many of the newest; 200 unless told"}};
+    {.name = "limit", .type = "integer", .help = "number of the newest requests (default: 200)"}};
 
 constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/audit",
      .scope = Scope::kAdmin,
-     .summary = "Who used this controller for what, the newest uses last",
+     .summary = "Audit log: requests to this controller, the newest last",
      .types = "application/json application/x-ndjson text/plain",
      .parameters = kParameters,
-     .answer = show},
+     .answer = show,
+     .json = value_shape<AuditAnswer>,
+     .line = value_shape<Use>},
 };
 
 }  // namespace

@@ -1,14 +1,16 @@
 // What works here, why not, and the remedy: of this machine, or for one process.
 #include "ops/check.h"
 
+#include "answer/text.h"
 #include "http/answer.h"
-#include "http/check.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 
 namespace clrscope::http {
+namespace {
 
+// Of the process that the request names, or of none.
 Result<ops::CheckReport> check_for(const Call& call) {
   const auto& processes = call.services().processes;
   if (!call.text("pid") && !call.text("uid") && !call.text("name")) {
@@ -19,12 +21,10 @@ Result<ops::CheckReport> check_for(const Call& call) {
   return ops::check(processes.target(TRY(processes.chosen(call))));
 }
 
-namespace {
-
 Result<HttpResponse> check(Call& call) {
   const auto report = TRY(check_for(call));
-  if (call.wants(kText)) return text_answer(ops::to_text(report));
-  return json_answer(ops::to_json(report));
+  if (call.wants(kText)) return text_answer(answer::page_text(check_document(report)));
+  return json_answer(json_line(answer_of(report)));
 }
 
 constexpr Parameter kParameters[] = {
@@ -41,6 +41,7 @@ constexpr Route kRoutes[] = {
      .types = "application/json text/plain",
      .parameters = kParameters,
      .answer = check,
+     .json = value_shape<ops::CheckAnswer>,
      .statuses = "400 404"},
 };
 

@@ -3,7 +3,7 @@
 #include "http/answer.h"
 #include "http/live_stream.h"
 #include "http/services.h"
-#include "ops/live/answers.h"
+#include "live/answers.h"
 
 namespace clrscope::http {
 namespace {
@@ -16,8 +16,8 @@ bool has_brace(const Call& call, std::string_view name) {
   return call.admitted().route->path.find(name) != std::string_view::npos;
 }
 
-Result<ops::CountersAsk> ask_of(const Call& call, bool& points) {
-  ops::CountersAsk ask;
+Result<live::CountersAsk> ask_of(const Call& call, bool& points) {
+  live::CountersAsk ask;
   if (has_brace(call, "{provider}")) ask.choice.provider = call.path_value("provider");
   if (has_brace(call, "{name}")) ask.choice.name = call.path_value("name");
   if (const auto words = call.text("counters")) ask.counters = TRY(ops::parse_counters({*words}));
@@ -35,24 +35,20 @@ Result<> serve(Call& call) {
   const auto who = TRY(chosen_live(call));
   auto& live = call.services().live;
   if (call.wants(kEventStream) || call.wants(kNdjson)) {
-    StreamWish wish{.duration = TRY(stream_duration(call, -1))};
+    StreamOptions options{.duration = TRY(stream_duration(call, -1))};
     auto counters = ask.counters;
     if (counters.empty() && !ask.choice.provider.empty())
       counters.push_back({.provider = ask.choice.provider});
-    wish.feeds.push_back(live.counters_of(std::move(counters)));
+    options.feeds.push_back(live.counters_of(std::move(counters)));
     const bool all = ask.choice.provider.empty();
-    wish.render = [choice = ask.choice, all,
-                   events = call.wants(kEventStream)](const ops::LiveItem& item) -> std::string {
+    options.render = [choice = ask.choice, all,
+                      events = call.wants(kEventStream)](const live::LiveItem& item) {
       if (events && all) return item.json;
-      auto lines = ops::counter_lines(item.counters, choice);
-      if (!events || lines.empty()) return lines;
-      lines.pop_back();
-      std::string array = "[";
-      for (const auto c : lines) array += c == '\n' ? ',' : c;
-      return array + "]";
+      return events ? live::counters_array(item.counters, choice)
+                    : live::counter_lines(item.counters, choice);
     };
-    if (const auto last = call.request().field("Last-Event-ID")) wish.after = std::string{*last};
-    serve_stream(std::move(call), who, std::move(wish));
+    if (const auto last = call.request().field("Last-Event-ID")) options.after = std::string{*last};
+    serve_stream(std::move(call), who, std::move(options));
     return {};
   }
   const auto answer = live.counters(who, ask);
@@ -61,8 +57,8 @@ Result<> serve(Call& call) {
     return fail(Errc::kNotFound, "process {} told no counter {}{}{}", who.pid, ask.choice.provider,
                 ask.choice.name.empty() ? "" : "/", ask.choice.name)
         .hint("GET /counters lists those it tells; a name that was never told takes an interval");
-  call.send(call.wants(kText) ? text_answer(ops::counters_text(*answer))
-                              : json_answer(ops::counters_json(*answer, points)));
+  call.send(call.wants(kText) ? text_answer(live::counters_text(*answer))
+                              : json_answer(live::counters_json(*answer, points)));
   return {};
 }
 
@@ -80,9 +76,11 @@ constexpr Parameter kParameters[] = {
     {.name = "counters",
      .type = "string",
      .help = "only these: Provider[first,second],Shop.*; default: all"},
-    {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
+    {.name = "history",
+     .type = "integer",
+     .help = "with the points of the last seconds; 1: all of them"},
     {.name = "seconds", .type = "integer", .help = "the same as history"},
-    {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},
+    {.name = "durationSeconds", .type = "integer", .help = "length of the stream; -1: no end"},
 };
 constexpr Parameter kProviderParameters[] = {
     {.name = "provider",
@@ -92,8 +90,10 @@ constexpr Parameter kProviderParameters[] = {
     {.name = "pid", .type = "integer", .help = "the process"},
     {.name = "uid", .type = "string", .help = "the process, by its runtime's id"},
     {.name = "name", .type = "string", .help = "the process, by its name"},
-    {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
-    {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},
+    {.name = "history",
+     .type = "integer",
+     .help = "with the points of the last seconds; 1: all of them"},
+    {.name = "durationSeconds", .type = "integer", .help = "length of the stream; -1: no end"},
 };
 constexpr Parameter kNameParameters[] = {
     {.name = "provider",
@@ -106,8 +106,16 @@ constexpr Parameter kNameParameters[] = {
      .in = Parameter::In::kPath},
     {.name = "pid", .type = "integer", .help = "the process"},
     {.name = "uid", .type = "string", .help = "the process, by its runtime's id"},
-    {.name = "history", .type = "integer", .help = "points of the last so many seconds; 1: all"},
-    {.name = "durationSeconds", .type = "integer", .help = "of a stream; -1: no end"},
+    {.name = "history",
+     .type = "integer",
+     .help = "with the points of the last seconds; 1: all of them"},
+    {.name = "durationSeconds", .type = "integer", .help = "length of the stream; -1: no end"},
+};
+
+constexpr StreamEvent kEvents[] = {
+    {.name = "counters", .data = value_shape<std::vector<live::CounterLine>>},
+    {.name = "missed", .data = value_shape<StreamMissed>},
+    {.name = "end", .data = value_shape<StreamEnd>},
 };
 
 constexpr Route kRoutes[] = {
@@ -118,6 +126,9 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kParameters,
      .serve = counters,
+     .json = value_shape<live::CountersJson>,
+     .line = value_shape<live::CounterLine>,
+     .events = kEvents,
      .live_types = "text/event-stream application/x-ndjson",
      .statuses = "400 404 410 429"},
     {.method = "GET",
@@ -127,6 +138,9 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kProviderParameters,
      .serve = counters,
+     .json = value_shape<live::CountersJson>,
+     .line = value_shape<live::CounterLine>,
+     .events = kEvents,
      .live_types = "text/event-stream application/x-ndjson",
      .statuses = "400 404 410 429"},
     {.method = "GET",
@@ -136,6 +150,9 @@ constexpr Route kRoutes[] = {
      .types = kTypes,
      .parameters = kNameParameters,
      .serve = counters,
+     .json = value_shape<live::CountersJson>,
+     .line = value_shape<live::CounterLine>,
+     .events = kEvents,
      .live_types = "text/event-stream application/x-ndjson",
      .statuses = "400 404 410 429"},
 };

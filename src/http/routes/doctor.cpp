@@ -3,60 +3,76 @@
 
 #include <variant>
 
+#include "archive/examinations.h"
 #include "base/text.h"
 #include "http/answer.h"
-#include "http/examinations.h"
+#include "http/file_answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "http/single_file.h"
 
 namespace clrscope::http {
 namespace {
 
 constexpr std::int64_t kMostSeconds = 3600;
 
-Result<ops::ExamineWish> wish_of(const Call& call, const Process& process) {
+Result<ops::ExamineRequest> request_of(const Call& call, const Process& process) {
   // Whoever may read may read all reports, whoever asked for them: they quote no messages.
-  ops::ExamineWish wish{.target = call.services().processes.target(process), .messages = false};
+  ops::ExamineRequest request{.target = call.services().processes.target(process),
+                              .messages = false};
   if (const auto seconds = TRY(call.number("durationSeconds", 1, kMostSeconds)))
-    wish.duration = std::chrono::seconds{*seconds};
+    request.duration = std::chrono::seconds{*seconds};
   if (const auto only = call.text("only"))
-    for (const auto id : split(*only, ',')) wish.only.emplace_back(trim(id));
+    for (const auto id : split(*only, ',')) request.only.emplace_back(trim(id));
   if (const auto set = call.text("set"))
-    for (const auto one : split(*set, ',')) wish.settings.emplace_back(trim(one));
-  (void)TRY(doctor::select(wish.only, wish.settings));
-  return wish;
+    for (const auto one : split(*set, ',')) request.settings.emplace_back(trim(one));
+  (void)TRY(ops::select(request.only, request.settings));
+  return request;
 }
 
-Result<std::variant<Visit, HttpResponse>> begin(Call& call) {
+Result<std::variant<archive::Visit, HttpResponse>> begin(Call& call) {
   auto& services = call.services();
   const auto process = TRY(services.processes.chosen(call));
-  auto wish = TRY(wish_of(call, process));
-  if (services.examinations.running() >= Examinations::kMostAtOnce)
-    return std::variant<Visit, HttpResponse>{
-        problem(429, fmt::format("{} examinations run already", Examinations::kMostAtOnce))};
-  return std::variant<Visit, HttpResponse>{
-      TRY(services.examinations.start(std::move(wish), process, call.caller().name))};
+  auto request = TRY(request_of(call, process));
+  const auto most = call.admitted().route->running.all;
+  if (services.examinations.running() >= most)
+    return std::variant<archive::Visit, HttpResponse>{
+        problem(429, fmt::format("{} examinations run already", most))};
+  return std::variant<archive::Visit, HttpResponse>{
+      TRY(services.examinations.start(std::move(request), process, call.caller().name))};
 }
 
-// What is known of a visit, and its report when there is one.
-Result<std::string> whole_json(const Examinations& examinations, const Visit& visit) {
-  JsonWriter json;
-  json.begin_object();
-  write_visit(json, visit);
-  json.end_object();
-  auto text = std::move(json).take();
-  if (visit.state != "finished") return text + "\n";
-  text.pop_back();
-  return text + ",\"report\":" + std::string{trim(TRY(examinations.report(visit.id)))} + "}\n";
+// What is known of an examination, and its report when there is one.
+struct ExaminationReport {
+  archive::VisitAnswer visit{};
+  std::optional<RawJsonOf<ops::ExaminationAnswer>> report{};
+};
+const Shape& shape_of(const ExaminationReport*) {
+  using E = ExaminationReport;
+  static const auto shape =
+      describe<E>("ExaminationReport", "One run of the doctor, with its report",
+                  {members_of<&E::visit>(),
+                   member<&E::report>("report", "what was found, as GET /doctor answers it")});
+  return shape;
+}
+
+Result<ExaminationReport> whole_answer(const archive::Examinations& examinations,
+                                       const archive::Visit& visit) {
+  ExaminationReport answer{.visit = archive::answer_of(visit)};
+  if (visit.state == archive::VisitState::kFinished)
+    answer.report =
+        RawJsonOf<ops::ExaminationAnswer>{std::string{trim(TRY(examinations.report(visit.id)))}};
+  return answer;
 }
 
 Result<HttpResponse> examine(Call& call) {
   auto begun = TRY(begin(call));
   if (auto* refusal = std::get_if<HttpResponse>(&begun)) return std::move(*refusal);
   auto& examinations = call.services().examinations;
-  const auto visit = TRY(examinations.wait(std::get<Visit>(begun).id, [&] { return call.gone(); }));
-  if (visit.state != "finished") return fail(Errc::kSystem, "{}", visit.error);
+  const auto visit =
+      TRY(examinations.wait(std::get<archive::Visit>(begun).id, [&] { return call.gone(); }));
+  if (visit.state != archive::VisitState::kFinished) return fail(Errc::kSystem, "{}", visit.error);
   auto answer = call.wants(kText) ? text_answer(TRY(examinations.text(visit.id)))
                                   : json_answer(TRY(examinations.report(visit.id)));
   answer.fields.push_back({"Location", call.link("/doctor/reports/" + visit.id)});
@@ -66,31 +82,43 @@ Result<HttpResponse> examine(Call& call) {
 Result<HttpResponse> start(Call& call) {
   auto begun = TRY(begin(call));
   if (auto* refusal = std::get_if<HttpResponse>(&begun)) return std::move(*refusal);
-  const auto& visit = std::get<Visit>(begun);
-  auto answer = json_answer(TRY(whole_json(call.services().examinations, visit)), 202);
+  const auto& visit = std::get<archive::Visit>(begun);
+  auto answer = answer_with(TRY(whole_answer(call.services().examinations, visit)), 202);
   answer.fields.push_back({"Location", call.link("/doctor/reports/" + visit.id)});
   return answer;
 }
 
 Result<HttpResponse> list(Call& call) {
-  JsonWriter json;
-  json.begin_array();
-  for (const auto& visit : call.services().examinations.list()) {
-    json.begin_object();
-    write_visit(json, visit);
-    json.end_object();
-  }
-  json.end_array();
-  return json_answer(std::move(json).take() + "\n");
+  std::vector<archive::VisitAnswer> all;
+  for (const auto& visit : call.services().examinations.list())
+    all.push_back(archive::answer_of(visit));
+  return answer_with(all);
 }
 
 Result<HttpResponse> show(Call& call) {
   auto& examinations = call.services().examinations;
   const auto visit = TRY(examinations.find(call.path_value("id")));
-  if (call.wants(kText) && visit.state == "finished")
+  if (call.wants(kText) && visit.state == archive::VisitState::kFinished)
     return text_answer(TRY(examinations.text(visit.id)));
-  if (call.wants(kText)) return text_answer(visit.state + " " + visit.error + "\n");
-  return json_answer(TRY(whole_json(examinations, visit)));
+  if (call.wants(kText))
+    return text_answer(fmt::format("{} {}\n", clrscope::name_of(visit.state), visit.error));
+  return answer_with(TRY(whole_answer(examinations, visit)));
+}
+
+Result<HttpResponse> file(Call& call) {
+  auto& examinations = call.services().examinations;
+  const auto visit = TRY(examinations.find(call.path_value("id")));
+  if (visit.state != archive::VisitState::kFinished)
+    return fail(Errc::kNotFound, "report {} is {}", visit.id, clrscope::name_of(visit.state))
+        .hint("GET /doctor/reports/{} shows its progress", visit.id);
+  const auto title = fmt::format("{} ({}) · doctor", visit.process.name, visit.process.pid);
+  auto response =
+      file_head("text/html; charset=utf-8", fmt::format("{}_doctor.html", visit.process.name));
+  response.body = single_file({.kind = "doctor",
+                               .title = title,
+                               .text = TRY(examinations.text(visit.id)),
+                               .json = TRY(examinations.report(visit.id))});
+  return response;
 }
 
 Result<HttpResponse> remove(Call& call) {
@@ -98,18 +126,22 @@ Result<HttpResponse> remove(Call& call) {
   return HttpResponse{.status = 204, .type = ""};
 }
 
-Result<HttpResponse> findings(Call&) { return json_answer(doctor::registry_json()); }
+Result<HttpResponse> findings(Call&) { return json_answer(ops::registry_json()); }
 
 constexpr Parameter kExamine[] = {
     {.name = "pid", .type = "integer", .help = "the process"},
     {.name = "uid", .type = "string", .help = "or its runtime's GUID"},
     {.name = "name", .type = "string", .help = "or its name"},
-    {.name = "durationSeconds", .type = "integer", .help = "how long to watch it: 10 unless told"},
+    {.name = "durationSeconds",
+     .type = "integer",
+     .help = "how long to watch the process (default: 10)"},
     {.name = "only", .type = "string", .help = "only these examinations: CS1001,CS1204"},
     {.name = "set", .type = "string", .help = "parameters: CS1501.perSecond=10"},
 };
 constexpr Parameter kId[] = {
     {.name = "id", .type = "string", .help = "of the report", .in = Parameter::In::kPath}};
+
+constexpr Limit kRunning{.name = "examinations", .all = 8};
 
 constexpr Route kRoutes[] = {
     {.method = "GET",
@@ -119,7 +151,9 @@ constexpr Route kRoutes[] = {
      .types = "application/json text/plain",
      .parameters = kExamine,
      .answer = examine,
+     .json = value_shape<ops::ExaminationAnswer>,
      .runs = Runs::kLong,
+     .running = kRunning,
      .statuses = "400 429"},
     {.method = "POST",
      .path = "/doctor",
@@ -128,6 +162,8 @@ constexpr Route kRoutes[] = {
      .types = kJson,
      .parameters = kExamine,
      .answer = start,
+     .json = value_shape<ExaminationReport>,
+     .running = kRunning,
      .statuses = "202 400 429"},
     {.method = "GET",
      .path = "/doctor/findings",
@@ -135,6 +171,7 @@ constexpr Route kRoutes[] = {
      .summary = "What can be found: ids, prices, rights, parameters",
      .types = kJson,
      .answer = findings,
+     .json = value_shape<std::vector<ops::FindingAnswer>>,
      .runs = Runs::kAtOnce,
      .load = Load::kLight},
     {.method = "GET",
@@ -142,7 +179,8 @@ constexpr Route kRoutes[] = {
      .scope = Scope::kRead,
      .summary = "The reports that are kept, the newest first",
      .types = kJson,
-     .answer = list},
+     .answer = list,
+     .json = value_shape<std::vector<archive::VisitAnswer>>},
     {.method = "GET",
      .path = "/doctor/reports/{id}",
      .scope = Scope::kRead,
@@ -150,6 +188,15 @@ constexpr Route kRoutes[] = {
      .types = "application/json text/plain",
      .parameters = kId,
      .answer = show,
+     .json = value_shape<ExaminationReport>,
+     .statuses = "404"},
+    {.method = "GET",
+     .path = "/doctor/reports/{id}/report.html",
+     .scope = Scope::kRead,
+     .summary = "A finished report as one HTML file that works offline",
+     .types = kHtml,
+     .parameters = kId,
+     .answer = file,
      .statuses = "404"},
     {.method = "DELETE",
      .path = "/doctor/reports/{id}",

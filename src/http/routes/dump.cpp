@@ -6,15 +6,16 @@
 
 #include <filesystem>
 
+#include "archive/file_name.h"
+#include "archive/operations.h"
+#include "archive/recordings.h"
 #include "base/text.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
-#include "http/operations.h"
 #include "http/processes.h"
-#include "http/recordings.h"
 #include "http/route.h"
 #include "http/services.h"
-#include "http/trace_wish.h"
+#include "http/trace_request.h"
 
 namespace clrscope::http {
 namespace {
@@ -26,7 +27,7 @@ Result<ops::DumpType> type_of(const std::string& word) {
   for (auto& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const auto type = ops::parse_dump_type(lower);
   if (!type)
-    return fail(Errc::kUsage, "type={} is no kind of dump", word)
+    return fail(Errc::kUsage, "type={} is not a dump type", word)
         .hint("Full, Mini, WithHeap or Triage");
   return *type;
 }
@@ -56,7 +57,7 @@ Result<> answer_dump(Call& call) {
     operation->fail(done.error().what);
     return fail(done.error());
   }
-  auto head = file_head(kOctets, dated_name("core_" + process.name, ".dmp"));
+  auto head = file_head(kOctets, archive::dated_name("core_" + process.name, ".dmp"));
   head.fields.push_back({"Location", call.link("/operations/" + operation->id())});
   head.fields.push_back(
       {"Clrscope-Pause-Ms",
@@ -83,16 +84,20 @@ constexpr Parameter kDump[] = {
     {.name = "pid", .type = "integer", .help = "the process"},
     {.name = "uid", .type = "string", .help = "or its runtime's GUID"},
     {.name = "name", .type = "string", .help = "or its name"},
-    {.name = "type", .type = "string", .help = "Full, Mini, WithHeap (unless told) or Triage"},
-    {.name = "tags", .type = "string", .help = "words to find the operation by"},
-    {.name = "egressProvider", .type = "string", .help = "not yet: an error"},
+    {.name = "type",
+     .type = "string",
+     .help = "Full, Mini, WithHeap or Triage (default: WithHeap)"},
+    {.name = "tags",
+     .type = "string",
+     .help = "tags to find the operation by, separated by commas"},
+    {.name = "egressProvider", .type = "string", .help = "not supported: an error"},
 };
 
 constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/dump",
      .scope = Scope::kMemory,
-     .summary = "A core dump of a process, which stands still meanwhile",
+     .summary = "A core dump of a process, which is paused meanwhile",
      .types = kOctets,
      .parameters = kDump,
      .serve = dump,
@@ -102,7 +107,7 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/gcdump",
      .scope = Scope::kMemory,
-     .summary = "A dump of the managed heap; not there yet",
+     .summary = "A dump of the managed heap; not implemented yet",
      .types = kOctets,
      .parameters = kDump,
      .answer = gcdump,

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "archive/recordings.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
-#include "http/flame_file.h"
 #include "http/reading.h"
-#include "http/recordings.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "http/single_file.h"
 #include "ops/convert.h"
 
 namespace clrscope::http {
@@ -38,14 +38,14 @@ Result<HttpResponse> file(Call& call) {
   const auto read = TRY(read_recording(call, id));
   const auto title = TRY(call.services().recordings.find(id)).title;
   auto response = file_head("text/html; charset=utf-8", ops::trace_stem(title) + ".html");
-  response.body = TRY(flame_file(read));
+  response.body = flame_file(read);
   return response;
 }
 
 constexpr Parameter kGraph[] = {
     {.name = "recording", .type = "string", .help = "id of the recording"}};
 constexpr Parameter kFile[] = {
-    {.name = "id", .type = "string", .help = "of the recording", .in = Parameter::In::kPath}};
+    {.name = "id", .type = "string", .help = "id of the recording", .in = Parameter::In::kPath}};
 
 constexpr Route kRoutes[] = {
     {.method = "GET",
@@ -55,6 +55,7 @@ constexpr Route kRoutes[] = {
      .types = "application/json text/plain",
      .parameters = kGraph,
      .answer = graph,
+     .json = value_shape<ops::FlameAnswer>,
      .runs = Runs::kLong,
      .statuses = "400 404 413 429"},
     {.method = "GET",

@@ -2,11 +2,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/state_folder.h"
 #include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/setting.h"
-#include "http/state_folder.h"
 #include "ops/target.h"
 
 namespace clrscope::http {
@@ -18,7 +18,7 @@ Result<HttpResponse> live(Call&) { return text_answer("live\n"); }
 Result<HttpResponse> ready(Call& call) {
   const auto& setting = call.services().setting;
   std::string troubles;
-  if (::access(state_folder_path(setting.folder).c_str(), W_OK | X_OK) != 0)
+  if (::access(archive::state_folder_path(setting.folder).c_str(), W_OK | X_OK) != 0)
     troubles += "the folder for keys and recordings cannot be written\n";
   if (!setting.diagnostic_port.empty()) {
     const auto port = ops::parse_port(setting.diagnostic_port);

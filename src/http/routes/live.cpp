@@ -5,54 +5,53 @@
 #include "http/answer.h"
 #include "http/live_stream.h"
 #include "http/services.h"
+#include "live/answers.h"
+#include "live/item_shapes.h"
+#include "live/topic.h"
 #include "ops/counters.h"
 #include "ops/events.h"
-#include "ops/live/answers.h"
 
 namespace clrscope::http {
 namespace {
 
-using ops::Topic;
-
 // What the program says of itself is for those who may record it.
 constexpr ValueScope kTopicScopes[] = {{"logs", Scope::kTrace}, {"events", Scope::kTrace}};
 
-Result<ops::FeedWish> feed_of(const Call& call, std::string_view name) {
+Result<live::FeedRequest> feed_of(const Call& call, std::string_view name) {
   for (const auto& [topic, scope] : kTopicScopes)
     if (name == topic) TRY(call.need(scope, fmt::format("the topic {}", topic)));
   auto& live = call.services().live;
   if (name == "counters") {
     return live.counters_of(TRY(ops::parse_counters({call.text("counters").value_or("")})));
   }
-  if (name == "logs") return ops::logs_feed({});
+  if (name == "logs") return live::logs_feed({});
   if (name == "events") {
     const auto providers = call.text("providers");
     if (!providers || providers->empty())
       return fail(Errc::kUsage, "topics=events needs providers=Name[ids][:keywords[:level]],…");
     const auto where = call.text("where").value_or("");
-    return ops::events_feed(TRY(ops::event_providers({.providers = {*providers}})),
-                            TRY(ops::parse_where(where)), where);
+    return live::events_feed(TRY(ops::event_providers({.providers = {*providers}})),
+                             TRY(live::parse_where(where)), where);
   }
-  for (const auto topic :
-       {Topic::kGc, Topic::kJit, Topic::kExceptions, Topic::kContention, Topic::kThreadPool})
-    if (ops::name_of(topic) == name) return ops::runtime_feed(topic, messages_for(call));
-  return fail(Errc::kUsage, "topics: there is no {}", name)
+  if (const auto topic = live::find_topic(name))
+    return live::runtime_feed(*topic, messages_for(call));
+  return fail(Errc::kUsage, "topics: unknown topic {}", name)
       .hint("counters, gc, jit, exceptions, contention, threadpool, logs, events");
 }
 
 Result<> serve(Call& call) {
-  StreamWish wish{.render = [](const ops::LiveItem& item) { return item.json; },
-                  .duration = TRY(stream_duration(call, -1))};
+  StreamOptions options{.render = [](const live::LiveItem& item) { return item.json; },
+                        .duration = TRY(stream_duration(call, -1))};
   const auto topics = call.text("topics").value_or("counters");
   for (const auto name : split(topics, ','))
-    if (!trim(name).empty()) wish.feeds.push_back(TRY(feed_of(call, trim(name))));
-  if (wish.feeds.empty()) return fail(Errc::kUsage, "topics names nothing");
+    if (!trim(name).empty()) options.feeds.push_back(TRY(feed_of(call, trim(name))));
+  if (options.feeds.empty()) return fail(Errc::kUsage, "topics is empty");
   if (const auto last = call.request().field("Last-Event-ID"))
-    wish.after = std::string{*last};
+    options.after = std::string{*last};
   else
-    wish.after = call.text("lastEventId");
+    options.after = call.text("lastEventId");
   const auto who = TRY(chosen_live(call));
-  serve_stream(std::move(call), who, std::move(wish));
+  serve_stream(std::move(call), who, std::move(options));
   return {};
 }
 
@@ -61,7 +60,7 @@ void live(Call call) {
 }
 
 Result<HttpResponse> status(Call& call) {
-  return json_answer(ops::live_status_json(call.services().live.status()));
+  return answer_with(live::answer_of(call.services().live.status()));
 }
 
 constexpr Parameter kParameters[] = {
@@ -70,7 +69,7 @@ constexpr Parameter kParameters[] = {
     {.name = "name", .type = "string", .help = "the process, by its name"},
     {.name = "topics",
      .type = "string",
-     .help = "counters,gc,jit,exceptions,contention,threadpool,logs,events; counters unless told",
+     .help = "counters,gc,jit,exceptions,contention,threadpool,logs,events (default: counters)",
      .scopes = kTopicScopes},
     {.name = "counters", .type = "string", .help = "more of them: Provider[first,second],Meter"},
     {.name = "providers",
@@ -78,7 +77,22 @@ constexpr Parameter kParameters[] = {
      .help = "of events: Name[:keywords[:level]],…; only events 1 and 5: Name[1,5]"},
     {.name = "where", .type = "string", .help = "of events: name=GC/* Depth>=2"},
     {.name = "lastEventId", .type = "string", .help = "as the field Last-Event-ID: go on after it"},
-    {.name = "durationSeconds", .type = "integer", .help = "-1, no end, unless told"},
+    {.name = "durationSeconds",
+     .type = "integer",
+     .help = "length of the stream; -1: no end (default: -1)"},
+};
+
+constexpr StreamEvent kEvents[] = {
+    {.name = "counters", .data = value_shape<std::vector<live::CounterLine>>, .gaps = true},
+    {.name = "gc", .data = value_shape<live::GcItem>, .gaps = true},
+    {.name = "jit", .data = value_shape<live::JitItem>, .gaps = true},
+    {.name = "exceptions", .data = value_shape<live::ExceptionItem>, .gaps = true},
+    {.name = "contention", .data = value_shape<live::ContentionItem>, .gaps = true},
+    {.name = "threadpool", .data = value_shape<live::ThreadPoolItem>, .gaps = true},
+    {.name = "logs", .data = value_shape<live::LogEntry>, .gaps = true},
+    {.name = "events", .data = value_shape<live::EventLine>, .gaps = true},
+    {.name = "missed", .data = value_shape<StreamMissed>},
+    {.name = "end", .data = value_shape<StreamEnd>},
 };
 
 constexpr Route kRoutes[] = {
@@ -90,6 +104,7 @@ constexpr Route kRoutes[] = {
      .types = kEventStream,
      .parameters = kParameters,
      .serve = live,
+     .events = kEvents,
      .live_types = kEventStream,
      .statuses = "400 403 404 410 429"},
     {.method = "GET",
@@ -97,7 +112,8 @@ constexpr Route kRoutes[] = {
      .scope = Scope::kRead,
      .summary = "Which processes are followed: sessions in them, followers, what was lost",
      .types = kJson,
-     .answer = status},
+     .answer = status,
+     .json = value_shape<live::LiveStatus>},
 };
 
 }  // namespace

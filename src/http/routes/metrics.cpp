@@ -1,5 +1,5 @@
 // The counters of all processes on one page, for Prometheus.
-#include "ops/live/metrics.h"
+#include "live/metrics.h"
 #include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
@@ -19,7 +19,7 @@ Result<HttpResponse> metrics(Call& call) {
 }
 
 constexpr Parameter kParameters[] = {
-    {.name = "names", .type = "string", .help = "otel (unless told) or dotnet-monitor"}};
+    {.name = "names", .type = "string", .help = "otel or dotnet-monitor (default: otel)"}};
 
 constexpr Route kRoutes[] = {
     {.method = "GET",

@@ -1,11 +1,14 @@
 // The description of all routes, made from their tables.
 #include "base/json.h"
+#include "base/shape.h"
 #include "base/text.h"
 #include "http/answer.h"
 #include "http/route.h"
 #include "http/router.h"
 #include "http/services.h"
+#include "live/item_shapes.h"
 
+#include <algorithm>
 #include <map>
 
 namespace clrscope::http {
@@ -33,22 +36,75 @@ void write_parameters(JsonWriter& json, const Route& route) {
   json.end_array();
 }
 
-void write_answers(JsonWriter& json, const Route& route) {
-  json.key("responses").begin_object();
-  json.key("200").begin_object().member("description", route.summary);
-  if (!route.types.empty()) {
-    json.key("content").begin_object();
-    for (const auto type : split(route.types, ' ')) json.key(type).begin_object().end_object();
+constexpr std::string_view kReferences = "#/components/schemas/";
+
+void write_schema_of(JsonWriter& json, JsonShape shape) {
+  json.key("schema").begin_object();
+  write_value_schema(json, shape(), kReferences);
+  json.end_object();
+}
+
+void write_event(JsonWriter& json, const StreamEvent& event) {
+  if (!event.gaps) return write_value_schema(json, event.data(), kReferences);
+  json.key("anyOf").begin_array().begin_object();
+  write_value_schema(json, event.data(), kReferences);
+  json.end_object().begin_object();
+  write_value_schema(json, value_shape<live::LiveGap>(), kReferences);
+  json.end_object().end_array();
+}
+
+void write_events(JsonWriter& json, const Route& route) {
+  json.key("x-events").begin_object();
+  for (const auto& event : route.events) {
+    json.key(event.name).begin_object();
+    if (event.data) write_event(json, event);
     json.end_object();
   }
   json.end_object();
-  if (!route.statuses.empty())
-    for (const auto status : split(route.statuses, ' '))
-      json.key(status)
-          .begin_object()
-          .member("description",
-                  net::status_text(static_cast<int>(parse_number(status).value_or(0))))
-          .end_object();
+}
+
+void write_content(JsonWriter& json, const Route& route) {
+  if (route.types.empty()) return;
+  json.key("content").begin_object();
+  for (const auto type : split(route.types, ' ')) {
+    json.key(type).begin_object();
+    if (type == kJson && route.json) write_schema_of(json, route.json);
+    if ((type == kNdjson || type == kJsonSequence) && route.line) {
+      write_schema_of(json, route.line);
+      json.member("x-schema-of", "each line");
+    }
+    if (type == kEventStream && !route.events.empty()) write_events(json, route);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void write_problem(JsonWriter& json) {
+  json.key("content").begin_object().key(kProblem).begin_object();
+  write_schema_of(json, value_shape<Problem>);
+  json.end_object().end_object();
+}
+
+void write_answers(JsonWriter& json, const Route& route) {
+  json.key("responses").begin_object();
+  const auto statuses = split(route.statuses, ' ');
+  const auto has = [&](std::string_view status) {
+    return std::ranges::find(statuses, status) != statuses.end();
+  };
+  // What is made or begun is answered with another status than 200, unless both are named.
+  if (!has("200") && !has("201") && !has("202") && !has("204")) {
+    json.key("200").begin_object().member("description", route.summary);
+    write_content(json, route);
+    json.end_object();
+  }
+  for (const auto status : statuses) {
+    if (status.empty()) continue;
+    const auto number = static_cast<int>(parse_number(status).value_or(0));
+    json.key(status).begin_object().member("description", net::status_text(number));
+    if (number < 300 && number != 204) write_content(json, route);
+    if (number >= 400 && number != 503) write_problem(json);
+    json.end_object();
+  }
   json.end_object();
 }
 
@@ -59,41 +115,58 @@ void write_route(JsonWriter& json, const Route& route) {
       .begin_object()
       .member("summary", route.summary)
       .member("x-scope", name_of(route.scope));
+  if (!route.running.name.empty()) {
+    json.key("x-limit").begin_object().member("name", route.running.name);
+    json.member("all", route.running.all);
+    if (route.running.one != 0) json.member("caller", route.running.one);
+    json.end_object();
+  }
   json.key("security").begin_array();
   if (route.scope != Scope::kOpen)
     json.begin_object().key("key").begin_array().end_array().end_object();
   json.end_array();
   write_parameters(json, route);
-  if (!route.body.empty())
-    json.key("requestBody")
-        .begin_object()
-        .key("content")
-        .begin_object()
-        .key(kJson)
-        .begin_object()
-        .member("schema", route.body)
-        .end_object()
-        .end_object()
-        .end_object();
+  if (route.body) {
+    json.key("requestBody").begin_object().key("content").begin_object().key(kJson).begin_object();
+    write_schema_of(json, route.body);
+    json.end_object().end_object().end_object();
+  }
   write_answers(json, route);
   json.end_object();
 }
 
-// A schema is JSON already: where it was written as text, it is put as it is.
-void unquote(std::string& text, std::string_view schema) {
-  std::string quoted;
-  append_json_string(quoted, schema);
-  for (auto at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at))
-    text.replace(at, quoted.size(), schema);
+// Every shape that a route names, and what these refer to.
+void write_shapes(JsonWriter& json, std::span<const Route* const> routes) {
+  std::map<std::string_view, const Shape*> all;
+  gather_shapes(value_shape<Problem>(), all);
+  gather_shapes(value_shape<live::LiveGap>(), all);
+  for (const auto* route : routes) {
+    if (route->hidden) continue;
+    for (const auto shape : {route->json, route->line, route->body})
+      if (shape) gather_shapes(shape(), all);
+    for (const auto& event : route->events)
+      if (event.data) gather_shapes(event.data(), all);
+  }
+  json.key("schemas").begin_object();
+  for (const auto& [name, shape] : all) {
+    json.key(name);
+    write_schema(json, *shape, kReferences);
+  }
+  json.end_object();
 }
+
+constexpr std::string_view kDescription =
+    "The Accept header chooses the media type of an answer. On every GET route the query parameter "
+    "accept=TYPE overrides it, for links and address bars: /stacks?pid=7&accept=text/plain";
 
 Result<HttpResponse> describe(Call& call) {
   std::map<std::string_view, std::vector<const Route*>> by_path;
   for (const auto* route : call.services().router.routes())
     if (!route->hidden) by_path[route->path].push_back(route);
   JsonWriter json;
-  json.begin_object().member("openapi", "3.0.3").key("info").begin_object();
-  json.member("title", "clrscope").member("version", CLRSCOPE_VERSION).end_object();
+  json.begin_object().member("openapi", "3.1.0").key("info").begin_object();
+  json.member("title", "clrscope").member("version", CLRSCOPE_VERSION);
+  json.member("description", kDescription).end_object();
   json.key("paths").begin_object();
   for (const auto& [path, routes] : by_path) {
     json.key(path).begin_object();
@@ -101,17 +174,16 @@ Result<HttpResponse> describe(Call& call) {
     json.end_object();
   }
   json.end_object();
-  json.key("components").begin_object().key("securitySchemes").begin_object().key("key");
+  json.key("components").begin_object();
+  write_shapes(json, call.services().router.routes());
+  json.key("securitySchemes").begin_object().key("key");
   json.begin_object()
       .member("type", "http")
       .member("scheme", "bearer")
       .member("description", "clrscope key create; x-scope says which scope a route needs")
       .end_object();
   json.end_object().end_object().end_object();
-  auto text = std::move(json).take();
-  for (const auto* route : call.services().router.routes())
-    if (!route->hidden && !route->body.empty()) unquote(text, route->body);
-  return json_answer(std::move(text));
+  return json_answer(std::move(json).take());
 }
 
 constexpr Route kRoutes[] = {

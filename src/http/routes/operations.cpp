@@ -1,7 +1,8 @@
 // What is being done for clients, as dotnet-monitor tells it.
-#include "http/operations.h"
+#include "archive/operations.h"
 
 #include "http/answer.h"
+#include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 
@@ -10,22 +11,18 @@ namespace {
 
 Result<HttpResponse> list(Call& call) {
   const auto selector = TRY(selector_of(call));
-  JsonWriter json;
-  json.begin_array();
+  std::vector<archive::OperationSummary> all;
   for (const auto& one : call.services().operations.list(selector, call.text("tags").value_or("")))
-    write_operation(json, one, false);
-  json.end_array();
-  return json_answer(std::move(json).take() + "\n");
+    all.push_back(archive::summary_of(one));
+  return answer_with(all);
 }
 
 Result<HttpResponse> show(Call& call) {
   const auto& id = call.path_value("id");
   const auto found = call.services().operations.find(id);
   if (!found)
-    return fail(Errc::kUsage, "there is no operation {}", id).hint("GET /operations lists them");
-  JsonWriter json;
-  write_operation(json, *found, true);
-  return json_answer(std::move(json).take() + "\n");
+    return fail(Errc::kUsage, "operation {} does not exist", id).hint("GET /operations lists them");
+  return answer_with(archive::answer_of(*found));
 }
 
 Result<HttpResponse> end(Call& call) {
@@ -43,14 +40,14 @@ constexpr Parameter kList[] = {
     {.name = "pid", .type = "integer", .help = "of this process"},
     {.name = "uid", .type = "string", .help = "or of the one with this GUID"},
     {.name = "name", .type = "string", .help = "or of this name"},
-    {.name = "tags", .type = "string", .help = "only those that have all of these"},
+    {.name = "tags", .type = "string", .help = "only operations with all of these tags"},
 };
 constexpr Parameter kOne[] = {
-    {.name = "id", .type = "string", .help = "of the operation", .in = Parameter::In::kPath},
+    {.name = "id", .type = "string", .help = "id of the operation", .in = Parameter::In::kPath},
 };
 constexpr Parameter kEnd[] = {
-    {.name = "id", .type = "string", .help = "of the operation", .in = Parameter::In::kPath},
-    {.name = "stop", .type = "boolean", .help = "true: in good order, its result is whole"},
+    {.name = "id", .type = "string", .help = "id of the operation", .in = Parameter::In::kPath},
+    {.name = "stop", .type = "boolean", .help = "true: stop early and keep the result"},
 };
 
 constexpr Route kRoutes[] = {
@@ -61,6 +58,7 @@ constexpr Route kRoutes[] = {
      .types = kJson,
      .parameters = kList,
      .answer = list,
+     .json = value_shape<std::vector<archive::OperationSummary>>,
      .statuses = "400"},
     {.method = "GET",
      .path = "/operations/{id}",
@@ -69,15 +67,16 @@ constexpr Route kRoutes[] = {
      .types = kJson,
      .parameters = kOne,
      .answer = show,
+     .json = value_shape<archive::OperationAnswer>,
      .statuses = "400"},
     {.method = "DELETE",
      .path = "/operations/{id}",
      .scope = Scope::kTrace,
-     .summary = "Cancels an operation, or stops it in good order",
+     .summary = "Cancels an operation, or stops it early and keeps the result",
      .parameters = kEnd,
      .answer = end,
      .runs = Runs::kLong,
-     .statuses = "202 400"},
+     .statuses = "200 202 400"},
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Which processes are there, and what is known of one.
 #include "http/processes.h"
 
-#include "base/json.h"
 #include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
@@ -12,51 +11,51 @@ namespace {
 
 Result<HttpResponse> list(Call& call) {
   const auto found = TRY(call.services().processes.list());
-  JsonWriter json;
-  json.begin_array();
+  std::vector<ProcessInfo> all;
   for (const auto& process : found) {
-    json.begin_object();
-    write_process(json, process);
-    json.member("isDefault", found.size() == 1).end_object();
+    all.push_back(info_of(process));
+    all.back().is_default = found.size() == 1;
   }
-  json.end_array();
-  return json_answer(std::move(json).take() + "\n");
+  return answer_with(all);
 }
 
 Result<HttpResponse> show(Call& call) {
-  const auto process = TRY(call.services().processes.chosen(call));
-  JsonWriter json;
-  json.begin_object();
-  write_process(json, process);
-  json.end_object();
-  return json_answer(std::move(json).take() + "\n");
+  return answer_with(info_of(TRY(call.services().processes.chosen(call))));
 }
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
 
 Result<HttpResponse> environment(Call& call) {
   auto& processes = call.services().processes;
   const auto process = TRY(processes.chosen(call));
-  JsonWriter json;
-  json.begin_object();
+  Environment all;
   for (const auto& [name, value] : TRY(ops::environment(processes.target(process))))
-    json.member(name, value);
-  json.end_object();
-  return json_answer(std::move(json).take() + "\n");
+    all.emplace_back(name, value);
+  return answer_with(all);
+}
+
+// dotnet-monitor's, and our name.
+struct Info {
+  std::string version = CLRSCOPE_VERSION, runtime = "native", port_mode{}, port_name{};
+  std::vector<std::string> capabilities{};
+  std::string product = "clrscope";
+};
+const Shape& shape_of(const Info*) {
+  using I = Info;
+  static const auto shape = describe<I>(
+      "Info", "This controller",
+      {member<&I::version>("version", "version of clrscope"),
+       member<&I::runtime>("runtimeVersion", "always native"),
+       member<&I::port_mode>("diagnosticPortMode", "Connect or Listen"),
+       member_or_null<&I::port_name>("diagnosticPortName", "path of the listening port"),
+       member<&I::capabilities>("capabilities", "always empty"),
+       member<&I::product>("product", "always clrscope")});
+  return shape;
 }
 
 Result<HttpResponse> info(Call& call) {
   const auto& port = call.services().setting.diagnostic_port;
-  JsonWriter json;
-  json.begin_object()
-      .member("version", CLRSCOPE_VERSION)
-      .member("runtimeVersion", "native")
-      .member("diagnosticPortMode", port.empty() ? "Connect" : "Listen")
-      .key("diagnosticPortName");
-  if (port.empty())
-    json.null();
-  else
-    json.value(port);
-  json.key("capabilities").begin_array().end_array().member("product", "clrscope").end_object();
-  return json_answer(std::move(json).take() + "\n");
+  return answer_with(Info{.port_mode = port.empty() ? "Connect" : "Listen", .port_name = port});
 }
 
 constexpr Parameter kSelector[] = {
@@ -69,9 +68,10 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/processes",
      .scope = Scope::kRead,
-     .summary = "The .NET processes that may be seen here",
+     .summary = "The .NET processes that this controller may access",
      .types = kJson,
-     .answer = list},
+     .answer = list,
+     .json = value_shape<std::vector<ProcessInfo>>},
     {.method = "GET",
      .path = "/process",
      .scope = Scope::kRead,
@@ -79,6 +79,7 @@ constexpr Route kRoutes[] = {
      .types = kJson,
      .parameters = kSelector,
      .answer = show,
+     .json = value_shape<ProcessInfo>,
      .statuses = "400"},
     {.method = "GET",
      .path = "/env",
@@ -87,13 +88,15 @@ constexpr Route kRoutes[] = {
      .types = kJson,
      .parameters = kSelector,
      .answer = environment,
+     .json = value_shape<Environment>,
      .statuses = "400"},
     {.method = "GET",
      .path = "/info",
      .scope = Scope::kRead,
-     .summary = "This controller: its version, how it reaches processes",
+     .summary = "Version of this controller, and how it reaches processes",
      .types = kJson,
      .answer = info,
+     .json = value_shape<Info>,
      .runs = Runs::kAtOnce,
      .load = Load::kLight},
 };

@@ -1,5 +1,5 @@
 // Recordings that are kept: listed, fetched in any format, reported on, uploaded, removed.
-#include "http/recordings.h"
+#include "archive/recordings.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -7,17 +7,19 @@
 
 #include <filesystem>
 
-#include "base/json.h"
+#include "answer/text.h"
+#include "archive/file_name.h"
+#include "archive/operations.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "export/format.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
-#include "http/operations.h"
+#include "http/json_body.h"
 #include "http/reading.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "ops/convert.h"
-#include "ops/page_text.h"
 #include "ops/report.h"
 
 namespace clrscope::http {
@@ -25,24 +27,10 @@ namespace {
 
 constexpr std::string_view kSpeedscope = "application/speedscope+json";
 
-std::string json_of(const Recording& recording) {
-  JsonWriter json;
-  json.begin_object();
-  write_recording(json, recording);
-  json.end_object();
-  return std::move(json).take() + "\n";
-}
-
 Result<HttpResponse> list(Call& call) {
-  JsonWriter json;
-  json.begin_array();
-  for (const auto& one : call.services().recordings.list()) {
-    json.begin_object();
-    write_recording(json, one);
-    json.end_object();
-  }
-  json.end_array();
-  return json_answer(std::move(json).take() + "\n");
+  std::vector<archive::RecordingAnswer> all;
+  for (const auto& one : call.services().recordings.list()) all.push_back(archive::answer_of(one));
+  return answer_with(all);
 }
 
 std::string_view type_of(const exports::Format& format) {
@@ -64,10 +52,11 @@ struct Scratch {
   }
 };
 
-Result<> send_as(Call& call, const Recording& recording, std::string_view name) {
+Result<> send_as(Call& call, const archive::Recording& recording, std::string_view name) {
   const auto* format = TRY(ops::parse_format(name));
   auto& recordings = call.services().recordings;
-  Recordings::Share share{recordings, Recordings::Share::Kind::kPassing, recording.id};
+  archive::Recordings::Share share{recordings, archive::Recordings::Share::Kind::kPassing,
+                                   recording.id};
   const Scratch scratch{TRY(recordings.scratch_path(".part"))};
   auto place = TRY(begin_reading(call));
   const auto done =
@@ -95,7 +84,7 @@ Result<> fetch(Call& call) {
   const auto recording = TRY(call.services().recordings.find(call.path_value("id")));
   const auto format = call.text("format");
   if (!format && call.wants(kJson)) {
-    call.send(json_answer(json_of(recording)));
+    call.send(answer_with(archive::answer_of(recording)));
     return {};
   }
   if (format && *format != "nettrace") return send_as(call, recording, *format);
@@ -112,21 +101,22 @@ void fetch_or_fail(Call call) {
 Result<HttpResponse> report(Call& call) {
   const auto recording = TRY(call.services().recordings.find(call.path_value("id")));
   const auto& name = call.path_value("kind");
-  const auto* kind = analyze::find_report(name);
+  const auto* kind = ops::find_report(name);
   if (!kind) {
     std::vector<std::string_view> names;
-    for (const auto* one : analyze::report_kinds()) names.push_back(one->name);
-    return fail(Errc::kNotFound, "there is no report '{}'", name)
+    for (const auto* one : ops::report_kinds()) names.push_back(one->name);
+    return fail(Errc::kNotFound, "unknown report '{}'", name)
         .hint("reports are {}", fmt::join(names, ", "));
   }
-  ops::ReportWish wish{.files = {recording.path}, .kind = kind};
-  wish.options.rows = static_cast<std::size_t>(TRY(call.number("rows", 1, 1'000'000)).value_or(0));
-  wish.options.inclusive = TRY(call.truth("inclusive", false));
-  wish.lines.wanted = TRY(call.truth("lines", false));
-  wish.limits = reading_limits(call);
+  ops::ReportRequest request{.files = {recording.path}, .kind = kind};
+  request.options.rows =
+      static_cast<std::size_t>(TRY(call.number("rows", 1, 1'000'000)).value_or(0));
+  request.options.inclusive = TRY(call.truth("inclusive", false));
+  request.lines.wanted = TRY(call.truth("lines", false));
+  request.limits = reading_limits(call);
   const auto place = TRY(begin_reading(call));
-  const auto answer = TRY(ops::make_report(wish));
-  if (call.wants(kText)) return text_answer(ops::page_text(answer.report->page()));
+  const auto answer = TRY(ops::make_report(request));
+  if (call.wants(kText)) return text_answer(answer::page_text(answer.report->page()));
   return json_answer(answer.json());
 }
 
@@ -142,13 +132,13 @@ Result<HttpResponse> upload(Call& call) {
   place.reset();
   if (!read && read.error().code == Errc::kTooLarge) return fail(read.error());
   if (!read)
-    return fail(Errc::kUsage, "the body is no trace: {}", read.error().what)
+    return fail(Errc::kUsage, "the body is not a trace: {}", read.error().what)
         .hint("send a .nettrace file, compressed or not: curl --data-binary @FILE");
   auto& recordings = call.services().recordings;
-  auto recording =
-      TRY(recordings.begin({.kind = "upload",
-                            .title = safe_file_name(call.text("name").value_or("upload.nettrace")),
-                            .by = call.caller().name}));
+  auto recording = TRY(recordings.begin(
+      {.kind = archive::RecordingKind::kUpload,
+       .title = archive::safe_file_name(call.text("name").value_or("upload.nettrace")),
+       .by = call.caller().name}));
   if (::rename(path.c_str(), recording.path.c_str()) != 0) {
     (void)recordings.discard(recording.id);
     return fail(errc_of(errno), "cannot keep {}: {}", path, errno_text());
@@ -159,22 +149,63 @@ Result<HttpResponse> upload(Call& call) {
   if (auto line = ops::damage_line(*read); !line.empty())
     recording.notes.push_back(line.replace(0, path.size(), recording.title));
   TRY(recordings.finish(recording));
-  auto answer = json_answer(json_of(TRY(recordings.find(recording.id))), 201);
+  auto answer = answer_with(archive::answer_of(TRY(recordings.find(recording.id))), 201);
   answer.fields.push_back({"Location", call.link("/recordings/" + recording.id)});
   return answer;
+}
+
+struct RenameBody {
+  OrNull<std::string> name{};
+};
+const Shape& shape_of(const RenameBody*) {
+  static const auto shape = describe<RenameBody>(
+      "RecordingName", "A new name for a recording",
+      {member<&RenameBody::name>("name", "1 to 200 characters; null or empty: none")});
+  return shape;
+}
+
+constexpr std::size_t kLongestName = 200;  // in characters
+
+// The name that the body has; empty: none.
+Result<std::string> name_in_body(const Call& call) {
+  const auto body = TRY(read_body(call));
+  const auto* value = find_member(body, "name");
+  if (value == nullptr || body.object()->size() != 1)
+    return fail(Errc::kUsage, "the body must have the member name and no other")
+        .hint(R"(send {{"name": "before the fix"}}; null takes the name away)");
+  if (value->is_null()) return std::string{};
+  if (value->text() == nullptr) return fail(Errc::kUsage, "name must be a string or null");
+  const auto& text = *value->text();
+  std::size_t characters = 0;
+  for (std::string_view rest{text}; !rest.empty(); ++characters) {
+    const auto bytes = utf8_length(rest);
+    if (bytes == 0 || commands_terminal(rest.substr(0, bytes)))
+      return fail(Errc::kUsage, "name must have printable characters only");
+    rest.remove_prefix(bytes);
+  }
+  if (characters > kLongestName)
+    return fail(Errc::kUsage, "name has {} characters; at most {} are allowed", characters,
+                kLongestName);
+  return std::string{trim(text)};
+}
+
+Result<HttpResponse> rename(Call& call) {
+  auto name = TRY(name_in_body(call));
+  return answer_with(archive::answer_of(
+      TRY(call.services().recordings.rename(call.path_value("id"), std::move(name)))));
 }
 
 Result<HttpResponse> remove(Call& call) {
   auto& recordings = call.services().recordings;
   const auto found = TRY(recordings.find(call.path_value("id")));
-  if (found.state == "recording")
+  if (found.state == archive::RecordingState::kRecording)
     return problem(409, "it is being recorded", "DELETE /sessions/ID ends it and keeps nothing");
   TRY(recordings.discard(found.id));
   return HttpResponse{.status = 204, .type = ""};
 }
 
 constexpr Parameter kId = {
-    .name = "id", .type = "string", .help = "of the recording", .in = Parameter::In::kPath};
+    .name = "id", .type = "string", .help = "id of the recording", .in = Parameter::In::kPath};
 constexpr Parameter kOne[] = {kId};
 constexpr Parameter kFetch[] = {
     kId,
@@ -183,7 +214,7 @@ constexpr Parameter kFetch[] = {
      .help = "nettrace, speedscope, chromium, collapsed, ndjson, ctf (as a tar)"},
 };
 constexpr Parameter kUpload[] = {
-    {.name = "name", .type = "string", .help = "what the file is called"},
+    {.name = "name", .type = "string", .help = "file name"},
 };
 constexpr Parameter kReport[] = {
     kId,
@@ -191,47 +222,61 @@ constexpr Parameter kReport[] = {
      .type = "string",
      .help = "overview, events, topn, cpu, waits, threads, gc, jit, exceptions, contention, …",
      .in = Parameter::In::kPath},
-    {.name = "rows", .type = "integer", .help = "of the longest table, in text"},
-    {.name = "inclusive", .type = "boolean", .help = "topn: with all that a method called"},
-    {.name = "lines", .type = "boolean", .help = "by source line, where a PDB tells it"},
+    {.name = "rows", .type = "integer", .help = "rows of the longest table, in text"},
+    {.name = "inclusive", .type = "boolean", .help = "topn: including callees"},
+    {.name = "lines", .type = "boolean", .help = "by source line, where a PDB is found"},
 };
 
 constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/recordings",
      .scope = Scope::kTrace,
-     .summary = "The recordings that are kept, the newest first",
+     .summary = "Recordings, the newest first",
      .types = kJson,
-     .answer = list},
+     .answer = list,
+     .json = value_shape<std::vector<archive::RecordingAnswer>>},
     {.method = "POST",
      .path = "/recordings",
      .scope = Scope::kTrace,
-     .summary = "Keeps a trace that the body is",
+     .summary = "Uploads a trace",
      .types = kJson,
      .parameters = kUpload,
      .answer = upload,
+     .json = value_shape<archive::RecordingAnswer>,
      .runs = Runs::kLong,
      .upload = true,
      .statuses = "201 400 413 429 507"},
     {.method = "GET",
      .path = "/recordings/{id}",
      .scope = Scope::kTrace,
-     .summary = "A recording: the trace, the same in another format, or what is known of it",
+     .summary = "A recording: the trace, the trace in another format, or its description",
      .types = "application/octet-stream application/json application/speedscope+json "
               "application/x-ndjson",
      .parameters = kFetch,
      .serve = fetch_or_fail,
+     .json = value_shape<archive::RecordingAnswer>,
      .runs = Runs::kLong,
      .statuses = "400 404 413 429 507"},
     {.method = "GET",
      .path = "/recordings/{id}/report/{kind}",
      .scope = Scope::kTrace,
-     .summary = "What a recording says: time by method, collections, exceptions, locks",
+     .summary = "A report on a recording: time by method, collections, exceptions, locks",
      .types = "application/json text/plain",
      .parameters = kReport,
      .answer = report,
+     .json = ops::any_report,
      .runs = Runs::kLong,
      .statuses = "404 413 429"},
+    {.method = "PATCH",
+     .path = "/recordings/{id}",
+     .scope = Scope::kTrace,
+     .summary = "Gives a recording a name, or takes it away",
+     .types = kJson,
+     .parameters = kOne,
+     .answer = rename,
+     .json = value_shape<archive::RecordingAnswer>,
+     .body = value_shape<RenameBody>,
+     .statuses = "400 404"},
     {.method = "DELETE",
      .path = "/recordings/{id}",
      .scope = Scope::kTrace,

@@ -1,5 +1,5 @@
 // Recordings that are started, looked after and stopped by separate requests.
-#include "http/sessions.h"
+#include "archive/sessions.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,37 +9,37 @@
 #include <thread>
 
 #include "base/io.h"
-#include "base/json.h"
 #include "http/answer.h"
 #include "http/file_answer.h"
+#include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "http/trace_request.h"
 
 namespace clrscope::http {
 namespace {
 
-constexpr std::size_t kMostSessions = 32;
-constexpr std::ptrdiff_t kMostOfACaller = 16;
-
 constexpr std::chrono::milliseconds kLook{50};
 constexpr std::size_t kPiece = 256 << 10;
 
-std::string json_of(const SessionView& view) {
-  JsonWriter json;
-  write_session(json, view);
-  return std::move(json).take() + "\n";
+archive::SessionRequest session_of(const TraceRequest& request) {
+  archive::SessionRequest session{.profile = request.profile.value_or(""), .tags = request.tags};
+  if (const auto seconds = request.duration_seconds.value_or(-1); seconds >= 0)
+    session.duration = std::chrono::seconds{seconds};
+  if (request.lease_seconds) session.lease = std::chrono::seconds{*request.lease_seconds};
+  return session;
 }
 
 Result<HttpResponse> start(Call& call) {
   TRY(no_egress(call));
-  const auto wish = TRY(trace_wish(call));
-  auto record = TRY(record_wish(wish));
+  const auto request = TRY(trace_request(call));
+  auto record = TRY(record_request(request));
   auto& services = call.services();
   Process process{.pid = 0, .name = "machine", .user = {}};
-  if (wish.whole_machine) {
+  if (request.whole_machine) {
     TRY(services.processes.machine_allowed());
   } else {
-    process = TRY(services.processes.chosen(call, wish.selector));
+    process = TRY(services.processes.chosen(call, request.selector));
     record.target = services.processes.target(process);
   }
   const auto busy = [](std::size_t count, std::string_view whose) {
@@ -49,35 +49,36 @@ Result<HttpResponse> start(Call& call) {
     answer.fields.push_back({"Retry-After", "10"});
     return answer;
   };
-  if (services.sessions.count() >= kMostSessions) return busy(kMostSessions, "");
-  const auto own = std::ranges::count_if(services.sessions.list(), [&](const SessionView& one) {
-    return one.running && one.recording.by == call.caller().name;
-  });
-  if (own >= kMostOfACaller)
-    return busy(static_cast<std::size_t>(kMostOfACaller), " for this caller");
+  const auto& limit = call.admitted().route->running;
+  if (services.sessions.count() >= limit.all) return busy(limit.all, "");
+  const auto own =
+      std::ranges::count_if(services.sessions.list(), [&](const archive::SessionView& one) {
+        return one.running && one.recording.by == call.caller().name;
+      });
+  if (static_cast<std::size_t>(own) >= limit.one) return busy(limit.one, " for this caller");
   if (const auto room = services.recordings.make_room(); !room)
     return problem(507, room.error().what, room.error().hint);
-  const auto view = services.sessions.start(wish, std::move(record), process, call.caller().name);
+  const auto view =
+      services.sessions.start(session_of(request), std::move(record), process, call.caller().name);
   if (!view) return record_problem(view.error());
-  auto answer = json_answer(json_of(*view), 201);
+  auto answer = answer_with(archive::answer_of(*view), 201);
   answer.fields.push_back({"Location", call.link("/sessions/" + view->recording.id)});
   return answer;
 }
 
 Result<HttpResponse> list(Call& call) {
-  JsonWriter json;
-  json.begin_array();
-  for (const auto& view : call.services().sessions.list()) write_session(json, view);
-  json.end_array();
-  return json_answer(std::move(json).take() + "\n");
+  std::vector<archive::SessionAnswer> all;
+  for (const auto& view : call.services().sessions.list()) all.push_back(archive::answer_of(view));
+  return answer_with(all);
 }
 
 Result<HttpResponse> show(Call& call) {
-  return json_answer(json_of(TRY(call.services().sessions.find(call.path_value("id"), true))));
+  return answer_with(
+      archive::answer_of(TRY(call.services().sessions.find(call.path_value("id"), true))));
 }
 
 // The bytes of its file that do not change any more.
-std::uint64_t settled_bytes(const SessionView& view, int file) {
+std::uint64_t settled_bytes(const archive::SessionView& view, int file) {
   struct stat status {};
   const auto size =
       ::fstat(file, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : std::uint64_t{0};
@@ -97,7 +98,7 @@ bool send_up_to(net::HttpStream& stream, int file, std::uint64_t& sent, std::uin
   return !stream.gone();
 }
 
-std::vector<net::HttpField> trailers_of(const Recording& recording) {
+std::vector<net::HttpField> trailers_of(const archive::Recording& recording) {
   return {{"Clrscope-Ending", recording.ending},
           {"Clrscope-Events", std::to_string(recording.events)},
           {"Clrscope-Samples", std::to_string(recording.samples)},
@@ -110,7 +111,7 @@ Result<> answer_trace(Call& call) {
   const auto& id = call.path_value("id");
   TRY(sessions.stop(id));
   auto view = TRY(sessions.find(id, true));
-  while (view.recording.state == "starting" && !call.gone()) {
+  while (view.recording.state == archive::RecordingState::kStarting && !call.gone()) {
     std::this_thread::sleep_for(kLook);
     view = TRY(sessions.find(id, true));
   }
@@ -153,15 +154,18 @@ const Route kRoutes[] = {
      .types = kJson,
      .parameters = kTraceParameters,
      .answer = start,
+     .json = value_shape<archive::SessionAnswer>,
+     .body = value_shape<TraceBody>,
      .runs = Runs::kLong,
-     .body = kTraceBody,
+     .running = {.name = "sessions", .all = 32, .one = 16},
      .statuses = "201 400 429 507"},
     {.method = "GET",
      .path = "/sessions",
      .scope = Scope::kTrace,
-     .summary = "The sessions that run, and those that have ended and are kept",
+     .summary = "Sessions that are running or whose recording is kept",
      .types = kJson,
-     .answer = list},
+     .answer = list,
+     .json = value_shape<std::vector<archive::SessionAnswer>>},
     {.method = "GET",
      .path = "/sessions/{id}",
      .scope = Scope::kTrace,
@@ -169,11 +173,12 @@ const Route kRoutes[] = {
      .types = kJson,
      .parameters = kId,
      .answer = show,
+     .json = value_shape<archive::SessionAnswer>,
      .statuses = "404"},
     {.method = "POST",
      .path = "/sessions/{id}/stop",
      .scope = Scope::kTrace,
-     .summary = "Stops it; the answer is the trace",
+     .summary = "Stops a session; the answer is the trace",
      .types = kOctets,
      .parameters = kId,
      .serve = stop,
@@ -182,7 +187,7 @@ const Route kRoutes[] = {
     {.method = "DELETE",
      .path = "/sessions/{id}",
      .scope = Scope::kTrace,
-     .summary = "Ends it and keeps nothing",
+     .summary = "Stops a session and discards its recording",
      .parameters = kId,
      .answer = discard,
      .runs = Runs::kLong,

@@ -1,10 +1,9 @@
 // How a browser signs in: with the one-time address that `serve` prints, or with a key. Both are
 // exchanged for a cookie. Who has the unix socket may ask for another word: `clrscope enable`
 // prints it.
-#include "base/json.h"
+#include "http/accept.h"
 #include "http/access.h"
 #include "http/answer.h"
-#include "http/markup.h"
 #include "http/origin.h"
 #include "http/route.h"
 #include "http/services.h"
@@ -21,10 +20,21 @@ HttpResponse go_to(std::string place, std::string cookie) {
 
 // To go on at another address. A redirect would not do: a browser holds back the cookie of who came
 // from another site, and forms may lead to this server only.
-HttpResponse go_on(std::string_view place) { return html_answer(go_on_page(place)); }
+HttpResponse go_on(std::string_view place) { return html_answer(signed_in_page(place)); }
 
-HttpResponse form(const Call& call, int status, std::string_view reason) {
-  return html_answer(sign_in_page(call.admitted().base_path, "/", reason), status);
+HttpResponse form(const Call& call, int status, std::string_view next, std::string_view reason) {
+  return html_answer(sign_in_page(call.admitted().base_path, next, reason), status);
+}
+
+// A value as a query part has it: letters and digits stay, the rest is %XX.
+std::string query_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
 }
 
 std::string with_word(std::string_view word, std::string_view next) {
@@ -33,9 +43,9 @@ std::string with_word(std::string_view word, std::string_view next) {
 
 Result<HttpResponse> sign_in(Call& call) {
   const auto word = call.text("once");
-  if (!word) return form(call, 200, "");
-  auto& access = call.services().access;
   const auto next = own_place(call.text("next").value_or("/"));
+  if (!word) return form(call, 200, next, "");
+  auto& access = call.services().access;
   if (const auto place = access.safer_place(call.request()); place && access.is_good_word(*word))
     return go_on(*place + call.link(with_word(*word, next)));
   if (auto cookie = access.redeem(*word, call.request(), call.link("/"))) {
@@ -45,8 +55,8 @@ Result<HttpResponse> sign_in(Call& call) {
     return page;
   }
   constexpr std::string_view kUsed = "this address was used already, or is too old";
-  const auto accept = call.request().field("Accept");
-  if (accept && accept->find("text/html") != std::string_view::npos) return form(call, 403, kUsed);
+  const auto accept = accept_of(call.request());
+  if (accept && accept->find(kHtml) != std::string::npos) return form(call, 403, next, kUsed);
   return problem(403, kUsed, "start serve again, or send a key: Authorization: Bearer KEY");
 }
 
@@ -64,8 +74,8 @@ Result<HttpResponse> by_key(Call& call) {
       access.sign_in(fields.parameter("key").value_or(""), call.request(), call.link("/"));
   if (!cookie) {
     if (access.too_many_failures(call.request()))
-      return form(call, 429, "Too many wrong keys: wait a minute.");
-    return form(call, 401, "This key is not good here.");
+      return form(call, 429, next, "Too many wrong keys: wait a minute.");
+    return form(call, 401, next, "This key is not valid here.");
   }
   return go_to(call.link(next), std::move(*cookie));
 }
@@ -77,13 +87,23 @@ Result<HttpResponse> sign_out(Call& call) {
                call.services().access.sign_out(call.request(), call.link("/")));
 }
 
+struct OneTimeWord {
+  std::string once{}, host{};
+};
+const Shape& shape_of(const OneTimeWord*) {
+  static const auto shape =
+      describe<OneTimeWord>("OneTimeWord", "A word that signs a browser in, once",
+                            {member<&OneTimeWord::once>("once", "the word"),
+                             member<&OneTimeWord::host>("host", "host name for the address")});
+  return shape;
+}
+
 Result<HttpResponse> new_word(Call& call) {
   if (is_stranger(call.request()))
     return problem(403, "one-time words are made over the unix socket only");
-  JsonWriter json;
-  json.begin_object().member("once", call.services().access.new_one_time_word());
-  json.member("host", call.services().access.own_name()).end_object();
-  return json_answer(std::move(json).take());
+  const auto& access = call.services().access;
+  return answer_with(
+      OneTimeWord{.once = call.services().access.new_one_time_word(), .host = access.own_name()});
 }
 
 constexpr Parameter kParameters[] = {
@@ -106,6 +126,7 @@ constexpr Route kRoutes[] = {
      .summary = "Makes a one-time word, for who has the unix socket",
      .types = kJson,
      .answer = new_word,
+     .json = value_shape<OneTimeWord>,
      .runs = Runs::kAtOnce,
      .load = Load::kLight,
      .statuses = "403",

@@ -5,7 +5,7 @@
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
-#include "http/trace_wish.h"
+#include "http/trace_request.h"
 
 namespace clrscope::http {
 namespace {
@@ -16,16 +16,16 @@ Result<HttpResponse> stacks(Call& call) {
   TRY(no_egress(call));
   auto& processes = call.services().processes;
   const auto process = TRY(processes.chosen(call));
-  ops::StacksWish wish{.target = processes.target(process)};
-  wish.look.native = TRY(call.truth("native", false));
-  wish.look.lines = TRY(call.truth("lines", false));
-  if (!TRY(call.truth("stop", true))) wish.look.stop = inspect::StopPolicy::kNever;
+  ops::StacksRequest request{.target = processes.target(process)};
+  request.snapshot.native = TRY(call.truth("native", false));
+  request.snapshot.lines = TRY(call.truth("lines", false));
+  if (!TRY(call.truth("stop", true))) request.snapshot.stop = ops::StopPolicy::kNever;
   const bool merged = TRY(call.truth("merged", false)) || call.text("view") == "merged";
-  const auto seen = TRY(ops::take_stacks(wish));
+  const auto seen = TRY(ops::take_stacks(request));
   if (call.wants(kText))
     return text_answer(ops::stacks_text(
         seen, {.view = merged ? ops::StacksView::kMerged : ops::StacksView::kThreads,
-               .native = wish.look.native}));
+               .native = request.snapshot.native}));
   if (call.wants(kSpeedscope))
     return HttpResponse{.type = std::string{kSpeedscope}, .body = ops::stacks_speedscope(seen)};
   return json_answer(ops::stacks_monitor_json(seen));
@@ -51,6 +51,7 @@ constexpr Route kRoutes[] = {
      .types = "application/json text/plain application/speedscope+json",
      .parameters = kParameters,
      .answer = stacks,
+     .json = ops::stacks_monitor_shape,
      .statuses = "400"},
 };
 

@@ -2,55 +2,116 @@
 // in a process.
 #include <unistd.h>
 
-#include "base/json.h"
+#include "archive/recordings.h"
 #include "base/proc.h"
 #include "http/answer.h"
+#include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
-#include "ops/live/live.h"
+#include "live/live.h"
 
 namespace clrscope::http {
 namespace {
 
+struct StatusLive {
+  std::uint64_t sessions = 0, followers = 0, events = 0, lost = 0;
+};
+const Shape& shape_of(const StatusLive*) {
+  using S = StatusLive;
+  static const auto shape =
+      describe<S>("StatusLive", "What the controller has open in a process",
+                  {member<&S::sessions>("sessions", "sessions open in its runtime"),
+                   member<&S::followers>("followers", "open streams"),
+                   member<&S::events>("events", "events that arrived"),
+                   member<&S::lost>("lost", "events that the runtime lost")});
+  return shape;
+}
+
+struct StatusCaller {
+  std::string name{};
+  std::vector<std::string_view> scopes{};
+  bool signed_in = false;
+};
+const Shape& shape_of(const StatusCaller*) {
+  using C = StatusCaller;
+  static const auto shape =
+      describe<C>("StatusCaller", "Who asks",
+                  {member<&C::name>("name", "name of the key or user"),
+                   member<&C::scopes>("scopes", "what the caller may do; admin includes all"),
+                   member<&C::signed_in>("signedIn", "whether a browser's cookie says who it is")});
+  return shape;
+}
+
+StatusCaller caller_of(const Call& call) {
+  StatusCaller caller{.name = call.caller().name, .signed_in = call.caller().by_cookie};
+  for (const auto scope :
+       {Scope::kMetrics, Scope::kRead, Scope::kTrace, Scope::kMemory, Scope::kAdmin})
+    if (call.caller().scopes.has(scope)) caller.scopes.push_back(name_of(scope));
+  return caller;
+}
+
+struct Status {
+  std::string version = CLRSCOPE_VERSION;
+  std::uint64_t rss_bytes = 0;
+  std::chrono::milliseconds cpu{}, up{};
+  std::optional<StatusLive> live{};
+  StatusCaller caller{};
+  bool machine = false;
+  std::uint64_t disk_limit = 0, disk_used = 0;
+};
+const Shape& shape_of(const Status*) {
+  using S = Status;
+  static const auto shape = describe<S>(
+      "Status", "What the controller itself uses",
+      {member<&S::version>("version", "version of clrscope"),
+       member<&S::rss_bytes>("rssBytes", Unit::kBytes, "resident memory"),
+       member<&S::cpu>("cpuMs", "CPU time since it started"),
+       member<&S::up>("upMs", "time since it started"),
+       member<&S::live>("live", "what it has open in the process"),
+       member<&S::caller>("caller", "caller of this request"),
+       member<&S::machine>("machine", "whether the caller may record the whole machine"),
+       member<&S::disk_limit>("diskLimitBytes", Unit::kBytes,
+                              "disk space that recordings may take"),
+       member<&S::disk_used>("diskUsedBytes", Unit::kBytes, "disk space that recordings take")});
+  return shape;
+}
+
 Result<HttpResponse> status(Call& call) {
+  using std::chrono::duration_cast, std::chrono::milliseconds;
   const auto own = TRY(proc_status(::getpid()));
-  const auto ms = [](std::chrono::nanoseconds time) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-  };
-  JsonWriter json;
-  json.begin_object()
-      .member("version", CLRSCOPE_VERSION)
-      .member("rssBytes", own.rss_bytes)
-      .member("cpuMs", ms(own.cpu))
-      .member("upMs", ms(own.age));
+  auto& services = call.services();
+  Status answer{.rss_bytes = own.rss_bytes,
+                .cpu = duration_cast<milliseconds>(own.cpu),
+                .up = duration_cast<milliseconds>(own.age),
+                .caller = caller_of(call),
+                .machine = call.caller().scopes.has(Scope::kTrace) &&
+                           services.processes.machine_allowed().has_value(),
+                .disk_limit = services.setting.disk_limit,
+                .disk_used = services.recordings.used()};
   const auto pid = TRY(call.number("pid", 1, 0x7fffffff));
-  for (const auto& one : call.services().live.status()) {
+  for (const auto& one : services.live.status()) {
     if (!pid || one.source.pid != *pid) continue;
-    std::size_t followers = 0;
-    for (const auto& feed : one.process.feeds) followers += feed.followers;
-    json.key("live")
-        .begin_object()
-        .member("sessions", one.process.sessions)
-        .member("followers", followers)
-        .member("events", one.process.events)
-        .member("lost", one.process.lost)
-        .end_object();
+    StatusLive live{
+        .sessions = one.process.sessions, .events = one.process.events, .lost = one.process.lost};
+    for (const auto& feed : one.process.feeds) live.followers += feed.followers;
+    answer.live = live;
   }
-  json.end_object();
-  return json_answer(std::move(json).take());
+  return answer_with(answer);
 }
 
 constexpr Parameter kParameters[] = {
-    {.name = "pid", .type = "integer", .help = "also what is open in this process"}};
+    {.name = "pid", .type = "integer", .help = "process whose open sessions are counted too"}};
 
 constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/status",
      .scope = Scope::kRead,
-     .summary = "What the controller itself uses",
+     .summary =
+         "Memory, CPU time and disk space of the controller itself, and what the caller may do",
      .types = kJson,
      .parameters = kParameters,
      .answer = status,
+     .json = value_shape<Status>,
      .runs = Runs::kAtOnce,
      .load = Load::kLight},
 };

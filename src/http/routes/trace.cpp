@@ -1,24 +1,24 @@
 // Records and answers with the trace, while it is recorded.
 #include "http/answer.h"
 #include "http/route.h"
+#include "http/trace_request.h"
 #include "http/trace_stream.h"
-#include "http/trace_wish.h"
 
 namespace clrscope::http {
 namespace {
 
-Result<TraceWish> wish_of(const Call& call) {
+Result<TraceRequest> request_of(const Call& call) {
   TRY(no_egress(call));
-  auto wish = TRY(trace_wish(call));
-  if (call.request().method == "POST" && wish.providers.empty() && !wish.profile)
+  auto options = TRY(trace_request(call));
+  if (call.request().method == "POST" && options.providers.empty() && !options.profile)
     return fail(Errc::kUsage, "providers: the field is required");
-  return wish;
+  return options;
 }
 
 void trace(Call call) {
-  const auto wish = wish_of(call);
-  if (!wish) return call.send(wish.error());
-  stream_trace(std::move(call), *wish);
+  const auto options = request_of(call);
+  if (!options) return call.send(options.error());
+  stream_trace(std::move(call), *options);
 }
 
 const Route kRoutes[] = {
@@ -35,13 +35,13 @@ const Route kRoutes[] = {
     {.method = "POST",
      .path = "/trace",
      .scope = Scope::kTrace,
-     .summary = "The same with providers of the client's choice",
+     .summary = "The same, with the providers of the body",
      .types = kOctets,
      .parameters = kTraceParameters,
      .serve = trace,
+     .body = value_shape<TraceBody>,
      .runs = Runs::kLong,
      .load = Load::kRecording,
-     .body = kTraceBody,
      .statuses = "400 429"},
 };
 

@@ -2,28 +2,27 @@
 #include "http/answer.h"
 #include "http/live_stream.h"
 #include "http/services.h"
-#include "ops/live/answers.h"
+#include "live/answers.h"
+#include "live/topic.h"
 
 namespace clrscope::http {
 namespace {
 
-using ops::Topic;
+using live::Topic;
 
 Result<HttpResponse> view(Call& call) {
   const auto path = call.admitted().route->path;
   const auto name = path.substr(path.rfind('/') + 1);
-  auto topic = Topic::kGc;
-  for (const auto one :
-       {Topic::kGc, Topic::kJit, Topic::kExceptions, Topic::kContention, Topic::kThreadPool})
-    if (ops::name_of(one) == name) topic = one;
+  const auto topic = live::find_topic(name);
+  CHECK(topic.has_value());
   const auto length = TRY(call.number("seconds", 1, 86'400)).value_or(0);
   const auto rows = TRY(call.number("rows", 1, 100'000)).value_or(0);
   const auto who = TRY(chosen_live(call));
-  const auto answer = call.services().live.view(who, topic, std::chrono::seconds{length},
+  const auto answer = call.services().live.view(who, *topic, std::chrono::seconds{length},
                                                 static_cast<std::size_t>(rows), messages_for(call));
   if (!answer) return live_problem(answer.error());
-  return call.wants(kText) ? text_answer(ops::view_text(*answer))
-                           : json_answer(ops::view_json(*answer, topic));
+  return call.wants(kText) ? text_answer(live::view_text(*answer))
+                           : json_answer(live::view_json(*answer));
 }
 
 constexpr Parameter kParameters[] = {
@@ -34,7 +33,30 @@ constexpr Parameter kParameters[] = {
     {.name = "rows", .type = "integer", .help = "of the text's longest table"},
 };
 
-constexpr Route view_route(std::string_view path, std::string_view summary) {
+// What is said of each view, and the members of its report.
+constexpr std::string_view shape_name(Topic topic) {
+  switch (topic) {
+    case Topic::kGc:
+      return "GcView";
+    case Topic::kJit:
+      return "JitView";
+    case Topic::kExceptions:
+      return "ExceptionsView";
+    case Topic::kContention:
+      return "ContentionView";
+    default:
+      return "ThreadPoolView";
+  }
+}
+template <Topic kTopic>
+const ValueShape& shape_of_view() {
+  static const auto shape = live::view_shape(kTopic, shape_name(kTopic));
+  static const ValueShape value{
+      .kind = ValueShape::Kind::kObject, .shape = &shape, .write = nullptr};
+  return value;
+}
+
+constexpr Route view_route(std::string_view path, JsonShape json, std::string_view summary) {
   return {.method = "GET",
           .path = path,
           .scope = Scope::kRead,
@@ -42,16 +64,20 @@ constexpr Route view_route(std::string_view path, std::string_view summary) {
           .types = "application/json text/plain",
           .parameters = kParameters,
           .answer = view,
+          .json = json,
           .statuses = "400 404 410 429"};
 }
 
 constexpr Route kRoutes[] = {
-    view_route("/views/gc", "Garbage collections: pauses, causes, heap sizes, share of the time"),
-    view_route("/views/jit", "Methods compiled: times, tiers, sizes"),
-    view_route("/views/exceptions",
+    view_route("/views/gc", shape_of_view<Topic::kGc>,
+               "Garbage collections: pauses, causes, heap sizes, share of the time"),
+    view_route("/views/jit", shape_of_view<Topic::kJit>, "Methods compiled: times, tiers, sizes"),
+    view_route("/views/exceptions", shape_of_view<Topic::kExceptions>,
                "Exceptions: types, rates, places, the last ones; messages need the scope trace"),
-    view_route("/views/contention", "Waits for locks: where, how long, for whom"),
-    view_route("/views/threadpool", "The thread pool: workers, queue, why their number changed"),
+    view_route("/views/contention", shape_of_view<Topic::kContention>,
+               "Waits for locks: where, how long, for whom"),
+    view_route("/views/threadpool", shape_of_view<Topic::kThreadPool>,
+               "The thread pool: workers, queue, why their number changed"),
 };
 
 }  // namespace

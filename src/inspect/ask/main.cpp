@@ -4,8 +4,9 @@
 //   threads, locks, sources, type 0xTABLE, object 0xADDRESS, method 0xPC, frames OSID, and (between
 //   tabs) named TYPE METHOD SIGNATURE: how the names in the runtime's events are shown
 // ask_runtime PID damage ROUNDS: asks everything while the memory that is read is damaged at
-// random; it must end, and never in a crash.
+// random; it must end, never in a crash, and not take more than 4 GB of memory.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
@@ -195,6 +196,8 @@ class DamagedTarget final : public Target, public MemorySource {
 };
 
 int damage(Target& target, int rounds) {
+  constexpr rlimit kMemory{4ULL << 30, 4ULL << 30};
+  ::setrlimit(RLIMIT_AS, &kMemory);
   auto whole = open_contract_reader(target);
   if (!whole) return std::fprintf(stderr, "%s\n", whole.error().what.c_str()), 1;
   const auto threads = (*whole)->threads();

@@ -101,7 +101,7 @@ Result<Descriptor> Descriptor::read(Memory& memory, std::uint64_t address) {
   if ((header->flags & 2) != 0)
     return fail(Errc::kUnsupported, "the runtime is a 32-bit one, which is not supported");
   if (header->json_size > kMostJson || header->pointer_count > kMostPointers)
-    return fail(Errc::kCorrupt, "a data descriptor of {} bytes with {} pointers makes no sense",
+    return fail(Errc::kCorrupt, "invalid data descriptor of {} bytes with {} pointers",
                 header->json_size, header->pointer_count);
   const auto json = memory.block(header->json, header->json_size);
   const auto table = memory.block(header->pointers, std::size_t{8} * header->pointer_count);

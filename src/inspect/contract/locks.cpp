@@ -38,7 +38,7 @@ Result<Locks> Locks::open(Memory& memory, const Descriptor& descriptor) {
   made.header_back_ = needs.number("SyncBlockValueToObjectOffset");
   TRY(needs.met());
   if (made.entry_size_ != 16 || made.block_ != 0)
-    return fail(Errc::kUnsupported, "entries of {} bytes in the sync table are unknown",
+    return fail(Errc::kUnsupported, "sync table entries of {} bytes are not supported",
                 made.entry_size_);
   return made;
 }

@@ -35,7 +35,7 @@ Result<Methods> Methods::open(Memory& memory, const Descriptor& descriptor, Modu
   made.token_rest_bits_ = needs.number("MethodDescTokenRemainderBitCount");
   TRY(needs.met());
   if (made.token_rest_bits_ < 8 || made.token_rest_bits_ > 16)
-    return fail(Errc::kUnsupported, "tokens with a rest of {} bits are unknown",
+    return fail(Errc::kUnsupported, "method tokens with {} remaining bits are not supported",
                 made.token_rest_bits_);
   return made;
 }

@@ -40,7 +40,7 @@ class ContractReader final : public RuntimeReader {
     return {};
   }
 
-  std::string_view source() const override { return "data contracts"; }
+  SnapshotSource source() const override { return SnapshotSource::kContracts; }
   std::string_view version() const override { return version_; }
 
   Result<std::vector<RuntimeThread>> threads() override {
@@ -69,7 +69,7 @@ class ContractReader final : public RuntimeReader {
 
   Result<MethodInfo> method_of(std::uint64_t method_desc) override {
     const auto& name = methods_->at(method_desc);
-    if (name.name.empty()) return fail(Errc::kNotFound, "{:#x} is no method", method_desc);
+    if (name.name.empty()) return fail(Errc::kNotFound, "{:#x} is not a method", method_desc);
     return MethodInfo{
         .name = name.name, .module = name.module, .token = name.token, .method_desc = method_desc};
   }
@@ -81,7 +81,7 @@ class ContractReader final : public RuntimeReader {
 
   Result<TypeInfo> type_of_table(std::uint64_t method_table) override {
     if (const auto* const info = types_->info(method_table)) return *info;
-    return fail(Errc::kNotFound, "{:#x} is no method table", method_table);
+    return fail(Errc::kNotFound, "{:#x} is not a method table", method_table);
   }
 
   std::uint64_t thread_statics(const RuntimeThread& thread) override {
@@ -186,7 +186,7 @@ Result<std::unique_ptr<RuntimeReader>> open_contract_reader(Target& target) {
     return reader;
   }
   return fail(Errc::kUnsupported, "the runtime of process {} has no data contracts", target.pid())
-      .hint("they came with .NET 9");
+      .hint("data contracts require .NET 9 or later");
 }
 
 }  // namespace clrscope::inspect

@@ -46,7 +46,7 @@ Result<std::vector<RuntimeThread>> Threads::list() {
   auto link = store ? memory_->pointer(*store + in_store_.first) : std::nullopt;
   if (!count || !link) return fail(Errc::kCorrupt, "the runtime's list of threads is unreadable");
   if (*count > kMostThreads)
-    return fail(Errc::kCorrupt, "the runtime's list of {} threads makes no sense", *count);
+    return fail(Errc::kCorrupt, "the runtime's list of {} threads is invalid", *count);
   std::vector<RuntimeThread> threads;
   while (link && *link != 0 && threads.size() <= *count + kMostNew) {
     RuntimeThread thread;

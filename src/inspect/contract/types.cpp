@@ -12,6 +12,7 @@ constexpr int kMostBases = 64;
 constexpr std::uint32_t kMostFields = 4096;
 constexpr std::uint32_t kMostArguments = 64;
 constexpr std::size_t kMostTypes = 1 << 20;
+constexpr std::size_t kMostName = 4096;
 constexpr std::uint32_t kMostText = 1 << 20;
 
 constexpr std::uint32_t kHasComponents = 0x80000000;
@@ -76,7 +77,7 @@ Result<Types> Types::open(Memory& memory, const Descriptor& descriptor, Modules&
   made.string_table_ = memory.pointer(string_variable).value_or(0);
   // Nothing else would be right either if this were not.
   if (const auto& name = made.name(made.string_table_); name != "System.String")
-    return fail(Errc::kCorrupt, "the runtime's type String calls itself '{}'", name);
+    return fail(Errc::kCorrupt, "the runtime's type String is named '{}'", name);
   return made;
 }
 
@@ -125,6 +126,7 @@ bool Types::is_array(std::uint64_t method_table) {
 const std::string& Types::name(std::uint64_t handle, int depth) {
   if (const auto known = names_.find(handle); known != names_.end()) return known->second;
   if (names_.size() >= kMostTypes) names_.clear();
+  names_[handle] = "?";  // while it is made: damaged memory may lead back to it
   auto made = make_name(handle, depth);
   return names_[handle] = made.empty() ? "?" : std::move(made);
 }
@@ -161,6 +163,10 @@ std::string Types::name_of_table(const Table& table, std::uint64_t method_table,
   out += '[';
   for (std::uint64_t i = 0; i < *arguments; ++i) {
     if (i > 0) out += ',';
+    if (out.size() > kMostName) {  // of arguments of arguments, in damaged memory
+      out += "…";
+      break;
+    }
     out += name(memory_->pointer(*own + 8 * i).value_or(0), depth + 1);
   }
   return out += ']';

@@ -66,14 +66,14 @@ Result<std::unique_ptr<Library>> Library::load(DataTarget& target) {
   const auto create =
       function_of<HResult (*)(const Guid*, void*, void**)>(handle, "CLRDataCreateInstance");
   if (!create) return fail(Errc::kUnsupported, "it has no CLRDataCreateInstance");
-  if (init && init(handle, 1, nullptr) != 1) return fail(Errc::kUnsupported, "it does not start");
+  if (init && init(handle, 1, nullptr) != 1) return fail(Errc::kUnsupported, "it failed to start");
   std::unique_ptr<Library> library{new Library{target}};
   if (const auto result = create(&kProcess, target.as_object(), library->process_.out());
       !succeeded(result) || !library->process_)
     return fail(Errc::kUnsupported, "it does not know this runtime (error {:#x})",
                 static_cast<std::uint32_t>(result));
   library->sos_ = library->process_.query(kSosDac);
-  if (!library->sos_) return fail(Errc::kUnsupported, "it lacks the interface that is needed");
+  if (!library->sos_) return fail(Errc::kUnsupported, "it lacks the required interface");
   return library;
 }
 
@@ -252,7 +252,7 @@ Result<TypeInfo> Library::type_of_table(std::uint64_t method_table) {
   MethodTableData data;
   if (!is_method_table(method_table) ||
       !succeeded(call(sos_.get(), Sos::kGetMethodTableData, method_table, &data)))
-    return fail(Errc::kNotFound, "{:#x} is no method table", method_table);
+    return fail(Errc::kNotFound, "{:#x} is not a method table", method_table);
   TypeInfo type{.method_table = method_table, .name = type_name(method_table)};
   // The library leaves out the zero at a string's end, for old debuggers' sake.
   type.base_size = data.base_size + (type.name == "System.String" ? 2U : 0U);
@@ -371,7 +371,7 @@ RawFrame Library::frame_at(const Object& walk) {
 Result<std::vector<RawFrame>> Library::frames(std::uint32_t os_id) {
   Object task, walk;
   if (!succeeded(call(process_.get(), Process::kGetTaskByOsThreadId, os_id, task.out())) || !task)
-    return fail(Errc::kNotFound, "thread {} is none of the runtime's", os_id);
+    return fail(Errc::kNotFound, "thread {} is not a thread of the runtime", os_id);
   if (const auto result = call(task.get(), Task::kCreateStackWalk, kEveryFrame, walk.out());
       !succeeded(result) || !walk)
     return fail(Errc::kUnsupported, "the stack of thread {} cannot be walked (error {:#x})", os_id,

@@ -111,7 +111,7 @@ Result<RuntimeImage> find_runtime(Target& target) {
     if (const auto file = target.open_file(runtime.path); file)
       runtime.identity = identity_of_file(file->get());
   if (runtime.identity.empty())
-    return fail(Errc::kUnsupported, "{} does not tell its version", runtime.path);
+    return fail(Errc::kUnsupported, "{} has no version information", runtime.path);
   runtime.version = version_of_identity(runtime.identity);
   return runtime;
 }
@@ -124,7 +124,7 @@ Result<LibraryFile> find_library(Target& target, const RuntimeImage& runtime) {
     const auto identity = identity_of_file(file);
     if (identity == runtime.identity) return true;
     others += fmt::format("{}{} is of {}", others.empty() ? "" : "; ", path,
-                          identity.empty() ? "no known build" : identity);
+                          identity.empty() ? "an unknown build" : identity);
     return false;
   };
   // What the machine's root installed is better than what a container brings along.

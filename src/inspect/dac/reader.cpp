@@ -47,7 +47,7 @@ class DacReader final : public RuntimeReader {
     return fail(std::move(opened).error());
   }
 
-  std::string_view source() const override { return "DAC"; }
+  SnapshotSource source() const override { return SnapshotSource::kDac; }
   std::string_view version() const override { return runtime_.version; }
 
   Result<std::vector<RuntimeThread>> threads() override {
@@ -64,7 +64,7 @@ class DacReader final : public RuntimeReader {
     request.write_varuint(1);
     request.write(pc);
     auto method = TRY(ask_method(Kind::kMethods, request.bytes()));
-    if (!method) return fail(Errc::kNotFound, "{:#x} is no managed code", pc);
+    if (!method) return fail(Errc::kNotFound, "{:#x} is not managed code", pc);
     return keep(*std::move(method));
   }
 
@@ -72,7 +72,7 @@ class DacReader final : public RuntimeReader {
     ByteWriter request;
     request.write(method_desc);
     auto method = TRY(ask_method(Kind::kMethodOf, request.bytes()));
-    if (!method) return fail(Errc::kNotFound, "{:#x} is no method", method_desc);
+    if (!method) return fail(Errc::kNotFound, "{:#x} is not a method", method_desc);
     return *std::move(method);
   }
 
@@ -156,7 +156,7 @@ class DacReader final : public RuntimeReader {
     if (!worker_ || !worker_->alive()) {
       if (broken_) return fail(*broken_);
       if (starts_ >= kMostStarts)
-        return fail(Errc::kGone, "{}: given up after {} starts", library_.path, starts_);
+        return fail(Errc::kGone, "{}: gave up after {} attempts", library_.path, starts_);
       TRY(start());
     }
     asked_ = true;
@@ -211,8 +211,8 @@ Result<std::unique_ptr<RuntimeReader>> open_reader(Target& target,
                 "loaded by clrscope, which runs on glibc",
                 target.pid(), runtime.version)
         .hint(
-            "events, and stacks without locks, come through its diagnostic port; .NET 10 can be "
-            "read on musl too");
+            "use its diagnostic port for events and for stacks without locks; .NET 10 can be read "
+            "on musl too");
   auto library = TRY(find_library(target, runtime));
   auto reader =
       std::make_unique<DacReader>(target, std::move(runtime), std::move(library), patience);

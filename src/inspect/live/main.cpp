@@ -83,7 +83,9 @@ Result<std::string> look(Target& target) {
   const auto listed = ms_since(start);
   const auto os_threads = TRY(target.threads());
   JsonWriter out;
-  out.begin_object().member("source", reader->source()).member("version", reader->version());
+  out.begin_object()
+      .member("source", name_of(reader->source()))
+      .member("version", reader->version());
   write_threads(out, *reader, threads, os_threads);
   const auto walked = ms_since(start);
   const auto locks = reader->sync_blocks();

@@ -18,7 +18,7 @@ void examine(const WaitScene& scene, Wait& wait) {
     return type && type->name == "System.Threading.Lock" && owner_of(word) != scene.thread.os_id();
   });
   if (wait.object != 0) wait.owner_os_id = owner_of(wait.object);
-  // A Lock wakes up now and then by itself, also when it was told to wait for ever.
+  // A Lock wakes up now and then by itself, also in a wait without a timeout.
   wait.timed = std::ranges::any_of(scene.thread.frames, [](const Frame& frame) {
     return frame.method.starts_with("System.Threading.Lock.TryEnter(");
   });

@@ -18,7 +18,7 @@
 
 namespace clrscope::inspect {
 
-// What a kind is told of a thread that waits.
+// What a lock kind gets to know about a waiting thread.
 class WaitScene {
  public:
   const Snapshot& seen;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "inspect/locks/lock_kind.h"
-#include "inspect/look.h"
+#include "inspect/take_snapshot.h"
 
 namespace clrscope::inspect {
 namespace {

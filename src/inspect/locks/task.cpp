@@ -16,7 +16,7 @@ constexpr std::string_view kMethods[] = {
     "System.Threading.Tasks.Task.Wait",
 };
 
-// The task that was told to wake this thread; else the first that is not done.
+// The task that will wake this thread; else the first that is not done.
 std::uint64_t find_task(const WaitScene& scene) {
   std::uint64_t first = 0;
   const auto waker = scene.first_object([](const TypeInfo& type) {

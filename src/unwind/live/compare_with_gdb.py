@@ -6,7 +6,7 @@
 gdb knows native code only, so each thread is compared from its innermost frame up to the first managed one. Prints JSON:
 threads, complete (reached the root), compared and different (frames), incomplete and firstDifference in words; and of all
 frames, managed ones too, how many were returned to (returns) and how many of these addresses follow no call (notAfterCall).
-Exit code 4 where gdb or ptrace cannot be had.
+Exit code 4 if gdb or ptrace is unavailable.
 """
 import collections
 import json

@@ -37,9 +37,9 @@ struct Ear {
   }
 };
 
-Ear listen(hub::Hub& hub, hub::SessionWish wish) {
+Ear listen(hub::Hub& hub, hub::SessionRequest request) {
   Ear ear;
-  auto id = hub.add(std::move(wish), std::make_unique<ValuesSink>(ear.values));
+  auto id = hub.add(std::move(request), std::make_unique<ValuesSink>(ear.values));
   EXPECT_TRUE(id) << (id ? "" : id.error().what);
   if (id) ear.id = *id;
   return ear;
@@ -63,7 +63,7 @@ TEST_P(CountersTest, KeepTheirSumsWhileSessionsAreReplaced) {
       hub, {.counters = {{.provider = "Clrscope.Samples"}}, .interval = std::chrono::seconds{3}});
   const auto runtime =
       listen(hub, {.counters = {{.provider = "System.Runtime",
-                                 .kind = hub::CounterWish::Kind::kEventCounters}}});
+                                 .kind = hub::CounterRequest::Kind::kEventCounters}}});
   ASSERT_TRUE(hub.consolidate());
   EXPECT_EQ(hub.processes().front().sessions, 1U);
   for (std::size_t seconds = 2; seconds < 8; seconds += 2) {

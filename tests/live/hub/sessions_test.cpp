@@ -27,26 +27,26 @@ std::shared_ptr<hub::Source> source_of(const Target& target, int major) {
                                    target.endpoint());
 }
 
-hub::SessionWish flood(std::uint64_t keywords, std::uint8_t level = 4) {
+hub::SessionRequest flood(std::uint64_t keywords, std::uint8_t level = 4) {
   return {.providers = {{.name = kFlood, .keywords = keywords, .level = level}}};
 }
 
 // An EventSource gives these to all its events, beside their own.
 constexpr std::uint64_t kAnyOfIts = 0xf00000000000;
 
-std::vector<std::uint32_t> kinds_of(const hub::ProviderWish& wish) {
-  const bool all = (wish.keywords & kAnyOfIts) != 0;
+std::vector<std::uint32_t> kinds_of(const hub::ProviderRequest& request) {
+  const bool all = (request.keywords & kAnyOfIts) != 0;
   std::vector<std::uint32_t> kinds;
   if (all) kinds.push_back(kDrop);
-  if (all || (wish.keywords & 1) != 0) kinds.push_back(kOne);
-  if (all || (wish.keywords & 2) != 0) kinds.push_back(kTwo);
-  if ((all || (wish.keywords & 1) != 0) && wish.level >= 5) kinds.push_back(kLoud);
-  if (all || (wish.keywords & 4) != 0) kinds.push_back(kSame);
+  if (all || (request.keywords & 1) != 0) kinds.push_back(kOne);
+  if (all || (request.keywords & 2) != 0) kinds.push_back(kTwo);
+  if ((all || (request.keywords & 1) != 0) && request.level >= 5) kinds.push_back(kLoud);
+  if (all || (request.keywords & 4) != 0) kinds.push_back(kSame);
   return kinds;
 }
 
 struct Ear {
-  hub::SessionWish wish{};
+  hub::SessionRequest request{};
   hub::ListenerId id{};
   KindsSink::Shared heard = std::make_shared<Guarded<Heard>>();
 
@@ -59,9 +59,9 @@ struct Ear {
   }
 };
 
-Ear listen(hub::Hub& hub, hub::SessionWish wish) {
-  Ear ear{.wish = wish};
-  auto id = hub.add(std::move(wish), std::make_unique<KindsSink>(ear.heard));
+Ear listen(hub::Hub& hub, hub::SessionRequest request) {
+  Ear ear{.request = request};
+  auto id = hub.add(std::move(request), std::make_unique<KindsSink>(ear.heard));
   EXPECT_TRUE(id) << (id ? "" : id.error().what);
   if (id) ear.id = *id;
   return ear;
@@ -70,7 +70,7 @@ Ear listen(hub::Hub& hub, hub::SessionWish wish) {
 // Every number once and in order, none missing between the first and the last, nothing else.
 void expect_whole(const Ear& ear) {
   ear.heard->with([&](const Heard& heard) {
-    const auto kinds = kinds_of(ear.wish.providers.front());
+    const auto kinds = kinds_of(ear.request.providers.front());
     for (const auto& [kind, count] : heard.counts)
       EXPECT_TRUE(std::ranges::find(kinds, kind) != kinds.end()) << "unasked kind " << kind;
     EXPECT_EQ(heard.dropped, 0U);
@@ -78,7 +78,7 @@ void expect_whole(const Ear& ear) {
       for (std::size_t i = 1; i < numbers.size(); ++i)
         ASSERT_EQ(numbers[i], numbers[i - 1] + kKinds)
             << "kind " << key.first << ", thread " << key.second << ", keywords "
-            << ear.wish.providers.front().keywords;
+            << ear.request.providers.front().keywords;
   });
 }
 
@@ -97,7 +97,7 @@ std::vector<std::int64_t> written_by_thread(const std::string& done) {
 void expect_all(const Ear& ear, const std::vector<std::int64_t>& written) {
   expect_whole(ear);
   ear.heard->with([&](const Heard& heard) {
-    for (const auto kind : kinds_of(ear.wish.providers.front())) {
+    for (const auto kind : kinds_of(ear.request.providers.front())) {
       std::int64_t total = 0;
       for (std::size_t thread = 0; thread < written.size(); ++thread) {
         const auto expected = (written[thread] + kKinds - kind) / kKinds;
@@ -130,9 +130,9 @@ TEST_P(HubTest, ReplacesSessionsWithoutLosingOrDoublingAnEvent) {
   ASSERT_TRUE(hub.consolidate());
   EXPECT_EQ(status().sessions, 1U);
   // A hundred come and go, at most three at a time: what is needed is another thing each time.
-  const std::vector<hub::SessionWish> wishes{flood(0x1),    flood(0x2),       flood(0x5),
-                                             flood(0x3, 5), flood(kAnyOfIts), flood(0x7, 5),
-                                             flood(0x6)};
+  const std::vector<hub::SessionRequest> requests{flood(0x1),    flood(0x2),       flood(0x5),
+                                                  flood(0x3, 5), flood(kAnyOfIts), flood(0x7, 5),
+                                                  flood(0x6)};
   std::vector<Ear> guests;
   std::uint64_t heard = 0;
   const auto let_go = [&] {
@@ -144,7 +144,7 @@ TEST_P(HubTest, ReplacesSessionsWithoutLosingOrDoublingAnEvent) {
     expect_whole(leaver);
   };
   for (std::size_t i = 0; i < 100; ++i) {
-    guests.push_back(listen(hub, wishes[i % wishes.size()]));
+    guests.push_back(listen(hub, requests[i % requests.size()]));
     if (i % 2 == 1) {
       ASSERT_TRUE(hub.consolidate());
     }

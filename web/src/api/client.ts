@@ -1,4 +1,5 @@
 // Talks with the controller that served the page. Failures are Problems: what failed, and what to do.
+import type {Problem as ProblemBody} from './types';
 
 export class Problem extends Error {
   constructor(readonly status: number, message: string, readonly hint = '') {
@@ -16,16 +17,10 @@ export function messageOf(error: unknown): Message {
   return {text: error instanceof Error ? error.message : String(error), hint: ''};
 }
 
-interface ProblemBody {
-  title?: unknown;
-  detail?: unknown;
-  hint?: unknown;
-}
-
 async function problemOf(response: Response): Promise<Problem> {
   const said = await response.text();
   try {
-    const body = JSON.parse(said) as ProblemBody;
+    const body = JSON.parse(said) as Partial<ProblemBody>;
     const text = body.detail ?? body.title;
     if (typeof text === 'string') return new Problem(response.status, text, typeof body.hint === 'string' ? body.hint : '');
   } catch {
@@ -43,8 +38,8 @@ export class Api {
   }
 
   // `body` is sent as JSON, unless it is a file.
-  async send(method: string, path: string, body?: unknown): Promise<Response> {
-    const headers: Record<string, string> = {Accept: 'application/json'};
+  async send(method: string, path: string, body?: unknown, accept = 'application/json'): Promise<Response> {
+    const headers: Record<string, string> = {Accept: accept};
     const isFile = body instanceof Blob;
     if (body !== undefined) headers['Content-Type'] = isFile ? 'application/octet-stream' : 'application/json';
     let response: Response;
@@ -64,6 +59,11 @@ export class Api {
 
   async get<T>(path: string): Promise<T> {
     return (await (await this.send('GET', path)).json()) as T;
+  }
+
+  // The same as the terminal prints it.
+  async text(path: string): Promise<string> {
+    return (await this.send('GET', path, undefined, 'text/plain')).text();
   }
 
   async post<T>(path: string, body?: unknown): Promise<T> {

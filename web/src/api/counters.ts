@@ -1,29 +1,7 @@
 // Counters with their history, and as they come.
 import type {Api} from './client';
+import type {Counters, CounterValue, StreamEnd, StreamMissed} from './types';
 import type {Point} from '../ui/chart';
-
-export interface Counter {
-  provider: string;
-  name: string;
-  display?: string;
-  unit: string;
-  kind: string;
-  tags: Record<string, string>;
-  value: number;
-  time?: string;
-  points?: {time: string; value: number}[];
-}
-
-interface CountersAnswer {
-  pid: number;
-  process: string;
-  live: boolean;
-  ended?: string;
-  lost: number;
-  leftOut: number;
-  intervalMs: number;
-  counters: Counter[];
-}
 
 export interface Series {
   key: string; // of provider, name and tags
@@ -41,7 +19,9 @@ export interface Instrument {
   series: Map<string, Series>;
 }
 
-const kKeepMs = 11 * 60_000;
+export const kRuntime = 'System.Runtime';
+export const kHistoryMs = 10 * 60_000;
+const kKeepMs = kHistoryMs + 60_000;
 
 export function tagsText(tags: Record<string, string>): string {
   return Object.entries(tags)
@@ -49,60 +29,87 @@ export function tagsText(tags: Record<string, string>): string {
     .join(', ');
 }
 
+const idOf = ({provider, name}: Pick<CounterValue, 'provider' | 'name'>): string => `${provider}\n${name}`;
+
+function chosenIds(choice: string): Set<string> {
+  const parts = [...choice.matchAll(/([^[\],]+)\[([^\]]*)\]/g)];
+  return new Set(parts.flatMap(([, provider, names]) => names.split(',').map((name) => idOf({provider, name}))));
+}
+
 // What a process told so far, and everything it tells from now on.
 export class CounterBook {
   readonly instruments = new Map<string, Instrument>();
   process = '';
+  since = '';
   intervalMs = 1000;
-  ended = '';
-  lost = 0;
+  notes: string[] = [];
+  ended = ''; // why nothing more comes
+  endedAt = '';
+  lost = 0; // events, by the runtime
+  leftOut = 0; // series or values, by the controller
+  missed = 0; // items, by this page
   firstMs = 0;
   latestMs = 0;
+  at = 0; // when something came last, ms since 1970 here
   isConnected = false;
-  missed = 0;
 
-  constructor(readonly pid: number) {}
+  private readonly wanted?: Set<string>; // ids; undefined: all
 
+  // `choice`: only these, "System.Runtime[dotnet.exceptions,dotnet.timer.count],Shop[orders]"; empty: all.
+  constructor(readonly pid: number, private readonly choice = '') {
+    if (choice) this.wanted = chosenIds(choice);
+  }
+
+  // Asks for the values of the last ten minutes, and keeps those that are new.
   async load(api: Api): Promise<void> {
-    const answer = await api.get<CountersAnswer>(`counters?pid=${this.pid}&history=600`);
+    const choice = this.choice ? `&counters=${encodeURIComponent(this.choice)}` : '';
+    const answer = await api.get<Counters>(`counters?pid=${this.pid}&history=${kHistoryMs / 1000}${choice}`);
     this.process = answer.process;
+    this.since = answer.since;
     this.intervalMs = answer.intervalMs || 1000;
-    this.ended = answer.ended ?? '';
+    this.notes = answer.notes;
+    this.ended = answer.live ? '' : answer.ended || 'it no longer sends data';
+    this.endedAt = answer.endedAt ?? '';
     this.lost = answer.lost;
+    this.leftOut = answer.leftOut;
+    this.at = Date.now();
     for (const counter of answer.counters) {
       const series = this.series(counter);
-      series.points = (counter.points ?? []).map((point): Point => [Date.parse(point.time), point.value]);
-      const last = series.points[series.points.length - 1];
-      if (last) this.note(series.points[0][0], last[0]);
+      for (const point of counter.points ?? []) this.put(series, Date.parse(point.time), point.value);
     }
   }
 
-  add(counters: Counter[]): void {
+  add(counters: CounterValue[]): void {
+    this.at = Date.now();
     for (const counter of counters) {
-      const ms = Date.parse(counter.time ?? '');
-      if (!Number.isFinite(ms)) continue;
-      const points = this.series(counter).points;
-      if (points.length && ms <= points[points.length - 1][0]) continue; // told in the history already
-      points.push([ms, counter.value]);
-      while (points.length && points[0][0] < ms - kKeepMs) points.shift();
-      this.note(ms, ms);
+      if (this.wanted && !this.wanted.has(idOf(counter))) continue;
+      this.put(this.series(counter), Date.parse(counter.time), counter.value);
     }
   }
 
-  private note(first: number, last: number): void {
-    this.firstMs = this.firstMs ? Math.min(this.firstMs, first) : first;
-    this.latestMs = Math.max(this.latestMs, last);
+  private put({points}: Series, ms: number, value: number | null): void {
+    if (!Number.isFinite(ms) || (points.length && ms <= points[points.length - 1][0])) return; // known already
+    points.push([ms, value ?? Number.NaN]);
+    let old = 0;
+    while (points[old][0] < ms - kKeepMs) ++old;
+    if (old) points.splice(0, old);
+    this.firstMs = this.firstMs ? Math.min(this.firstMs, ms) : ms;
+    this.latestMs = Math.max(this.latestMs, ms);
   }
 
   // Follows what comes; the browser resumes by itself where it was cut off.
   follow(api: Api, onChange: () => void): () => void {
-    return api.live<unknown>(
+    const stop = api.live<unknown>(
       `live?pid=${this.pid}&topics=counters`,
       ['counters', 'missed', 'end'],
       (kind, data) => {
-        if (kind === 'counters') this.add(data as Counter[]);
-        else if (kind === 'missed') this.missed += (data as {items?: number}).items ?? 1;
-        else this.ended = (data as {reason?: string}).reason ?? 'the process ended';
+        if (kind === 'counters') this.add(data as CounterValue[]);
+        else if (kind === 'missed') this.missed += (data as StreamMissed).items;
+        else {
+          this.ended = (data as StreamEnd).reason || 'the process ended';
+          this.endedAt ||= new Date().toISOString();
+          stop();
+        }
         onChange();
       },
       (isConnected) => {
@@ -110,6 +117,7 @@ export class CounterBook {
         onChange();
       },
     );
+    return stop;
   }
 
   find(provider: string, ...names: string[]): Instrument | undefined {
@@ -120,12 +128,12 @@ export class CounterBook {
     return undefined;
   }
 
-  private series(counter: Counter): Series {
-    const id = `${counter.provider}\n${counter.name}`;
+  private series(counter: CounterValue): Series {
+    const id = idOf(counter);
     let instrument = this.instruments.get(id);
     if (!instrument) {
       const {provider, name, unit, kind} = counter;
-      instrument = {id, provider, name, title: counter.display || name, unit: kind === 'rate' && unit ? `${unit}/s` : unit, kind, series: new Map()};
+      instrument = {id, provider, name, title: counter.display || name, unit: kind === 'rate' ? `${unit}/s` : unit, kind, series: new Map()};
       this.instruments.set(id, instrument);
     }
     const tags = tagsText(counter.tags);
@@ -136,4 +144,26 @@ export class CounterBook {
     }
     return series;
   }
+}
+
+// All series of an instrument added up. Values of one interval belong together though their times differ by some
+// milliseconds; a series that told nothing in an interval adds nothing to it.
+export function summed(instrument: Instrument | undefined, intervalMs: number, factor = 1): Point[] {
+  const all = instrument ? [...instrument.series.values()].map((one) => one.points) : [];
+  if (all.length === 1) return factor === 1 ? all[0] : all[0].map(([ms, value]): Point => [ms, value * factor]);
+  const points = all.flatMap((list, series) => list.map(([ms, value]) => ({ms, value, series}))).sort((a, b) => a.ms - b.ms);
+  const sums: Point[] = [];
+  let seen = new Set<number>();
+  for (const {ms, value, series} of points) {
+    const last = sums[sums.length - 1];
+    if (!Number.isFinite(value)) continue;
+    if (last && ms - last[0] < intervalMs / 2 && !seen.has(series)) {
+      last[1] += value * factor;
+      seen.add(series);
+    } else {
+      sums.push([ms, value * factor]);
+      seen = new Set([series]);
+    }
+  }
+  return sums;
 }

@@ -1,12 +1,10 @@
-// Numbers for people: with a unit, no more digits than are looked at.
+// Numbers and times for people: one style everywhere, with a unit, no more digits than are looked at.
 
+// 1,219 or 12.3: for sentences and tables.
 export function formatNumber(value: number): string {
   const size = Math.abs(value);
-  if (size >= 1e9) return `${(value / 1e9).toFixed(1)} G`;
-  if (size >= 1e6) return `${(value / 1e6).toFixed(1)} M`;
-  if (size >= 10_000) return `${(value / 1e3).toFixed(1)} k`;
-  if (size >= 100 || Number.isInteger(value)) return value.toFixed(0);
-  return value.toFixed(size >= 10 ? 1 : 2);
+  const digits = Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  return value.toLocaleString('en-US', {maximumFractionDigits: digits});
 }
 
 export function formatBytes(value: number): string {
@@ -14,7 +12,7 @@ export function formatBytes(value: number): string {
   if (size >= 1e9) return `${(value / 1e9).toFixed(size >= 1e10 ? 0 : 1)} GB`;
   if (size >= 1e6) return `${(value / 1e6).toFixed(size >= 1e7 ? 0 : 1)} MB`;
   if (size >= 1e3) return `${(value / 1e3).toFixed(size >= 1e4 ? 0 : 1)} kB`;
-  return `${value.toFixed(0)} B`;
+  return `${value.toFixed(size > 0 && size < 10 && !Number.isInteger(value) ? 1 : 0)} B`;
 }
 
 export function formatSeconds(value: number): string {
@@ -22,14 +20,42 @@ export function formatSeconds(value: number): string {
   if (value === 0) return '0 ms';
   if (size < 1e-3) return `${(value * 1e6).toFixed(0)} µs`;
   if (size < 1) return `${(value * 1e3).toFixed(size < 0.01 ? 2 : size < 0.1 ? 1 : 0)} ms`;
-  return `${value.toFixed(size < 10 ? 2 : 1)} s`;
+  if (size < 120) return `${value.toFixed(size < 10 ? 2 : 1)} s`;
+  return formatLong(value);
 }
 
+export const formatMs = (value: number): string => formatSeconds(value / 1e3);
+
+// 3 d 4 h, 5 min 12 s: for times that somebody waits or runs.
+function formatLong(seconds: number): string {
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.floor(seconds) % 60, 's'],
+  ];
+  const first = parts.findIndex(([number]) => number > 0);
+  if (first < 0) return '0 s';
+  return parts
+    .slice(first, first + 2)
+    .filter(([number]) => number > 0)
+    .map(([number, unit]) => `${number} ${unit}`)
+    .join(' ');
+}
+
+export const formatUptime = (ms: number): string => formatLong(ms / 1000);
+
+export function formatAge(ms: number): string {
+  return ms < 1000 ? '0 s' : formatLong(ms / 1000);
+}
+
+export const formatPercent = (value: number): string => `${formatNumber(value)} %`;
+
 // Units as counters say them: "By", "s", "ms", "%", "{collection}".
-export function withUnit(value: number, unit: string): string {
+export function withUnit(value: number, unit: string, number: (value: number) => string = formatNumber): string {
   if (unit.endsWith('/s') && unit !== '/s') {
     const base = unit.slice(0, -2);
-    return base === 's' ? `${formatNumber(value * 100)} %` : `${withUnit(value, base)}/s`; // seconds per second are a share
+    return base === 's' ? `${number(value * 100)} %` : `${withUnit(value, base, number)}/s`; // seconds per second are a share
   }
   switch (unit) {
     case 'By':
@@ -41,22 +67,30 @@ export function withUnit(value: number, unit: string): string {
     case 's':
       return formatSeconds(value);
     case 'ms':
-      return formatSeconds(value / 1e3);
+      return formatMs(value);
     case '%':
-      return `${formatNumber(value)} %`;
+      return `${number(value)} %`;
     default: {
-      const word = unit.replace(/[{}]/g, '');
-      return word && word !== '1' ? `${formatNumber(value)} ${word}` : formatNumber(value);
+      const word = unit.replace(/[{}]/g, '').replace(/_/g, ' ');
+      return word && word !== '1' ? `${number(value)} ${plural(word, value)}` : number(value);
     }
   }
 }
 
-// The same for an axis: words are left out, the title has them.
-export function axisText(value: number, unit: string): string {
-  const words = withUnit(value, unit);
-  return /[{a-z]{3}/.test(unit) ? words.replace(/ .*$/, '') : words;
+function plural(word: string, value: number): string {
+  if (value === 1 || !/^[a-z ]+$/.test(word) || word.endsWith('s')) return word;
+  return word.endsWith('y') ? `${word.slice(0, -1)}ies` : `${word}s`;
 }
 
+// Local time of day.
 export function clockTime(ms: number): string {
   return new Date(ms).toTimeString().slice(0, 8);
+}
+
+// Local date and time with zone; the ISO time belongs into a title.
+export function localTime(ms: number): string {
+  const time = new Date(ms);
+  const day = `${time.getFullYear()}-${String(time.getMonth() + 1).padStart(2, '0')}-${String(time.getDate()).padStart(2, '0')}`;
+  const zone = /\(([^)]+)\)|(GMT[+-]\d+|UTC)/.exec(time.toTimeString());
+  return `${day} ${clockTime(ms)} ${zone?.[2] ?? ''}`.trim();
 }

@@ -4,7 +4,7 @@ import {Chart, type ChartSetting, type Line} from './chart';
 
 interface PlotProps extends ChartSetting {
   lines: Line[];
-  from: number;
+  from: number; // ms since 1970
   to: number;
 }
 
@@ -18,20 +18,21 @@ export function Plot(props: PlotProps) {
     const {lines, from, to} = latest.current;
     if (isSeen.current) chart.current?.show(lines, from, to);
   };
+  const {unit, height, intervalMs, shape, syncKey, compact} = props;
   useEffect(() => {
     const element = root.current!;
-    const {unit, height, intervalMs, syncKey, bars, compact} = props;
-    chart.current = new Chart(element, {unit, height, intervalMs, syncKey, bars, compact});
+    chart.current = new Chart(element, {unit, height, intervalMs, shape, syncKey, compact});
     const watcher = new IntersectionObserver((entries) => {
       isSeen.current = entries[entries.length - 1].isIntersecting;
       draw();
     });
     watcher.observe(element);
+    draw();
     return () => {
       watcher.disconnect();
       chart.current?.end();
     };
-  }, []);
+  }, [unit, height, intervalMs, shape, syncKey, compact]);
   useEffect(draw);
   return <div class="chart" ref={root} />;
 }

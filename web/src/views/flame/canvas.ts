@@ -3,11 +3,13 @@
 // The canvas is as large as its box; the box scrolls, a spacer in it is as high as the tree.
 import {kKinds} from '../../ui/kinds';
 import type {Found} from './search';
+import type {Comparison} from './compare';
 import type {Tree} from './tree';
-import type {Names} from './words';
+import {changeText, type Names} from './words';
 
 export const kRow = 19; // pixels
 const kFont = 12;
+const kLeastChange = 0.0005; // of all time
 
 interface Colours {
   kinds: string[];
@@ -18,6 +20,9 @@ interface Colours {
   line: string;
   accent: string;
   match: string;
+  more: string;
+  less: string;
+  same: string;
   mono: string;
 }
 
@@ -33,6 +38,9 @@ function readColours(element: Element): Colours {
     line: of('--line'),
     accent: of('--ink'),
     match: of('--match'),
+    more: of('--diff-more'),
+    less: of('--diff-less'),
+    same: of('--kind-unknown'),
     mono: of('--mono'),
   };
 }
@@ -44,12 +52,17 @@ export interface Scene {
   selected: number; // or -1
   hovered: number; // or -1
   found: Found | null;
+  rootTitle: string;
+  comparison: Pick<Comparison, 'change' | 'largest'> | null;
+  isUpward: boolean; // the root at the bottom
 }
 
 export class FlameCanvas {
-  readonly box: HTMLElement;
-  readonly canvas: HTMLCanvasElement;
-  private spacer: HTMLElement;
+  private readonly spacer: HTMLElement;
+  private readonly watcher: ResizeObserver;
+  private readonly onTheme = () => this.recolour();
+  private readonly onScroll = () => this.redraw();
+  private levels = 1;
   private context: CanvasRenderingContext2D;
   private colours: Colours;
   private charWidth = 7;
@@ -58,23 +71,24 @@ export class FlameCanvas {
   private pending = 0;
   private rects = 0; // of the drawing under way
 
-  constructor(private scene: () => Scene) {
-    this.box = document.createElement('div');
-    this.box.className = 'flame-box';
-    this.canvas = document.createElement('canvas');
-    this.canvas.className = 'flame-canvas';
-    this.canvas.tabIndex = 0;
-    this.canvas.setAttribute('role', 'application');
-    this.canvas.setAttribute('aria-label', 'Flame graph. Arrow keys move, Enter zooms, Escape goes back; the call tree beside it says the same as text.');
-    this.spacer = document.createElement('div');
-    this.box.append(this.canvas, this.spacer);
-    const context = this.canvas.getContext('2d', {alpha: false});
+  // `box` scrolls; it holds the canvas and an element that is as high as there is to scroll.
+  constructor(private readonly box: HTMLElement, private readonly canvas: HTMLCanvasElement, private readonly scene: () => Scene) {
+    this.spacer = box.lastElementChild as HTMLElement;
+    const context = canvas.getContext('2d', {alpha: false});
     if (!context) throw new Error('this browser has no canvas');
     this.context = context;
     this.colours = readColours(document.documentElement);
-    this.box.addEventListener('scroll', () => this.redraw());
-    document.addEventListener('themechange', () => this.recolour());
-    new ResizeObserver(() => this.resize()).observe(this.box);
+    box.addEventListener('scroll', this.onScroll);
+    document.addEventListener('themechange', this.onTheme);
+    this.watcher = new ResizeObserver(() => this.resize());
+    this.watcher.observe(box);
+  }
+
+  end(): void {
+    this.watcher.disconnect();
+    this.box.removeEventListener('scroll', this.onScroll);
+    document.removeEventListener('themechange', this.onTheme);
+    cancelAnimationFrame(this.pending);
   }
 
   private recolour(): void {
@@ -107,9 +121,24 @@ export class FlameCanvas {
   // Call when the tree or the zoom has changed: how far one can scroll has, too.
   fit(): void {
     const {tree, zoom} = this.scene();
-    const levels = Math.max(tree.depth[zoom] + 1, this.deepest(tree, zoom) + 1);
-    this.spacer.style.height = `${Math.max(0, levels * kRow - this.height)}px`;
+    const wasAtEnd = this.box.scrollTop + this.height >= this.contentHeight() - 1;
+    this.levels = Math.max(tree.depth[zoom] + 1, this.deepest(tree, zoom) + 1);
+    this.spacer.style.height = `${Math.max(0, this.levels * kRow - this.height)}px`;
+    if (this.scene().isUpward && wasAtEnd) this.box.scrollTop = this.contentHeight();
     this.redraw();
+  }
+
+  private contentHeight(): number {
+    return Math.max(this.height, this.levels * kRow);
+  }
+
+  // Where a level begins, from the top of all that can be scrolled to.
+  private topOf(level: number): number {
+    return this.scene().isUpward ? this.contentHeight() - (level + 1) * kRow : level * kRow;
+  }
+
+  private levelAt(y: number): number {
+    return Math.floor((this.scene().isUpward ? this.contentHeight() - 1 - y : y) / kRow);
   }
 
   private deepest(tree: Tree, zoom: number): number {
@@ -131,16 +160,26 @@ export class FlameCanvas {
   }
 
   reveal(node: number): void {
-    const top = this.scene().tree.depth[node] * kRow;
+    const top = this.topOf(this.scene().tree.depth[node]);
     if (top < this.box.scrollTop) this.box.scrollTop = top;
     else if (top + kRow > this.box.scrollTop + this.height) this.box.scrollTop = top + kRow - this.height;
+  }
+
+  // The middle of a node in the window: where its menu opens.
+  placeOf(node: number): {x: number; y: number} {
+    const place = this.canvas.getBoundingClientRect();
+    const {tree, zoom} = this.scene();
+    const isAbove = tree.depth[node] <= tree.depth[zoom];
+    const scale = this.width / (tree.total[zoom] || 1);
+    const left = isAbove ? 0 : Math.max(0, (tree.begin[node] - tree.begin[zoom]) * scale);
+    return {x: place.left + Math.min(left + 20, this.width), y: place.top + this.topOf(tree.depth[node]) - this.box.scrollTop + kRow};
   }
 
   // The node at a point of the window, or -1.
   nodeAt(clientX: number, clientY: number): number {
     const place = this.canvas.getBoundingClientRect();
     const {tree, zoom} = this.scene();
-    const level = Math.floor((clientY - place.top + this.box.scrollTop) / kRow);
+    const level = this.levelAt(clientY - place.top + this.box.scrollTop);
     if (level < 0 || level >= tree.level.length - 1 || tree.total[zoom] <= 0) return -1;
     if (level <= tree.depth[zoom]) {
       let at = zoom;
@@ -166,10 +205,10 @@ export class FlameCanvas {
     const {tree, zoom} = this.scene();
     this.rects = 0;
     const top = this.box.scrollTop;
-    const firstLevel = Math.max(0, Math.floor(top / kRow));
-    const lastLevel = Math.min(tree.level.length - 2, Math.floor((top + this.height) / kRow));
-    for (let level = firstLevel; level <= lastLevel; ++level) {
-      const y = level * kRow - top;
+    const ends = [this.levelAt(top), this.levelAt(top + this.height)];
+    const lastLevel = Math.min(tree.level.length - 2, Math.max(...ends));
+    for (let level = Math.max(0, Math.min(...ends)); level <= lastLevel; ++level) {
+      const y = this.topOf(level) - top;
       if (level <= tree.depth[zoom]) this.drawAncestor(level, y);
       else if (tree.total[zoom] > 0) this.drawLevel(level, y);
     }
@@ -205,7 +244,7 @@ export class FlameCanvas {
 
   // Nodes too narrow to be seen, as one piece, up to the next that can be.
   private drawCrumbs(level: number, first: number, x: number, y: number, from: number, scale: number): number {
-    const {tree, names, found} = this.scene();
+    const {tree, found} = this.scene();
     const end = tree.level[level + 1];
     let i = first;
     let right = x;
@@ -224,25 +263,25 @@ export class FlameCanvas {
     }
     if (tree.total[widest] <= 0) return i;
     const c = this.context;
-    c.fillStyle = matched ? this.colours.match : this.colours.kinds[names.kind(tree.name[widest])];
-    c.globalAlpha = found && !matched ? 0.2 : 0.6;
-    c.fillRect(x, y, Math.max(0.75, right - x), kRow - 1);
-    c.globalAlpha = 1;
+    const alpha = found && !matched ? 0.2 : 0.6;
+    if (matched) {
+      c.fillStyle = this.colours.match;
+      c.globalAlpha = alpha;
+      c.fillRect(x, y, Math.max(0.75, right - x), kRow - 1);
+      c.globalAlpha = 1;
+    } else this.fill(widest, x, y, Math.max(0.75, right - x), alpha);
     ++this.rects;
     return i;
   }
 
   private drawNode(node: number, x: number, width: number, y: number, faded: boolean): void {
-    const {tree, names, found, selected, hovered} = this.scene();
+    const {tree, found, selected, hovered, rootTitle} = this.scene();
     const c = this.context;
     const name = tree.name[node];
     const left = Math.max(0, x);
     const right = Math.min(this.width, x + width);
     const matched = found !== null && node !== 0 && found.matches[name] === 1;
-    c.fillStyle = node === 0 ? this.colours.panel : this.colours.kinds[names.kind(name)];
-    if (faded || (found && !matched)) c.globalAlpha = 0.35;
-    c.fillRect(left, y, Math.max(1, right - left - 0.5), kRow - 1);
-    c.globalAlpha = 1;
+    this.fill(node, left, y, Math.max(1, right - left - 0.5), faded || (found && !matched) ? 0.35 : 1);
     ++this.rects;
     if (matched) {
       c.fillStyle = this.colours.match;
@@ -255,12 +294,36 @@ export class FlameCanvas {
     }
     const room = Math.floor((right - left - 6) / this.charWidth);
     if (room < 3) return;
-    const text = node === 0 ? 'all' : names.fitting(name, room);
+    const text = node === 0 ? rootTitle.slice(0, room) : this.textOf(node, room);
     if (!text) return;
     // Faded boxes let the paper through: there the page's own ink is the one that can be read.
     const through = node === 0 || faded || (found !== null && !matched);
     c.fillStyle = through ? this.colours.accent : this.colours.ink;
     c.fillText(text, left + 3, y + kRow / 2);
+  }
+
+  // In the colour of its kind, or of how its share has changed.
+  private fill(node: number, x: number, y: number, width: number, alpha: number): void {
+    const {tree, names, comparison} = this.scene();
+    const c = this.context;
+    const change = comparison ? comparison.change[node] : 0;
+    c.globalAlpha = alpha;
+    c.fillStyle = node === 0 ? this.colours.panel : comparison ? this.colours.same : this.colours.kinds[names.kind(tree.name[node])];
+    c.fillRect(x, y, width, kRow - 1);
+    if (comparison && node !== 0 && Math.abs(change) >= kLeastChange) {
+      c.globalAlpha = alpha * Math.max(0.25, Math.sqrt(Math.abs(change) / comparison.largest));
+      c.fillStyle = change > 0 ? this.colours.more : this.colours.less;
+      c.fillRect(x, y, width, kRow - 1);
+    }
+    c.globalAlpha = 1;
+  }
+
+  // The label; with a comparison the change stands behind it while there is room for both.
+  private textOf(node: number, room: number): string {
+    const {tree, names, comparison} = this.scene();
+    const change = comparison && Math.abs(comparison.change[node]) >= kLeastChange ? ` ${changeText(comparison.change[node])}` : '';
+    const label = names.fitting(tree.name[node], room - change.length);
+    return label && !label.endsWith('…') ? label + change : names.fitting(tree.name[node], room);
   }
 }
 

@@ -1,8 +1,5 @@
 // The functions of what is shown, each once, by the time of their own.
 import type {Tree} from './tree';
-import {durationText, percentText, type Names} from './words';
-
-const kMost = 300; // rows
 
 export interface FunctionTime {
   name: number;
@@ -30,39 +27,4 @@ export function functionTimes(tree: Tree, zoom: number, names: number, inverted 
   const all: FunctionTime[] = [];
   for (let name = 0; name < names; ++name) if (total[name] > 0) all.push({name, self: self[name], total: total[name]});
   return all.sort((a, b) => b.self - a.self || b.total - a.total);
-}
-
-// Rows for the table beside the picture; a row's button looks the function up.
-export function functionRows(tree: Tree, names: Names, zoom: number, inverted: boolean, onChoose: (name: string) => void): HTMLElement[] {
-  const all = functionTimes(tree, zoom, names.count, inverted);
-  const whole = tree.total[zoom];
-  const rows = all.slice(0, kMost).map((one) => {
-    const row = document.createElement('tr');
-    const [total, self, name] = [document.createElement('td'), document.createElement('td'), document.createElement('td')];
-    total.textContent = percentText(one.total, whole);
-    total.title = durationText(one.total);
-    self.textContent = percentText(one.self, whole);
-    self.title = durationText(one.self);
-    const kind = document.createElement('span');
-    kind.className = `flame-dot kind-${names.kind(one.name)}`;
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.className = 'flame-function';
-    button.textContent = names.whole(one.name);
-    button.title = [names.module(one.name), names.kindTitle(one.name), 'press to find it'].filter(Boolean).join(' · ');
-    button.addEventListener('click', () => onChoose(names.whole(one.name)));
-    name.append(kind, button);
-    row.append(total, self, name);
-    return row;
-  });
-  if (all.length > kMost) {
-    const row = document.createElement('tr');
-    const cell = document.createElement('td');
-    cell.colSpan = 3;
-    cell.className = 'dim';
-    cell.textContent = `… ${all.length - kMost} more with less`;
-    row.append(cell);
-    rows.push(row);
-  }
-  return rows;
 }

@@ -2,7 +2,6 @@
 //
 // A tree is flat: nodes level by level, a parent's children together, so that the nodes of a level are sorted by
 // where they begin. Nothing here touches the page.
-import {kKinds} from '../../ui/kinds';
 import type {Trace} from './data';
 
 export type Weight = 'on' | 'off' | 'both';
@@ -11,6 +10,7 @@ export interface Choice {
   weight: Weight;
   inverted: boolean; // callers below what they called
   hiddenKinds: ReadonlySet<number>; // frames of these are taken out; their time is their callers'
+  unnamed: boolean; // functions without a name each for itself; else as one frame
   process: number; // index, or -1: all
   thread: number; // index, or -1: all
 }
@@ -25,12 +25,6 @@ export interface Tree {
   depth: Uint32Array;
 }
 
-export const kWaitingKind = kKinds.length; // of the name that stands for waiting
-
-// Names are the trace's, and one after them: "waiting".
-export function waitingName(trace: Trace): number {
-  return trace.json.names.length;
-}
 
 // What each node of the trace did itself, by the choice of threads and weight; `off` only when both are shown.
 function selfTimes(trace: Trace, choice: Choice): {on: Float64Array; off: Float64Array} {
@@ -51,13 +45,13 @@ function selfTimes(trace: Trace, choice: Choice): {on: Float64Array; off: Float6
 export function buildTree(trace: Trace, choice: Choice): Tree {
   const {on, off} = selfTimes(trace, choice);
   if (choice.inverted) return laidOut(invert(trace, choice, on, off));
-  if (choice.hiddenKinds.size === 0 && off.length === 0)
+  if (choice.hiddenKinds.size === 0 && off.length === 0 && (choice.unnamed || !trace.hasUnnamed))
     return place(trace.nodeName, trace.nodeParent, on); // as it came: already in order
   return laidOut(derive(trace, choice, on, off));
 }
 
 // Nodes that are added one by one, each under a parent that is there.
-class Grower {
+export class Grower {
   name: number[] = [0];
   parent: number[] = [0];
   self: number[] = [0];
@@ -98,19 +92,35 @@ function slotOf(parent: number, name: number): number {
   return Math.imul(hash, 0x2c1b3c6d) >>> 7;
 }
 
+// Which name a node of the trace has in a tree, and whether it is left out below a parent of that name.
+class Shown {
+  private readonly names: Uint32Array | null;
+  constructor(private readonly trace: Trace, private readonly choice: Choice) {
+    this.names = choice.unnamed || !trace.hasUnnamed ? null : trace.folded;
+  }
+  name(node: number): number {
+    const name = this.trace.nodeName[node];
+    return this.names ? this.names[name] : name;
+  }
+  isLeftOut(node: number, parentName: number): boolean {
+    const name = this.trace.nodeName[node];
+    if (this.choice.hiddenKinds.has(this.trace.kinds[name])) return true;
+    return this.names !== null && this.names[name] !== name && this.names[name] === parentName;
+  }
+}
+
 // The same tree without the hidden kinds, waiting as a leaf of its own.
 function derive(trace: Trace, choice: Choice, on: Float64Array, off: Float64Array): Grower {
   const grower = new Grower();
   const moved = new Uint32Array(trace.nodeName.length);
-  const waiting = waitingName(trace);
+  const shown = new Shown(trace, choice);
   for (let i = 0; i < trace.nodeName.length; ++i) {
     if (i > 0) {
       const parent = moved[trace.nodeParent[i]];
-      const hidden = choice.hiddenKinds.has(trace.json.nameKind[trace.nodeName[i]]);
-      moved[i] = hidden ? parent : grower.child(parent, trace.nodeName[i]);
+      moved[i] = shown.isLeftOut(i, parent === 0 ? -1 : grower.name[parent]) ? parent : grower.child(parent, shown.name(i));
     }
     grower.self[moved[i]] += on[i];
-    if (off.length > 0 && off[i] > 0) grower.self[grower.child(moved[i], waiting)] += off[i];
+    if (off.length > 0 && off[i] > 0) grower.self[grower.child(moved[i], trace.waiting)] += off[i];
   }
   return grower;
 }
@@ -118,7 +128,7 @@ function derive(trace: Trace, choice: Choice, on: Float64Array, off: Float64Arra
 // From the leaves to their callers. What is too small to be seen is not followed further up.
 function invert(trace: Trace, choice: Choice, on: Float64Array, off: Float64Array): Grower {
   const grower = new Grower();
-  const waiting = waitingName(trace);
+  const shown = new Shown(trace, choice);
   let at: number[] = []; // nodes of the trace whose name is the next to be taken; 0: the root, done
   let to: number[] = []; // under these
   let weight: number[] = [];
@@ -132,7 +142,7 @@ function invert(trace: Trace, choice: Choice, on: Float64Array, off: Float64Arra
   };
   for (let i = 0; i < on.length; ++i) {
     enter(i, 0, on[i]);
-    if (off.length > 0) enter(i, grower.child(0, waiting), off[i]);
+    if (off.length > 0) enter(i, grower.child(0, trace.waiting), off[i]);
   }
   const least = whole / 20_000;
   const {through} = grower;
@@ -143,12 +153,13 @@ function invert(trace: Trace, choice: Choice, on: Float64Array, off: Float64Arra
     const nextWeight: number[] = [];
     for (let i = 0; i < at.length; ++i) {
       let node = at[i];
-      while (node !== 0 && choice.hiddenKinds.has(trace.json.nameKind[trace.nodeName[node]])) node = trace.nodeParent[node];
+      const above = to[i] === 0 ? -1 : grower.name[to[i]];
+      while (node !== 0 && shown.isLeftOut(node, above)) node = trace.nodeParent[node];
       if (node === 0) {
         stop(to[i], weight[i]);
         continue;
       }
-      const under = grower.child(to[i], trace.nodeName[node]);
+      const under = grower.child(to[i], shown.name(node));
       through[under] += weight[i];
       nextAt.push(trace.nodeParent[node]);
       nextTo.push(under);
@@ -171,7 +182,7 @@ function invert(trace: Trace, choice: Choice, on: Float64Array, off: Float64Arra
 }
 
 // Level by level, the heaviest sibling first.
-function laidOut(grown: Grower): Tree {
+export function laidOut(grown: Grower): Tree {
   const count = grown.name.length;
   const total = Float64Array.from(grown.self);
   for (let i = count - 1; i > 0; --i) total[grown.parent[i]] += total[i]; // children come after their parent

@@ -1,23 +1,26 @@
 import {deepEqual, equal} from 'node:assert/strict';
 import {test} from 'node:test';
 import {firstEndingAfter} from './canvas';
-import {readTrace, type FlameJson, type Trace} from './data';
+import type {Flame} from '../../api/types';
+import {compareTrees, keyText, nodeOfKey, pathKeys} from './compare';
+import {readTrace, type Trace} from './data';
 import {functionTimes} from './functions';
+import {sandwichOf} from './sandwich';
 import {search} from './search';
 import {buildTree, childrenOf, followPath, pathOf, type Choice, type Tree} from './tree';
-import {Names, percentText, shorterForms} from './words';
+import {changeText, Names, percentText} from './words';
 
-const kAll: Choice = {weight: 'on', inverted: false, hiddenKinds: new Set(), process: -1, thread: -1};
+const kAll: Choice = {weight: 'on', inverted: false, hiddenKinds: new Set(), unnamed: false, process: -1, thread: -1};
 
 // main → work → leaf (self 10 on thread 0), main → work (self 5 on thread 1, waits 7), main → lib → leaf (self 1)
-function trace(): Trace {
-  const json: FlameJson = {
+function trace(change: Partial<Flame> = {}): Trace {
+  const json: Flame = {
     version: 1, title: 't', startTime: '', onFrom: 'kernel', offFrom: 'kernel', durationMs: 1, samples: 3, waits: 1, unfinished: 0, withoutStack: 0,
     idle: 0, folded: 0, lost: 0, modules: ['', 'Shop'],
     names: ['all', 'main', 'work', 'leaf', 'lib'], nameModule: [0, 1, 1, 1, 0], nameKind: [0, 1, 1, 1, 2],
     processes: [{pid: 7, name: 'Shop'}], threadProcess: [0, 0], threadId: [70, 71], threadName: ['', ''],
     nodeName: [0, 1, 2, 4, 3, 3], nodeParent: [0, 0, 1, 1, 2, 3],
-    rowNode: [4, 2, 5], rowThread: [0, 1, 0], rowSamples: [1, 1, 1], rowOnUs: [10, 5, 1], rowOffUs: [0, 7, 0],
+    rowNode: [4, 2, 5], rowThread: [0, 1, 0], rowSamples: [1, 1, 1], rowOnUs: [10, 5, 1], rowOffUs: [0, 7, 0], ...change,
   };
   return readTrace(json);
 }
@@ -98,11 +101,55 @@ test('functions are counted once, whoever called them, recursion too', () => {
   deepEqual(functionTimes(buildTree(t, kAll), 3, 6).map((one) => one.name), [3, 4]); // lib only
 });
 
-test('names are shortened from the left, never in the middle of a generic', () => {
-  deepEqual(shorterForms('A.B.C.M(System.Int32)'), ['A.B.C.M', 'C.M', 'M']);
-  deepEqual(shorterForms('libfoo.so.1!work'), ['libfoo.so.1!work', 'work']);
-  deepEqual(shorterForms('A.List<B.C>.Add(x)'), ['A.List<B.C>.Add', 'List<B.C>.Add', 'Add']);
-  deepEqual(shorterForms('plain'), ['plain']);
+// main → helper → helper → leaf: two functions of the runtime without names, one after the other
+const kUnnamed = {names: ['all', 'main', 'clr.so!fn_1f', 'leaf', '?'], nameKind: [0, 1, 6, 1, 6], nameModule: [0, 1, 0, 1, 0], nodeName: [0, 1, 2, 4, 3, 3], nodeParent: [0, 0, 1, 2, 3, 1], rowNode: [4, 5, 3], rowThread: [0, 0, 0], rowOnUs: [10, 1, 2], rowOffUs: [0, 0, 0]};
+
+test('functions without a name are one frame, in both directions, and each for itself if wanted', () => {
+  const t = trace(kUnnamed);
+  deepEqual(text(buildTree(t, kAll), t), ['all 13/0', 'main 13/0', 'main>runtime helper 12/2', 'main>leaf 1/1', 'main>runtime helper>leaf 10/10']);
+  deepEqual(text(buildTree(t, {...kAll, inverted: true}), t).slice(0, 4), ['all 13/0', 'leaf 11/0', 'runtime helper 2/0', 'leaf>runtime helper 10/0']);
+  equal(text(buildTree(t, {...kAll, unnamed: true}), t).includes('main>clr.so!fn_1f>? 12/2'), true);
+});
+
+test('a sandwich has all callers and all callees of a function, recursion once', () => {
+  const t = trace();
+  const around = sandwichOf(buildTree(t, kAll), 3); // leaf
+  deepEqual(text(around.callers, t), ['all 11/0', 'work 10/0', 'lib 1/0', 'work>main 10/10', 'lib>main 1/1']);
+  deepEqual([around.total, around.self], [11, 11]);
+  const main = sandwichOf(buildTree(t, kAll), 1);
+  deepEqual(text(main.callees, t), ['all 16/0', 'work 15/5', 'lib 1/0', 'work>leaf 10/10', 'lib>leaf 1/1']);
+  const again = trace();
+  again.nodeName[4] = 2; // main > work > work
+  const recursive = sandwichOf(buildTree(again, kAll), 2);
+  deepEqual([recursive.total, recursive.self], [15, 15]);
+  deepEqual(text(recursive.callees, again), ['all 15/5', 'work 10/10']);
+});
+
+test('a place in the tree is found again by its key, in another recording too', () => {
+  const t = trace();
+  const tree = buildTree(t, kAll);
+  const keys = pathKeys(tree, new Names(t));
+  const node = followPath(tree, [1, 4, 3]);
+  equal(nodeOfKey(keys, keyText(keys[node])), node);
+  equal(nodeOfKey(keys, 'nosuchkey'), 0);
+  equal(nodeOfKey(keys, '<script>'), 0);
+  equal(new Set(keys).size, keys.length);
+  const other = trace({names: ['all', 'work', 'main', 'lib', 'leaf'], nodeName: [0, 2, 1, 3, 4, 4]});
+  deepEqual(Array.from(pathKeys(buildTree(other, kAll), new Names(other))), Array.from(keys));
+});
+
+test('a comparison tells how shares have changed, of paths and of functions', () => {
+  const [now, before] = [trace(), trace({rowOnUs: [2, 5, 1]})];
+  const [tree, old] = [buildTree(now, kAll), buildTree(before, kAll)];
+  const [names, oldNames] = [new Names(now), new Names(before)];
+  const {change, largest, before: functions} = compareTrees(tree, pathKeys(tree, names), old, pathKeys(old, oldNames), oldNames, false);
+  equal(change[1], 0); // main: all of both
+  equal(change[followPath(tree, [1, 2, 3])], 10 / 16 - 2 / 8);
+  equal(largest, 0.375);
+  deepEqual(functions.get('leaf'), {self: 3 / 8, total: 3 / 8});
+  equal(changeText(0.031), '+3.1 pp');
+  equal(changeText(-0.123), '−12 pp');
+  equal(changeText(0.0001), '±0 pp');
 });
 
 test('percentages say when there is little, and when there is nothing to compare with', () => {

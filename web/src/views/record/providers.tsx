@@ -1,42 +1,52 @@
-// Providers of the reader's choice: name, keywords, level. The runtime's own keywords are known by name.
-
-export interface Keyword {
-  name: string;
-  bits: bigint;
-}
+// Providers of the reader's choice: name, keywords, level. In the address as "Name:0x1:4", separated by commas.
+import type {Provider, ProviderRequest} from '../../api/types';
 
 export interface ProviderRow {
   name: string;
-  keywords: string; // "0x1"
-  level: string;
-}
-
-export interface ProviderBody {
-  name: string;
-  keywords: string;
-  eventLevel: string;
+  keywords: string; // "0x1"; empty: all
+  level: number; // 1 to 5
 }
 
 const kRuntime = 'Microsoft-Windows-DotNETRuntime';
 const kLevels = ['Critical', 'Error', 'Warning', 'Informational', 'Verbose'];
-const kSuggested = [kRuntime, 'System.Net.Http', 'System.Net.Sockets', 'System.Threading.Tasks.TplEventSource', 'Microsoft-AspNetCore-Server-Kestrel', 'Microsoft-Extensions-Logging', 'Microsoft-Diagnostics-DiagnosticSource'];
 
-export function toProviders(rows: ProviderRow[]): ProviderBody[] {
-  return rows.filter((row) => row.name.trim()).map((row) => ({name: row.name.trim(), keywords: row.keywords || '0xffffffffffffffff', eventLevel: row.level}));
+export function readRows(text: string): ProviderRow[] {
+  if (!text) return [];
+  return text.split(',').map((part) => {
+    const [name = '', keywords = '', level = '4'] = part.split(':');
+    return {name, keywords, level: kLevels[Number(level) - 1] ? Number(level) : 4};
+  });
+}
+
+export function writeRows(rows: ProviderRow[]): string {
+  return rows.map((row) => `${row.name.replace(/[,:]/g, '')}:${row.keywords.replace(/[,:]/g, '')}:${row.level}`).join(',');
+}
+
+export function toProviders(rows: ProviderRow[]): ProviderRequest[] {
+  return rows.filter((row) => row.name.trim()).map((row) => ({name: row.name.trim(), keywords: row.keywords || '0xffffffffffffffff', eventLevel: kLevels[row.level - 1]}));
 }
 
 function bitsOf(text: string): bigint {
   try {
     return BigInt(text || '0');
   } catch {
-    return 0n;
+    return BigInt(0);
   }
 }
 
-function Row({row, index, keywords, onChange, onRemove}: {row: ProviderRow; index: number; keywords: Keyword[]; onChange: (row: ProviderRow) => void; onRemove: () => void}) {
+interface RowProps {
+  row: ProviderRow;
+  index: number;
+  known: Provider[];
+  onChange: (row: ProviderRow) => void;
+  onRemove: () => void;
+}
+
+function Row({row, index, known, onChange, onRemove}: RowProps) {
   const bits = bitsOf(row.keywords);
-  const toggle = (keyword: Keyword) => {
-    const next = (bits & keyword.bits) === keyword.bits ? bits & ~keyword.bits : bits | keyword.bits;
+  const provider = known.find((one) => one.name === row.name);
+  const toggle = (value: bigint) => {
+    const next = (bits & value) === value ? bits & ~value : bits | value;
     onChange({...row, keywords: `0x${next.toString(16)}`});
   };
   return (
@@ -51,45 +61,56 @@ function Row({row, index, keywords, onChange, onRemove}: {row: ProviderRow; inde
         </label>
         <label>
           Level{' '}
-          <select value={row.level} onChange={(event) => onChange({...row, level: event.currentTarget.value})}>
-            {kLevels.map((level) => (
-              <option value={level}>{level}</option>
+          <select value={String(row.level)} onChange={(event) => onChange({...row, level: Number(event.currentTarget.value)})}>
+            {kLevels.map((level, i) => (
+              <option key={level} value={String(i + 1)}>
+                {level}
+              </option>
             ))}
           </select>
         </label>
-        <button type="button" onClick={onRemove}>
+        <button type="button" aria-label={`Remove provider ${index + 1}`} onClick={onRemove}>
           Remove
         </button>
       </p>
-      {row.name === kRuntime ? (
-        <p class="keywords">
-          {keywords.map((keyword) => (
-            <label>
-              <input type="checkbox" checked={keyword.bits !== 0n && (bits & keyword.bits) === keyword.bits} onChange={() => toggle(keyword)} /> {keyword.name}
-            </label>
-          ))}
-        </p>
+      {provider?.summary ? <p class="dim">{provider.summary}</p> : null}
+      {provider?.keywords.length ? (
+        <div class="keywords" role="group" aria-label={`Keywords of ${row.name}`}>
+          {provider.keywords.map((keyword) => {
+            const value = bitsOf(keyword.value);
+            return (
+              <label key={keyword.name} title={keyword.value}>
+                <input type="checkbox" checked={value !== BigInt(0) && (bits & value) === value} onChange={() => toggle(value)} /> {keyword.name}
+              </label>
+            );
+          })}
+        </div>
       ) : null}
     </fieldset>
   );
 }
 
-export function ProviderEditor({rows, keywords, onChange}: {rows: ProviderRow[]; keywords: Keyword[]; onChange: (rows: ProviderRow[]) => void}) {
+interface EditorProps {
+  rows: ProviderRow[];
+  known: Provider[];
+  onChange: (rows: ProviderRow[]) => void;
+}
+
+export function ProviderEditor({rows, known, onChange}: EditorProps) {
   return (
-    <details class="providers">
-      <summary>Providers of your own choice{rows.length ? `: ${rows.length}` : ''}</summary>
+    <>
       <p class="dim">Beside what the profile records. An EventSource has the name of its provider.</p>
       <datalist id="known-providers">
-        {kSuggested.map((name) => (
-          <option value={name} />
+        {known.map((one) => (
+          <option key={one.name} value={one.name} />
         ))}
       </datalist>
       {rows.map((row, i) => (
-        <Row key={i} row={row} index={i} keywords={keywords} onChange={(next) => onChange(rows.map((one, at) => (at === i ? next : one)))} onRemove={() => onChange(rows.filter((_, at) => at !== i))} />
+        <Row key={i} row={row} index={i} known={known} onChange={(next) => onChange(rows.map((one, at) => (at === i ? next : one)))} onRemove={() => onChange(rows.filter((_, at) => at !== i))} />
       ))}
-      <button type="button" onClick={() => onChange([...rows, {name: rows.length ? '' : kRuntime, keywords: rows.length ? '' : '0x1', level: 'Informational'}])}>
+      <button type="button" onClick={() => onChange([...rows, {name: rows.length ? '' : kRuntime, keywords: rows.length ? '' : '0x1', level: 4}])}>
         Add a provider
       </button>
-    </details>
+    </>
   );
 }

@@ -1,0 +1,57 @@
+#include "http/shell.h"
+
+#include <gtest/gtest.h>
+
+#include "http/answer.h"
+
+namespace clrscope::http {
+namespace {
+
+constexpr Route kData{.method = "GET",
+                      .path = "/stacks",
+                      .summary = "",
+                      .types = "application/json text/plain application/speedscope+json"};
+constexpr Route kJsonOnly{.method = "GET", .path = "/sessions", .summary = "", .types = kJson};
+
+TEST(Shell, PagesAreThoseOfTheApp) {
+  EXPECT_TRUE(is_page("/"));
+  EXPECT_TRUE(is_page("/stacks"));
+  EXPECT_TRUE(is_page("/doctor/reports/123"));
+  EXPECT_FALSE(is_page("/doctor/reports/123/report.html"));
+  EXPECT_FALSE(is_page("/processes"));
+  EXPECT_FALSE(is_page("/assets/app.js"));
+}
+
+TEST(Shell, IsForWhoPrefersPages) {
+  EXPECT_NE(shell_route("/stacks", &kData, "text/html,*/*;q=0.8"), nullptr);
+  EXPECT_EQ(shell_route("/stacks", &kData, "*/*"), nullptr);
+  EXPECT_EQ(shell_route("/stacks", &kData, "application/json"), nullptr);
+  EXPECT_EQ(shell_route("/processes", &kData, "text/html,*/*;q=0.8"), nullptr);
+}
+
+TEST(Shell, AnAddressThatDoesNotExistIsAPageForBrowsersOnly) {
+  const auto* missing = shell_route("/nowhere", nullptr, "text/html,*/*;q=0.8");
+  ASSERT_NE(missing, nullptr);
+  EXPECT_NE(missing, shell_route("/stacks", &kData, "text/html"));
+  EXPECT_EQ(shell_route("/nowhere", nullptr, "*/*"), nullptr);
+  EXPECT_EQ(shell_route("/nowhere", nullptr, std::nullopt), nullptr);
+}
+
+TEST(Shell, LinksToTheSameAsTextOrAsJson) {
+  EXPECT_EQ(text_link("", "/stacks", &kData), "/stacks?accept=text/plain");
+  EXPECT_EQ(text_link("/b", "/stacks?pid=7", &kData), "/b/stacks?pid=7&accept=text/plain");
+  EXPECT_EQ(text_link("", "/sessions", &kJsonOnly), "/sessions?accept=application/json");
+  EXPECT_EQ(text_link("/b", "/overview?pid=7", nullptr), "/b/processes?accept=application/json");
+}
+
+TEST(Shell, TheLinkAsksForOneTypeOnly) {
+  EXPECT_EQ(text_link("", "/stacks?accept=text/html&pid=7", &kData),
+            "/stacks?pid=7&accept=text/plain");
+}
+
+TEST(Shell, TheLinkLeadsToThisServer) {
+  EXPECT_EQ(text_link("", "//evil.example/stacks", &kData), "/?accept=text/plain");
+}
+
+}  // namespace
+}  // namespace clrscope::http

@@ -1,0 +1,216 @@
+#include "live/watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+
+namespace clrscope::live {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Sleeps until it is killed.
+class Child {
+ public:
+  Child() : pid_(::fork()) {
+    while (pid_ == 0) ::pause();
+  }
+  ~Child() { end(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  pid_t pid() const { return pid_; }
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+Process process_of(pid_t pid) { return {.pid = pid, .name = "shop", .user = "app"}; }
+
+ops::ExaminationAnswer deadlock() {
+  ops::ExaminationAnswer answer{.time = wall_now()};
+  answer.findings.push_back(
+      {.id = "CS1001", .title = "Deadlock", .severity = ops::Severity::kError});
+  answer.examined.push_back(
+      {.id = "CS1001", .name = "lock cycle", .outcome = ops::Outcome::kFound});
+  return answer;
+}
+
+class WatchTest : public testing::Test {
+ protected:
+  // Looks are waited for as long as it takes.
+  WatchSetting setting(std::vector<pid_t> pids) {
+    WatchSetting setting;
+    setting.list = [pids] {
+      std::vector<Process> all;
+      for (const auto pid : pids) all.push_back(process_of(pid));
+      return Result<std::vector<Process>>{all};
+    };
+    setting.reach = [](const Process& one) { return ops::TargetRequest{.pid = one.pid}; };
+    setting.first_look = std::chrono::minutes{5};
+    setting.look = [this](const ops::TargetRequest&, ops::Bedside&) {
+      ++looks_;
+      return Result<ops::ExaminationAnswer>{deadlock()};
+    };
+    return setting;
+  }
+
+  std::atomic<int> looks_ = 0;
+  Child child_;
+};
+
+TEST_F(WatchTest, TheFirstAskWaitsForTheFirstLook) {
+  Watch watch{setting({child_.pid()})};
+  EXPECT_EQ(looks_, 0) << "nobody asked";
+  const auto answer = watch.one(child_.pid());
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->process.severity, WatchSeverity::kError);
+  EXPECT_EQ(answer->process.verdict, "Deadlock");
+  EXPECT_EQ(answer->process.findings, 1U);
+  EXPECT_EQ(answer->looks, 1U);
+  EXPECT_EQ(answer->every, seconds{3});
+  ASSERT_EQ(answer->findings.size(), 1U);
+  EXPECT_EQ(answer->findings[0].id, "CS1001");
+  EXPECT_TRUE(answer->checked_at);
+  EXPECT_EQ(answer->process.threads, 1U);
+  EXPECT_TRUE(answer->ended.empty());
+  const auto list = watch.list();
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 1U);
+  EXPECT_EQ(list->front().verdict, "Deadlock");
+  EXPECT_EQ(list->front().is_default, true);
+}
+
+TEST_F(WatchTest, WhatIsNotListedIsNotFound) {
+  Watch watch{setting({child_.pid()})};
+  const auto answer = watch.one(::getpid());  // it lives, and may not be seen
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Errc::kNotFound);
+}
+
+TEST_F(WatchTest, WhatEndedIsKeptWithItsFindings) {
+  Watch watch{setting({child_.pid()})};
+  const auto pid = child_.pid();
+  ASSERT_TRUE(watch.one(pid));
+  child_.end();
+  const auto answer = watch.one(pid);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->ended, "the process has ended");
+  EXPECT_TRUE(answer->ended_at);
+  EXPECT_EQ(answer->findings.size(), 1U);
+  const auto list = watch.list();
+  ASSERT_TRUE(list);
+  EXPECT_TRUE(list->empty());
+}
+
+TEST_F(WatchTest, WhatCannotBeExaminedIsUnknownWithTheReason) {
+  auto refused = setting({child_.pid()});
+  refused.look = [](const ops::TargetRequest&, ops::Bedside&) -> Result<ops::ExaminationAnswer> {
+    return fail(Errc::kDenied, "its memory may not be read").hint("run as its user");
+  };
+  Watch watch{std::move(refused)};
+  const auto answer = watch.one(child_.pid());
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->process.severity, WatchSeverity::kUnknown);
+  EXPECT_EQ(answer->process.note, "its memory may not be read; run as its user");
+  EXPECT_EQ(answer->examined.size(), ops::quick_findings().size());
+  for (const auto& one : answer->examined) {
+    EXPECT_EQ(one.outcome, ops::Outcome::kNotRun);
+    EXPECT_EQ(one.reason, "its memory may not be read; run as its user");
+  }
+}
+
+TEST_F(WatchTest, ALookThatHangsDoesNotHoldUpTheOthers) {
+  const Child other;
+  auto slow = setting({child_.pid(), other.pid()});
+  std::promise<void> begun, go_on;
+  slow.look = [&, hung = child_.pid(), goes_on = go_on.get_future().share()](
+                  const ops::TargetRequest& target, ops::Bedside&) {
+    if (target.pid == hung) {
+      if (++looks_ == 1) begun.set_value();
+      goes_on.wait();
+    }
+    return Result<ops::ExaminationAnswer>{deadlock()};
+  };
+  slow.rhythm.late = milliseconds{1};
+  Watch watch{std::move(slow)};
+  std::promise<Result<WatchAnswer>> first;
+  std::jthread asker{[&] { first.set_value(watch.one(child_.pid())); }};
+  begun.get_future().wait();
+  const auto answer = watch.one(other.pid());
+  go_on.set_value();  // before what may fail
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->findings.size(), 1U);
+  EXPECT_TRUE(first.get_future().get());
+}
+
+TEST_F(WatchTest, TheFirstAskDoesNotWaitForEver) {
+  auto slow = setting({child_.pid()});
+  std::promise<void> go_on;
+  slow.look = [goes_on = go_on.get_future().share()](const ops::TargetRequest&, ops::Bedside&) {
+    goes_on.wait();
+    return Result<ops::ExaminationAnswer>{deadlock()};
+  };
+  slow.first_look = milliseconds{1};
+  Watch watch{std::move(slow)};
+  const auto answer = watch.one(child_.pid());
+  go_on.set_value();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->process.severity, WatchSeverity::kUnknown);
+  EXPECT_TRUE(answer->findings.empty());
+  EXPECT_THAT(answer->notes, testing::ElementsAre("the first check has not ended yet"));
+}
+
+TEST_F(WatchTest, TheWorstComesFirst) {
+  const Child well, unread;
+  auto mixed = setting({well.pid(), unread.pid(), child_.pid()});
+  mixed.look = [&](const ops::TargetRequest& target,
+                   ops::Bedside&) -> Result<ops::ExaminationAnswer> {
+    if (target.pid == well.pid()) return ops::ExaminationAnswer{};
+    if (target.pid == unread.pid()) return fail(Errc::kDenied, "its memory may not be read");
+    return deadlock();
+  };
+  Watch watch{std::move(mixed)};
+  for (const auto pid : {well.pid(), unread.pid(), child_.pid()}) ASSERT_TRUE(watch.one(pid));
+  const auto list = watch.list();
+  ASSERT_TRUE(list);
+  std::vector<WatchSeverity> order;
+  for (const auto& one : *list) order.push_back(one.severity);
+  EXPECT_THAT(order, testing::ElementsAre(WatchSeverity::kError, WatchSeverity::kUnknown,
+                                          WatchSeverity::kNone));
+}
+
+TEST_F(WatchTest, MoreThanThereIsRoomForAreUnknown) {
+  const Child other;
+  auto small = setting({child_.pid(), other.pid()});
+  small.rhythm.processes = 1;
+  Watch watch{std::move(small)};
+  ASSERT_TRUE(watch.one(child_.pid()));
+  const auto answer = watch.one(other.pid());
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->process.severity, WatchSeverity::kUnknown);
+  EXPECT_EQ(answer->process.note, "not checked: 1 other processes are");
+  EXPECT_EQ(answer->notes.size(), 1U);
+}
+
+TEST_F(WatchTest, OnlyTheFirstOfManyAsksIsNew) {
+  Watch watch{setting({child_.pid()})};
+  EXPECT_TRUE(watch.is_new_ask("ann", "7"));
+  EXPECT_FALSE(watch.is_new_ask("ann", "7"));
+  EXPECT_TRUE(watch.is_new_ask("bob", "7"));
+  EXPECT_TRUE(watch.is_new_ask("ann", "8"));
+}
+
+}  // namespace
+}  // namespace clrscope::live

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Whether what every verb prints with --json is what `clrscope VERB --json-schema` says. Unknown members are errors.
+
+    check_verbs.py SICK WEB     pids of the samples `sick` and `web`
+
+A verb of `clrscope --help` that CALLS does not have fails, and so does one of its answers that no call gives.
+"""
+import copy
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+from serve_kit import check, finish
+
+CLRSCOPE = os.environ.get("CLRSCOPE") or shutil.which("clrscope")
+REPORTS = ("overview events topn cpu waits threads syscalls gc jit exceptions contention threadpool allocations database http dns "
+           "tasks processes").split()
+
+# Verb → (title of the answer in its schema without "clrscope" and "--json", arguments). {sick}, {web}: pids; {tmp}: a folder.
+CALLS = [
+    ("version", "version"),
+    ("list-profiles", "list-profiles"),
+    ("ps", "ps"),
+    ("check", "check"),
+    ("check", "check -p {sick}"),
+    ("stacks", "stacks -p {sick}"),
+    ("doctor", "doctor -p {sick} --duration 2s"),
+    ("doctor --all", "doctor --all --duration 1s"),
+    ("doctor --list", "doctor --list"),
+    ("collect", "collect -p {sick} --duration 2s -o {tmp}/a.nettrace"),
+    *[("report", f"report {{tmp}}/a.nettrace {one}") for one in REPORTS],
+    ("convert", "convert {tmp}/a.nettrace --format speedscope -o {tmp}/a.json"),
+    ("flame", "flame {tmp}/a.nettrace -o {tmp}/a.html"),
+    ("dump", "dump -p {web} --type mini -o {tmp}/web.dmp"),
+    ("counters list", "counters list -p {sick}"),
+    ("counters collect", "counters collect -p {sick} --duration 2s -o {tmp}/counters.csv"),
+    ("forward", "forward -p {sick} --counters System.Runtime --to ndjson:{tmp}/f.ndjson --duration 2s"),
+    ("key create", "key create --folder {tmp}/state --name test"),
+    ("key list", "key list --folder {tmp}/state"),
+    ("key revoke", "key revoke {key} --folder {tmp}/state"),
+    ("enable", "enable -p {web}"),
+    ("disable", "disable -p {web}"),
+    # These go on until they are stopped: their first lines count.
+    ("counters monitor", "counters monitor -p {sick} …"),
+    ("events", "events -p {sick} --clrevents exception …"),
+    ("top", "top -p {sick} …"),
+    ("serve", "serve --urls unix:{tmp}/socket --metric-urls= --folder {tmp}/state …"),
+]
+
+
+def closed(schema):
+    """A copy in which objects have no other members than those described."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: closed(value) for name, value in schema.items()}
+    if isinstance(made.get("properties"), dict) and "type" in made:
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def schemas_of(verb):
+    """Title → schema, of each answer of the verb."""
+    whole = json.loads(subprocess.run([CLRSCOPE, verb, "--json-schema"], capture_output=True, check=True).stdout)
+    jsonschema.Draft202012Validator.check_schema(whole)
+    answers = whole["anyOf"] if "title" not in whole else [{name: value for name, value in whole.items() if name != "$defs"}]
+    made = {}
+    for answer in answers:
+        one = closed(copy.deepcopy(answer))
+        one["$defs"] = closed(whole["$defs"])
+        made[re.fullmatch("clrscope (.*) --json", answer["title"])[1]] = one
+    return made
+
+
+def first_lines(arguments):
+    """Of a verb that does not end: until the first line is there, then it is stopped as by Ctrl+C."""
+    started = subprocess.Popen([CLRSCOPE, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = [started.stdout.readline()]
+    started.send_signal(signal.SIGINT)
+    rest, errors = started.communicate(timeout=60)
+    check(lines[0], f"{' '.join(arguments)} prints a line: {errors[-500:]}")
+    return [line for line in lines + rest.splitlines() if line.strip()]
+
+
+def answers_of(command, names):
+    """The JSON values that a command prints."""
+    arguments = command.format(**names).split()
+    if arguments[-1] == "…":
+        return [json.loads(line) for line in first_lines(arguments[:-1])]
+    done = subprocess.run([CLRSCOPE, *arguments, "--json"], capture_output=True, text=True, check=False, timeout=180)
+    check(done.returncode == 0, f"{command}: exit code {done.returncode}: {done.stderr[-500:]}")
+    try:
+        return [json.loads(done.stdout)]
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+
+
+def main():
+    sick, web = sys.argv[1:]
+    told = subprocess.run([CLRSCOPE, "--help"], capture_output=True, check=True, text=True).stdout
+    verbs = re.findall(r"^  ([a-z-]+) +[A-Z]", told, re.M)
+    check(len(verbs) > 15, f"--help lists the verbs: {verbs}")
+    schemas = {}
+    for verb in verbs:
+        schemas.update(schemas_of(verb))
+    check(set(schemas) == {title for title, _ in CALLS}, f"every answer is called here: {set(schemas) ^ {title for title, _ in CALLS}}")
+    with tempfile.TemporaryDirectory() as tmp:
+        names = {"sick": sick, "web": web, "tmp": tmp, "key": ""}
+        count = 0
+        for title, command in CALLS:
+            for value in answers_of(command, names):
+                count += 1
+                if title == "key create":
+                    names["key"] = value["id"]
+                for error in list(jsonschema.Draft202012Validator(schemas[title]).iter_errors(value))[:3]:
+                    check(False, f"{command}: {'/'.join(map(str, error.absolute_path))}: {error.message[:300]}")
+    print(f"{count} answers of {len(verbs)} verbs")
+    finish()
+
+
+main()

@@ -1,0 +1,258 @@
+// The first pages: all processes, one process, what works, who used it, what runs, the routes.
+import assert from 'node:assert/strict';
+import * as kit from './kit.mjs';
+import {kEvilName} from './world.mjs';
+
+const {Visitor} = kit;
+
+// What the API answers to the same visitor.
+export const ask = (page, path) => page.evaluate((address) => fetch(address, {headers: {Accept: 'application/json'}}).then((answer) => answer.json()), path);
+
+const row = (page, pid) => page.locator('[data-table="processes"] tbody tr', {has: page.locator(`a[href$="pid=${pid}"]`)});
+
+const kFirstCheckMs = 45_000;
+
+async function overviewOf(visitor, pid, more = '') {
+  const page = await visitor.open(`/overview?pid=${pid}${more}`);
+  await page.waitForSelector('[data-verdict="found"], [data-verdict="nothing"]', {timeout: kFirstCheckMs});
+  return page;
+}
+
+async function looksRight(page) {
+  assert.deepEqual(await kit.seriousFaults(page), []);
+  assert.equal(await page.locator('h1').count(), 1);
+}
+
+export const landingTests = [
+  {
+    name: 'the first page lists every process with arguments, and leads to its overview and back',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open('/');
+      await row(page, world.sick.pid).waitFor();
+      const all = await ask(page, 'watch');
+      assert.deepEqual(new Set(all.map((one) => one.pid)), new Set([world.sick.pid, world.idle.pid, world.evil.pid]));
+      assert.match(await row(page, world.sick.pid).innerText(), new RegExp(`samples sick \\(${world.sick.pid}\\)`));
+      assert.match(await row(page, world.evil.pid).innerText(), /exceptions --rate 20/);
+      assert.ok((await row(page, world.evil.pid).innerText()).includes(kEvilName), 'a hostile name is shown as it is');
+      await looksRight(page);
+      await row(page, world.sick.pid).locator('a').click();
+      await page.waitForURL(new RegExp(`/overview\\?pid=${world.sick.pid}`));
+      assert.equal(await page.locator('#picker').inputValue(), String(world.sick.pid));
+      await page.goBack();
+      await row(page, world.idle.pid).waitFor();
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the first page says in words which process is in trouble, worst first',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await overviewOf(visitor, world.sick.pid); // it has been checked then
+      await page.goto(`${world.server.url}/`);
+      const first = page.locator('[data-table="processes"] tbody tr').first();
+      await first.getByText('Deadlock: 2 threads are waiting for each other').waitFor();
+      assert.ok((await first.innerText()).includes(`(${world.sick.pid})`));
+      assert.match(await page.locator('main .lead').innerText(), /3 processes, [12] in trouble/);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the order of processes is in the address',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open('/');
+      await page.getByRole('button', {name: 'Memory'}).click();
+      await page.waitForURL(/sort-processes=-memory/);
+      await page.reload();
+      const header = page.locator('th', {hasText: 'Memory'});
+      await header.waitFor();
+      assert.equal(await header.getAttribute('aria-sort'), 'descending');
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the overview shows every finding of the watch, and what was checked',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await overviewOf(visitor, world.sick.pid);
+      await page.locator('[data-finding="CS1001"]').waitFor();
+      await page.evaluate(() => document.querySelector('[data-pause]').click()); // what is shown is compared with what was told
+      const watch = await ask(page, `watch/${world.sick.pid}`);
+      for (const one of watch.findings.filter((finding) => !finding.becauseOf && !finding.partOf)) assert.equal(await page.locator(`[data-finding="${one.id}"]`).count(), 1, one.id);
+      const ran = watch.examined.filter((one) => one.outcome !== 'notRun').length;
+      const words = ran === watch.examined.length ? `all ${ran} checks` : `${ran} of ${watch.examined.length} checks`;
+      assert.ok((await page.locator('main .lead').first().innerText()).includes(words));
+      assert.match(await page.locator('main .lead').first().innerText(), /\d+ s ago/);
+      await looksRight(page);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'a finding opens its evidence in place, which stays open through updates and reload',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await overviewOf(visitor, world.sick.pid);
+      const card = page.locator('[data-finding="CS1001"]');
+      await card.getByText(/^Evidence: 2 threads/).click();
+      const [first] = world.sick.truth.deadlock.cycle;
+      const link = card.locator(`a[href$="#t${first}"]`);
+      await link.waitFor();
+      assert.match(page.url(), /open=CS1001/);
+      const before = await page.locator('.age').first().innerText();
+      await page.waitForFunction((words) => document.querySelector('.age').textContent !== words, before);
+      await page.waitForResponse((answer) => answer.url().includes(`/watch/${world.sick.pid}`));
+      assert.ok(await link.isVisible(), 'it folded itself');
+      await page.reload();
+      await link.waitFor();
+      assert.match(await card.innerText(), /Transfer/);
+      await link.click();
+      await page.waitForURL(new RegExp(`/stacks\\?pid=${world.sick.pid}#t${first}`));
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the overview never calls a process good when checks did not run',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await overviewOf(visitor, world.idle.pid);
+      const {examined, findings} = await ask(page, `watch/${world.idle.pid}`);
+      assert.deepEqual(findings.filter((one) => one.severity === 'error'), []);
+      const notRun = examined.filter((one) => one.outcome === 'notRun');
+      if (!findings.length) {
+        assert.match(await page.locator('.verdict .lead').innerText(), /^No problems found in (all )?\d+/);
+        assert.equal(await page.locator('.verdict.good').count(), notRun.length ? 0 : 1);
+      }
+      for (const one of notRun) assert.ok((await page.locator('.not-checked').innerText()).includes(one.name), one.name);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the tiles show the last values of the counters, and a table of them',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await overviewOf(visitor, world.sick.pid, '&open=values');
+      await page.waitForSelector('[data-tile="cpu"] canvas');
+      await page.waitForFunction(() => /^\d/.test(document.querySelector('[data-tile="cpu"] .big').textContent));
+      const cpu = parseFloat(await page.locator('[data-tile="cpu"] .big').innerText());
+      assert.ok(cpu > 0 && cpu < 800, `CPU is said to be ${cpu} %`);
+      assert.match(await page.locator('[data-tile="memory"] .big').innerText(), /^\d+(\.\d)? MB$/);
+      // The sick process always computes: a drawn zero would be one that the data do not have.
+      await page.waitForFunction(() => document.querySelectorAll('main [aria-label="Values of the charts"] tbody tr').length >= 5);
+      const values = await page.locator('main [aria-label="Values of the charts"] tbody tr td:nth-child(2)').allInnerTexts();
+      assert.ok(values.filter(Boolean).every((one) => parseFloat(one) > 0), `${values}`);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the overview says when the process has exited, and keeps what it showed',
+    async run() {
+      const short = await kit.patient('sick');
+      const server = await kit.serve('--allow', String(short.pid));
+      const visitor = await Visitor.come(server);
+      const page = await visitor.open(`/overview?pid=${short.pid}`, {expected: [404, 400]});
+      await page.locator('[data-finding="CS1001"]').waitFor({timeout: 40_000});
+      await page.waitForFunction(() => /^\d/.test(document.querySelector('[data-tile="cpu"] .big').textContent));
+      await kit.end(short.child);
+      await page.getByText(/has exited/).first().waitFor();
+      assert.equal(await page.locator('[data-finding="CS1001"]').count(), 1);
+      assert.match(await page.locator('[data-tile="cpu"] .big').innerText(), /^\d/);
+      assert.equal(await page.locator('.verdict.good').count(), 0);
+      await visitor.leave();
+      await kit.end(server.child);
+    },
+  },
+  {
+    name: 'the check page says for the machine and for a process what works',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open('/check');
+      await page.waitForSelector('.check tbody tr');
+      const machine = await ask(page, 'check');
+      assert.deepEqual(await page.locator('.check').first().locator('tbody th').allInnerTexts(), machine.sources.map((one) => one.source));
+      await page.getByLabel('For').selectOption(String(world.sick.pid));
+      await page.waitForURL(new RegExp(`/check\\?pid=${world.sick.pid}`));
+      await page.getByRole('heading', {name: 'What each verb can use'}).waitFor();
+      const check = await ask(page, `check?pid=${world.sick.pid}`);
+      const shown = await page.locator('.check tbody tr').evaluateAll((rows) => rows.map((one) => one.dataset.works));
+      assert.deepEqual(shown, [...check.sources, ...check.verbs].map((one) => one.works));
+      await looksRight(page);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the audit lists requests, filters and sorts them',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open('/audit?q=doctor/findings');
+      await page.waitForSelector('[data-table="audit"]');
+      await ask(page, 'doctor/findings');
+      await page.keyboard.press('r');
+      await page.locator('[data-table="audit"] td.code', {hasText: '/doctor/findings'}).first().waitFor();
+      const targets = await page.locator('[data-table="audit"] td.code').allInnerTexts();
+      assert.ok(targets.every((one) => one.includes('doctor/findings')), `${targets}`);
+      await page.getByRole('button', {name: 'Took'}).click();
+      await page.waitForURL(/q=doctor.*&sort-audit=-took/);
+      await looksRight(page);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'a session is shown with its lease, stopped and kept',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open('/sessions');
+      const {id} = await page.evaluate(
+        (pid) => fetch('sessions', {method: 'POST', headers: {Accept: 'application/json', 'Content-Type': 'application/json'}, body: JSON.stringify({pid, durationSeconds: 600, leaseSeconds: 300})}).then((answer) => answer.json()),
+        world.idle.pid,
+      );
+      const card = page.locator(`[data-session="${id}"]`);
+      await card.waitFor();
+      assert.match(await card.innerText(), /if nobody asks about it/);
+      await card.locator(`[data-stop-session="${id}"]`).click();
+      await page.locator('[data-table="sessions"]').waitFor({timeout: 40_000});
+      await card.waitFor({state: 'detached'});
+      assert.equal((await ask(page, `sessions/${id}`)).running, false);
+      await looksRight(page);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the API page lists every route of openapi.json, with parameters and a command',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open(`/api?pid=${world.sick.pid}`);
+      await page.waitForSelector('.routes');
+      const {paths} = await ask(page, 'openapi.json');
+      const routes = Object.values(paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
+      assert.equal(await page.locator('.routes > details').count(), routes);
+      await page.locator('[data-fold="GET /stacks"] > summary').click();
+      await page.locator('[data-fold="GET /stacks"]').getByText(`/stacks?pid=${world.sick.pid}'`).waitFor();
+      await page.getByLabel('Filter').fill('doctor/reports');
+      await page.waitForFunction(() => document.querySelectorAll('.routes > details').length < 8);
+      await page.reload();
+      await page.waitForSelector('.routes');
+      assert.ok((await page.locator('.routes > details').count()) < 8);
+      await looksRight(page);
+      await visitor.leave();
+    },
+  },
+  ...[
+    ['the first page', () => '/', '[data-table="processes"]'],
+    ['the overview', (world) => `/overview?pid=${world.evil.pid}`, '.tile'],
+    ['the check page', (world) => `/check?pid=${world.sick.pid}`, '.check'],
+    ['the audit', () => '/audit', '[data-table="audit"]'],
+    ['the page of sessions', () => '/sessions', 'h2'],
+    ['the API page', () => '/api', '.routes'],
+  ].map(([name, path, wanted]) => ({
+    name: `${name} fits a phone, in the dark`,
+    async run(world) {
+      const visitor = await Visitor.come(world.server, {viewport: {width: 360, height: 740}, colorScheme: 'dark'});
+      const page = await visitor.open(path(world));
+      await page.waitForSelector(wanted);
+      assert.equal(await kit.sideways(page), 0);
+      assert.deepEqual(await kit.seriousFaults(page), []);
+      await visitor.leave();
+    },
+  })),
+];

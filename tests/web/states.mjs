@@ -1,0 +1,92 @@
+// The states of a page: target exited, controller gone, not permitted, paused. What was there stays.
+import assert from 'node:assert/strict';
+import * as kit from './kit.mjs';
+import {settled} from './shell.mjs';
+
+const {Visitor} = kit;
+
+export const stateTests = [
+  {
+    name: 'a process that never was is said to have exited or to be invisible',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open('/stacks?pid=2147483646', {expected: [400, 404]});
+      await page.getByText('Process 2147483646 has exited or is not visible here').waitFor();
+      assert.equal(await page.locator('#picker').inputValue(), '2147483646');
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'when the process exits its pages keep the last data and say so',
+    async run() {
+      const short = await kit.patient('sick');
+      const server = await kit.serve('--allow', String(short.pid));
+      const visitor = await Visitor.come(server);
+      const paths = ['/overview', '/stacks', '/counters', '/views/exceptions'];
+      const pages = await Promise.all(paths.map((path) => visitor.open(`${path}?pid=${short.pid}`, {expected: [400, 404, 410, 500, 502, 503, 504]})));
+      for (const page of pages) await settled(page);
+      await pages[1].getByText('Deadlock: 2 threads').first().waitFor();
+      const frames = () => pages[1].locator('main').evaluate((main) => main.textContent.split('Samples.').length); // also those that are not laid out
+      const before = await frames();
+      await kit.end(short.child);
+      for (const page of pages) await page.locator('main [role="alert"], main .trouble', {hasText: /exited/}).first().waitFor({timeout: 40_000});
+      await pages[1].keyboard.press('r'); // a refresh against a dead target
+      await pages[1].locator('main', {hasText: 'Showing data from'}).waitFor();
+      assert.equal(await frames(), before, 'the stacks are still there');
+      assert.match(await pages[0].locator('main').innerText(), /Deadlock: 2 threads/);
+      await visitor.leave();
+      await kit.end(server.child);
+    },
+  },
+  {
+    name: 'when the controller is gone pages keep the last data and say so',
+    async run() {
+      const short = await kit.patient('sick');
+      const server = await kit.serve('--allow', String(short.pid));
+      const visitor = await Visitor.come(server);
+      const page = await visitor.open(`/stacks?pid=${short.pid}`, {expected: [502]});
+      await settled(page);
+      await page.getByText('Deadlock: 2 threads').first().waitFor();
+      visitor.faults.length = 0;
+      await kit.end(server.child);
+      await page.locator('[data-connected="no"]').waitFor({timeout: 20_000});
+      await page.getByText('Deadlock: 2 threads').first().waitFor();
+      visitor.faults.length = 0; // requests fail now, as they must
+      await visitor.leave();
+      await kit.end(short.child);
+    },
+  },
+  {
+    name: 'a key without the scope gets a page that says which one is missing',
+    needsShell: true,
+    async run(world) {
+      const key = await kit.makeKey(world.server, 'metrics,read');
+      const context = await kit.newContext();
+      const page = await context.newPage();
+      await page.goto(`${world.server.address}/recordings`);
+      await page.getByLabel('Key').fill(key);
+      await page.getByRole('button', {name: 'Sign in'}).click();
+      await page.locator('main [role="alert"]', {hasText: /Not permitted.*trace/s}).first().waitFor();
+      await page.locator('.rail a.refused', {hasText: 'Recordings'}).waitFor();
+      await context.close();
+    },
+  },
+  {
+    name: 'a paused page does not move, and goes on when it is resumed',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await visitor.open(`/overview?pid=${world.sick.pid}`);
+      await settled(page);
+      let asked = 0;
+      page.on('request', (request) => (asked += /\/(watch|status|processes)/.test(request.url()) ? 1 : 0));
+      await page.keyboard.press('p');
+      await page.locator('.strip [data-pause][aria-pressed="true"]').waitFor();
+      await page.waitForLoadState('networkidle').catch(() => {});
+      asked = 0;
+      await page.waitForTimeout(4000); // longer than every interval
+      assert.equal(asked, 0, 'it asked while paused');
+      await Promise.all([page.waitForResponse(/\/status/), page.keyboard.press('p')]);
+      await visitor.leave();
+    },
+  },
+];

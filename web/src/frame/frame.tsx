@@ -1,0 +1,134 @@
+// What is around every page: picker, rail, status strip, keys. Finds the page of the address and the process it is about.
+import {useEffect} from 'preact/hooks';
+import {useAnswer} from '../api/answer';
+import type {ProcessInfo, Status} from '../api/types';
+import type {Page, PageProps} from '../page';
+import {pages} from '../pages';
+import {Notice, Trouble} from '../ui/state';
+import {Keys} from './keys';
+import {Picker} from './picker';
+import {FrameContext, processLabel, useProcesses} from './processes';
+import {Rail} from './rail';
+import {addressOf, matchPath, open, usePlace} from './router';
+import {Strip} from './strip';
+
+const kProcessesMs = 5000;
+const kStatusMs = 3000;
+
+export function findPage(path: string): {page: Page; values: Record<string, string>} | undefined {
+  for (const page of pages) {
+    const values = matchPath(page.path, path);
+    if (values) return {page, values};
+  }
+  return undefined;
+}
+
+export function Frame() {
+  const place = usePlace();
+  const pid = Number(place.query.get('pid')) || 0;
+  const processes = useAnswer<ProcessInfo[]>('processes', {everyMs: kProcessesMs});
+  const status = useAnswer<Status>(`status${pid ? `?pid=${pid}` : ''}`, {everyMs: kStatusMs});
+  const found = findPage(place.path);
+  const page = found?.page;
+  useEffect(() => {
+    document.title = `${page?.title ?? 'Not found'} · clrscope`;
+  }, [page]);
+  useEffect(() => {
+    document.getElementById('main')?.focus({preventScroll: true});
+  }, [place.path]);
+  return (
+    <FrameContext.Provider value={{processes, status}}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="top">
+        <a class="brand" href={addressOf('/')}>
+          clrscope
+        </a>
+        <Picker page={page} pid={pid} />
+        <span class="tools">
+          <button type="button" data-theme-switch>
+            theme
+          </button>{' '}
+          <button type="button" data-keys aria-label="Keyboard help">
+            ?
+          </button>
+        </span>
+      </header>
+      <div class="frame">
+        <Rail place={place} page={page} pid={pid} />
+        <main id="main" tabIndex={-1} data-page={page?.path ?? ''}>
+          {found ? <Body page={found.page} values={found.values} pid={pid} /> : <NotFound path={place.path} />}
+        </main>
+      </div>
+      <Strip />
+      <Keys pid={pid} />
+    </FrameContext.Provider>
+  );
+}
+
+function NotFound({path}: {path: string}) {
+  return (
+    <>
+      <h1>Not found</h1>
+      <p>
+        There is no page <code>{path}</code>.
+      </p>
+      <p>
+        <a class="button" href={addressOf('/')}>
+          All processes
+        </a>{' '}
+        <a class="button" href={addressOf('/api')}>
+          API
+        </a>
+      </p>
+    </>
+  );
+}
+
+// The page, or the question which process it is about.
+function Body({page, values, pid}: {page: Page} & Pick<PageProps, 'values' | 'pid'>) {
+  const {data, problem} = useProcesses();
+  const {Content} = page;
+  const only = data?.find((one) => one.isDefault) ?? (data?.length === 1 ? data[0] : undefined);
+  const isAsking = page.about === 'process' && !pid;
+  useEffect(() => {
+    if (isAsking && only) open(addressOf(page.path, {pid: only.pid}), 'replace');
+  }, [isAsking, only?.pid]);
+  if (!isAsking) {
+    const process = data?.find((one) => one.pid === pid);
+    return (
+      <>
+        {pid && data && !process ? <Notice kind="trouble">Process {pid} has exited or is not visible here. Data that were loaded before stay.</Notice> : null}
+        {process && !process.reachable ? (
+          <Notice kind="trouble" hint={process.hint}>
+            {process.name} ({process.pid}) does not answer on its diagnostic port: {process.reason}
+          </Notice>
+        ) : null}
+        <Content key={`${page.path} ${pid}`} pid={pid} process={process} values={values} />
+      </>
+    );
+  }
+  return (
+    <>
+      <h1>{page.title}</h1>
+      {!data && problem ? <Trouble problem={problem} /> : null}
+      {data?.length === 0 ? (
+        <Notice hint="Processes of other users are visible to root, those of other containers from the host.">No .NET process is running here, or none is visible to clrscope.</Notice>
+      ) : null}
+      {data && data.length > 1 ? (
+        <>
+          <p>Choose a process:</p>
+          <ul class="choices">
+            {data.map((one) => (
+              <li key={one.pid}>
+                <a href={addressOf(page.path, {pid: one.pid})}>{processLabel(one)}</a>
+                {one.reachable ? null : <span class="dim"> not reachable</span>}
+              </li>
+            ))}
+          </ul>
+        </>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,43 @@
+// All pages, in the order of the rail. The build tells the controller their paths (web/build.mjs).
+import type {Page} from '../page';
+import {Api} from './api';
+import {Audit} from './audit';
+import {Check} from './check';
+import {Contention} from './contention';
+import {Counters} from './counters';
+import {Doctor} from './doctor';
+import {DoctorReport} from './doctor-report';
+import {Exceptions} from './exceptions';
+import {Flame} from './flame';
+import {Gc} from './gc';
+import {Jit} from './jit';
+import {Landing} from './landing';
+import {Logs} from './logs';
+import {Overview} from './overview';
+import {Record} from './record';
+import {Recordings} from './recordings';
+import {Sessions} from './sessions';
+import {Stacks} from './stacks';
+import {ThreadPool} from './threadpool';
+
+export const pages: Page[] = [
+  {path: '/', title: 'Processes', group: 'process', Content: Landing, key: 'p'},
+  {path: '/overview', title: 'Overview', group: 'process', Content: Overview, about: 'process', key: 'o'},
+  {path: '/doctor', title: 'Doctor', group: 'process', Content: Doctor, about: 'process', key: 'd'},
+  {path: '/doctor/reports/{id}', title: 'Doctor report', group: 'process', Content: DoctorReport, isHidden: true},
+  {path: '/stacks', title: 'Stacks', group: 'process', Content: Stacks, about: 'process', key: 's'},
+  {path: '/record', title: 'Record', group: 'process', Content: Record, key: 'r', scope: 'trace'},
+  {path: '/flame', title: 'Flame graph', group: 'process', Content: Flame, isHidden: true, scope: 'trace'},
+  {path: '/counters', title: 'Counters', group: 'process', Content: Counters, about: 'process', key: 'c'},
+  {path: '/views/gc', title: 'GC', group: 'views', Content: Gc, about: 'process', key: 'g'},
+  {path: '/views/jit', title: 'JIT', group: 'views', Content: Jit, about: 'process', key: 'j'},
+  {path: '/views/exceptions', title: 'Exceptions', group: 'views', Content: Exceptions, about: 'process', key: 'e'},
+  {path: '/views/contention', title: 'Locks', group: 'views', Content: Contention, about: 'process', key: 'l'},
+  {path: '/views/threadpool', title: 'Thread pool', group: 'views', Content: ThreadPool, about: 'process', key: 't'},
+  {path: '/logs', title: 'Logs', group: 'views', Content: Logs, about: 'process', scope: 'trace'},
+  {path: '/recordings', title: 'Recordings', group: 'server', Content: Recordings, key: 'f', scope: 'trace'},
+  {path: '/sessions', title: 'Sessions', group: 'server', Content: Sessions, scope: 'trace'},
+  {path: '/check', title: 'Check', group: 'server', Content: Check},
+  {path: '/audit', title: 'Audit', group: 'server', Content: Audit, scope: 'admin'},
+  {path: '/api', title: 'API', group: 'server', Content: Api},
+];

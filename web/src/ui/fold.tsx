@@ -1,0 +1,53 @@
+// Parts that unfold. What is open is known by id, so that new data never folds what a reader opened.
+import type {ComponentChildren} from 'preact';
+import {useParam} from '../frame/router';
+
+export interface OpenSet {
+  has: (id: string) => boolean;
+  set: (id: string, isOpen: boolean) => void;
+}
+
+const kNone = '-'; // everything is folded, although the fallback is not
+
+function toSet(value: string): Set<string> {
+  return new Set(value.split(',').filter((one) => one && one !== kNone));
+}
+
+function changed(value: string, id: string, isOpen: boolean): string {
+  const ids = toSet(value);
+  if (isOpen) ids.add(id);
+  else ids.delete(id);
+  return [...ids].join(',') || kNone;
+}
+
+// What is open, in the address. `fallback`: what is open at first, ids separated by commas.
+export function useOpenParam(name: string, fallback = kNone): OpenSet {
+  const [value, setValue] = useParam(name, fallback);
+  return {has: (id) => toSet(value).has(id), set: (id, isOpen) => setValue(changed(value, id, isOpen))};
+}
+
+interface FoldProps {
+  id: string;
+  open: OpenSet;
+  summary: ComponentChildren;
+  children: ComponentChildren;
+  class?: string;
+}
+
+// The contents exist only while it is open.
+export function Fold({id, open, summary, children, class: name = ''}: FoldProps) {
+  const isOpen = open.has(id);
+  return (
+    <details
+      class={`fold ${name}`}
+      data-fold={id}
+      open={isOpen}
+      onToggle={(event) => {
+        if (event.target === event.currentTarget && event.currentTarget.open !== isOpen) open.set(id, event.currentTarget.open);
+      }}
+    >
+      <summary>{summary}</summary>
+      {isOpen ? <div class="fold-body">{children}</div> : null}
+    </details>
+  );
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import type {Finding} from '../../api/types';
+import {changesBetween, findingTree} from './tree';
+
+function finding(id: string, more: Partial<Finding> = {}): Finding {
+  return {id, title: id, severity: 'error', confidence: 'certain', summary: '', advice: '', docs: '', evidence: {threads: [], objects: [], numbers: [], details: []}, ...more};
+}
+
+test('consequences stand below their cause, in the order of harm', () => {
+  const roots = findingTree([finding('A'), finding('B', {becauseOf: 'A'}), finding('C'), finding('D', {partOf: 'A'}), finding('E', {becauseOf: 'B'})]);
+  assert.deepEqual(roots.map((one) => one.key), ['A', 'C']);
+  assert.deepEqual(roots[0].consequences.map((one) => one.key), ['B', 'D']);
+  assert.deepEqual(roots[0].consequences[0].consequences.map((one) => one.key), ['E']);
+});
+
+test('every finding is shown once: unknown causes, circles and a second one of the same id', () => {
+  const roots = findingTree([finding('A', {becauseOf: 'Z'}), finding('B', {becauseOf: 'C'}), finding('C', {becauseOf: 'B'}), finding('A')]);
+  const keys: string[] = [];
+  const walk = (nodes: typeof roots): void => nodes.forEach((one) => (keys.push(one.key), walk(one.consequences)));
+  walk(roots);
+  assert.deepEqual(keys.sort(), ['A', 'A-2', 'B', 'C']);
+});
+
+test('changes name what is new, gone, still there, and what was not looked for', () => {
+  const examined = (...ids: string[]) => ids.map((id) => ({id, name: id, outcome: 'nothing' as const}));
+  const earlier = {findings: [finding('A'), finding('B'), finding('D')], examined: examined('A', 'B', 'C', 'D')};
+  const later = {findings: [finding('B', {title: 'worse'}), finding('C'), finding('E')], examined: [...examined('A', 'B', 'C', 'E'), {id: 'D', name: 'D', outcome: 'notRun' as const}]};
+  const changes = changesBetween(earlier, later);
+  assert.deepEqual(changes.fresh.map((one) => [one.node.key, one.wasChecked]), [['C', true], ['E', false]]);
+  assert.deepEqual(changes.gone.map((one) => one.key), ['A']);
+  assert.deepEqual(changes.unchecked.map((one) => one.key), ['D']);
+  assert.deepEqual(changes.still.map((one) => [one.before.finding.title, one.after.finding.title]), [['B', 'worse']]);
+});
