@@ -1,0 +1,26 @@
+// Reads the whole managed heap of a frozen twin or a core: every object, reference and root.
+//
+//   auto twin = TRY(make_twin(pid));
+//   auto reader = TRY(open_runtime(*twin.target));
+//   auto heap = TRY(read_heap(*twin.target, *reader, {}));
+//
+// Ranges come from the collector's own table (gc_table.h); objects are walked in bulk reads. A live
+// process that runs on cannot be read this way: its heap changes under the walk. What could not be
+// walked or named is counted or noted, never guessed.
+#pragma once
+
+#include "base/result.h"
+#include "inspect/runtime_reader.h"
+#include "inspect/target.h"
+#include "model/heap.h"
+
+namespace clrscope::inspect {
+
+struct HeapOptions {
+  bool references = true;      // edges and roots; without: types, sizes and segments only
+  bool equal_strings = false;  // count equal strings
+};
+
+Result<HeapSnapshot> read_heap(Target& target, RuntimeReader& reader, const HeapOptions& options);
+
+}  // namespace clrscope::inspect
