@@ -21,8 +21,6 @@
 namespace clrscope::ops {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{8} << 30;
-
 void step(const HeapWatcher& watcher, std::string_view text) {
   if (watcher.on_step) watcher.on_step(text);
 }
@@ -79,7 +77,7 @@ Result<HeapSnapshot> from_file(const HeapRequest& request, const HeapWatcher& wa
   }
   step(watcher, "reading the file");
   const auto file = TRY(open_for_reading(path));
-  const auto text = TRY(read_open_file(file.get(), kLargestFile));
+  const auto text = TRY(read_open_file(file.get(), request.largest_file));
   auto heap =
       gcdump::read_gcdump({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
   if (!heap)
@@ -181,6 +179,11 @@ Result<HeapSnapshot> take_heap(const HeapRequest& request, const HeapWatcher& wa
       TRY(request.file.empty() ? from_process(request, watcher) : from_file(request, watcher));
   TRY(analyze::check_graph(heap.graph));
   return heap;
+}
+
+bool is_gcdump_file(const std::string& path) {
+  const auto kind = kind_of(path);
+  return kind && *kind == FileKind::kDump;
 }
 
 Result<std::uint64_t> write_heap(const HeapSnapshot& heap, const std::string& path) {

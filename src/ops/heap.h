@@ -30,10 +30,11 @@ using analyze::HeapReport;
 using analyze::HeapTypeAnswer;
 
 struct HeapRequest {
-  TargetRequest target{};  // by pid or name
-  std::string file{};      // or this .gcdump, core or trace
-  bool force = false;      // also when the process may have too little memory left
-  bool strings = false;    // count equal strings, which reads them all
+  TargetRequest target{};                   // by pid or name
+  std::string file{};                       // or this .gcdump, core or trace
+  bool force = false;                       // also when the process may have too little memory left
+  bool strings = false;                     // count equal strings, which reads them all
+  std::uint64_t largest_file = 8ULL << 30;  // of a .gcdump: bytes that are read into memory
 };
 
 // What a snapshot will cost the process.
@@ -50,6 +51,9 @@ struct HeapWatcher {
 
 // The graph of the snapshot is checked: every index is in range.
 Result<HeapSnapshot> take_heap(const HeapRequest& request, const HeapWatcher& watcher);
+
+// By its beginning.
+bool is_gcdump_file(const std::string& path);
 
 // A .gcdump; returns its size. `path` "-" is standard output. An old file stays until the new one
 // is whole.
