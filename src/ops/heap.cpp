@@ -198,7 +198,7 @@ Result<std::uint64_t> write_heap(const HeapSnapshot& heap, const std::string& pa
 }
 
 std::string heap_file_name(const std::string& wanted, const HeapSnapshot& heap) {
-  return expand_output(wanted, Process{.pid = heap.pid, .name = heap.name}, ".gcdump");
+  return expand_output(wanted, Process{.pid = heap.pid, .name = heap.name, .user = ""}, ".gcdump");
 }
 
 }  // namespace clrscope::ops

@@ -127,7 +127,8 @@ Result<HttpResponse> heap(Call& call) {
   const auto process = TRY(services.processes.chosen(call));
   const auto operation = services.operations.begin({.kind = "heap", .process = process});
   auto answered = [&]() -> Result<HttpResponse> {
-    const auto taken = TRY(take(call, process, TRY(call.truth("strings", false))));
+    const bool strings = TRY(call.truth("strings", false));
+    const auto taken = TRY(take(call, process, strings));
     const auto id = TRY(keep(call, process, taken));
     auto response = TRY(answer_about(call, taken, nullptr, question, id));
     response.fields.push_back({"Location", call.link("/recordings/" + id + "/heap")});
