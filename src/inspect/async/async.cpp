@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kNone = HeapView::kNone;
 constexpr std::size_t kMostStacks = 200'000;
 constexpr std::size_t kMostSteps = 512;           // of one stack
-constexpr std::uint64_t kMostWalked = 50'000'000;  // steps of all stacks
+constexpr std::uint64_t kMostWalked = 5'000'000;  // steps of all stacks
 constexpr std::uint64_t kMostNodes = 20'000'000;
 
 // A task that is not completed, or another object that somebody awaits.
@@ -259,19 +259,18 @@ class Reading {
     while (!path.empty()) {
       auto& top = path.back();
       const auto above = next_.from(top.node);
-      ++walked_;
-      const bool full = out_.stacks.size() >= kMostStacks || walked_ >= kMostWalked;
-      const bool end = above.empty() || path.size() > kMostSteps;
-      if (end && top.next == 0) {
-        if (full) {
-          ++out_.stacks_cut;
-        } else {
-          if (!any) out_.waits.push_back(wait_of(leaf));
-          any = true;
-          add_stack(wait, path);
-        }
+      if (++walked_ >= kMostWalked || out_.stacks.size() >= kMostStacks) {
+        ++out_.stacks_cut;
+        for (const auto& at : path) on_path[at.node] = false;
+        break;
       }
-      if (end || full || top.next >= above.size()) {
+      const bool end = above.empty() || path.size() > kMostSteps;
+      if (end) {
+        if (!any) out_.waits.push_back(wait_of(leaf));
+        any = true;
+        add_stack(wait, path);
+      }
+      if (end || top.next >= above.size()) {
         on_path[top.node] = false;
         path.pop_back();
         continue;

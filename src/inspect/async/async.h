@@ -88,6 +88,7 @@ struct AsyncSnapshot {
   std::chrono::system_clock::time_point taken{};
   std::chrono::nanoseconds took{};
   std::chrono::nanoseconds pause{};  // that the process stood still
+  std::optional<std::chrono::nanoseconds> over{};  // since the snapshot that it was compared with
   std::uint64_t state_machines = 0;  // of async methods, finished ones not collected yet included
   std::uint64_t pending = 0;         // of them, not finished
   std::uint64_t timers = 0;          // that are due some time
@@ -109,13 +110,12 @@ AsyncSnapshot read_async(Target& target, RuntimeReader& reader, const HeapSnapsh
 // a stack that has moved counts when it is old, and as often as there were equal ones.
 void mark_unchanged(AsyncSnapshot& now, const AsyncSnapshot& before);
 
-// Stacks that wait alike and have the same methods.
+// Stacks that wait alike, of the same methods at the same awaits.
 struct AsyncGroup {
-  AsyncWait wait{};  // object 0: each waits for one of its own
-  std::vector<std::string> methods{};  // innermost first
+  AsyncWait wait{};                // object 0: each waits for one of its own
+  std::vector<AsyncStep> steps{};  // of one of them
   std::uint64_t count = 0;
   std::uint64_t unchanged = 0;
-  std::uint32_t first = 0;  // one of them, in AsyncSnapshot::stacks
   std::vector<std::uint32_t> blocked_threads{};  // OS ids, some of them
 };
 // The largest first.

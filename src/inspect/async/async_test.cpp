@@ -113,9 +113,10 @@ class AsyncTest : public testing::Test {
     auto& graph = heap_.graph;
     graph.first_edge.assign(1, 0);
     graph.edges.clear();
+    Memory memory{target_};
     for (const auto address : graph.addresses) {
       for (std::uint64_t at = 8; at + 8 <= kSize; at += 8) {
-        const auto word = *Memory{target_}.pointer(address + at);
+        const auto word = *memory.pointer(address + at);
         if (word >= kHeap && word < kHeap + kSize * graph.addresses.size() && word % kSize == 0)
           graph.edges.push_back(static_cast<std::uint32_t>((word - kHeap) / kSize));
       }
@@ -377,7 +378,7 @@ TEST_F(AsyncTest, SurviveGarbage) {
   for (int i = 0; i < 100; ++i) add(std::vector{task_, load, list_, array_, node_, semaphore_,
                                                  source_, action_}[static_cast<std::size_t>(i) % 8]);
   std::uint64_t seed = 7;
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 20; ++round) {
     for (const auto address : heap_.graph.addresses)
       for (std::uint64_t at = 8; at + 8 <= kSize; at += 8) {
         seed = seed * 6364136223846793005U + 1442695040888963407U;

@@ -51,19 +51,18 @@ void mark_unchanged(AsyncSnapshot& now, const AsyncSnapshot& before) {
 }
 
 std::vector<AsyncGroup> groups_of(const AsyncSnapshot& seen) {
-  std::map<std::pair<std::string, std::vector<std::uint32_t>>, AsyncGroup> by_key;
-  for (std::uint32_t i = 0; i < seen.stacks.size(); ++i) {
-    const auto& stack = seen.stacks[i];
+  using Place = std::pair<std::uint32_t, std::int32_t>;  // method, await
+  std::map<std::pair<std::string, std::vector<Place>>, AsyncGroup> by_key;
+  for (const auto& stack : seen.stacks) {
     const auto& wait = seen.waits[stack.wait];
-    std::vector<std::uint32_t> names;
-    for (const auto& step : stack.steps) names.push_back(step.name);
+    std::vector<Place> places;
+    for (const auto& step : stack.steps) places.emplace_back(step.name, step.state);
     auto key = fmt::format("{} {}", static_cast<int>(wait.kind), wait.type);
     if (is_shared(wait)) key += fmt::format(" {:x}", wait.object);
-    auto& group = by_key[{std::move(key), std::move(names)}];
+    auto& group = by_key[{std::move(key), std::move(places)}];
     if (group.count == 0) {
       group.wait = wait;
-      group.first = i;
-      for (const auto& step : stack.steps) group.methods.push_back(seen.method(step));
+      group.steps = stack.steps;
     }
     if (group.wait.object != wait.object) group.wait.object = 0;
     if (group.wait.detail != wait.detail) group.wait.detail.clear();
