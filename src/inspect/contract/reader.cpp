@@ -91,7 +91,7 @@ class ContractReader final : public RuntimeReader {
   Result<std::vector<StaticField>> static_fields(
       std::span<const std::uint64_t> method_tables) override {
     const auto owners = TRY(threads());
-    return Statics{memory_, descriptor_, *modules_, *types_}.list(method_tables, owners);
+    return Statics{memory_, descriptor_, *modules_, *types_, *threads_}.list(method_tables, owners);
   }
   Result<SyncBlocks> sync_blocks() override {
     const auto owners = TRY(threads());

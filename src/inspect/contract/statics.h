@@ -13,6 +13,7 @@
 
 #include "inspect/contract/descriptor.h"
 #include "inspect/contract/modules.h"
+#include "inspect/contract/threads.h"
 #include "inspect/contract/types.h"
 #include "inspect/runtime_reader.h"
 
@@ -21,7 +22,8 @@ namespace clrscope::inspect {
 class Statics {
  public:
   // Kept in all: memory, modules and types outlive it.
-  Statics(Memory& memory, const Descriptor& descriptor, Modules& modules, Types& types);
+  Statics(Memory& memory, const Descriptor& descriptor, Modules& modules, Types& types,
+          Threads& threads);
 
   std::vector<StaticField> list(std::span<const std::uint64_t> method_tables,
                                 std::span<const RuntimeThread> threads);
@@ -41,6 +43,7 @@ class Statics {
   const Descriptor& descriptor_;
   Modules& modules_;
   Types& types_;
+  Threads& store_;
   std::span<const RuntimeThread> threads_;
   std::unordered_set<std::uint64_t> seen_modules_, seen_types_;
   std::vector<StaticField> found_;
