@@ -25,6 +25,7 @@ static class Catalog
         new("contention", "threads that queue for one monitor", "[--threads N] [--hold-ms N]", Contention.Run),
         new("waits", "a thread for each thing there is to wait for, over and over", "", Waits.Run),
         new("async-chain", "async methods that await each other and something that does not come", "[N]", AsyncChain.Run),
+        new("async-chains", "async methods suspended in every way, and what their stacks are", "[N]", AsyncChains.Run),
         new("deadlock-monitor", "threads in a cycle of monitors", "[--threads N]", DeadlockMonitor.Run),
         new("deadlock-lock", "threads in a cycle of System.Threading.Lock (.NET 9 and later)", "[--threads N]", DeadlockLock.Run),
         new("deadlock-rwlock", "threads in a cycle of ReaderWriterLockSlim", "[--threads N]", DeadlockRwLock.Run),
