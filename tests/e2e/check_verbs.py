@@ -51,6 +51,7 @@ CALLS = [
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
     # These go on until they are stopped: their first lines count.
+    ("doctor --watch", "doctor -p {sick} --watch --interval 1s …"),
     ("counters monitor", "counters monitor -p {sick} …"),
     ("events", "events -p {sick} --clrevents exception …"),
     ("top", "top -p {sick} …"),

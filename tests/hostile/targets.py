@@ -29,6 +29,7 @@ VERBS = {
     "check": verb(Form(["check", "-p", "{pid}"], (*FIND, "image")), Form(["check", "-p", "{pid}", "--json"], FIND)),
     "doctor": verb(Form(["doctor", "-p", "{pid}", "--duration", "1s"], (*MEMORY, "session", "config"), alone=True),
                    Form(["doctor", "-p", "{pid}", "--duration", "1s", "--format", "html"], ("session", "image"), alone=True),
+                   Form(["doctor", "-p", "{pid}", "--watch", "--interval", "1s", "--duration", "2s", "--json"], (*MEMORY, "config"), alone=True),
                    Form(["doctor", "-a", "--duration", "1s", "--max-time", "10s", "--json"])),
     "collect": verb(Form(["collect", "-p", "{pid}", "--duration", "1s", "-o", "{out}/a.nettrace"], (*STREAM, "image")),
                     Form(["collect", "-p", "{pid}", "--duration", "1s", "--profile", "gc-verbose", "-o", "{out}/b.nettrace", "--json"], STREAM,
