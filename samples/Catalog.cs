@@ -42,6 +42,7 @@ static class Catalog
         new("leak-timer", "objects kept by timers nobody disposes", "[--rate N/s]", LeakTimer.Run),
         new("threads", "many threads blocked in known methods under deep stacks", "[N] [--depth N]", Threads.Run),
         new("big-heap", "a heap of N million objects of known types", "[N]", BigHeap.Run),
+        new("heap", "a graph of known objects with a root of every kind", "[N] [--threads N]", KnownHeap.Run),
         new("native", "managed code under native code: qsort with a managed comparison", "", Native.Run),
         new("children", "another program as a child, then in its own place", "[--program FILE] [--become FILE]", Children.Run),
         new("eventsource", "events with every kind of payload", "[--rate N/s] [--count N] [--wait-enabled]", EventSourceSymptom.Run),

@@ -36,6 +36,14 @@ Result<Threads> Threads::open(Memory& memory, const Descriptor& descriptor, Type
   made.thrown_ = needs.field("ExceptionInfo", "ThrownObject");
   made.local_data_ = descriptor.offset("Thread", "ThreadLocalDataPtr");  // from .NET 10 on
   made.local_array_ = descriptor.offset("ThreadLocalData", "NonCollectibleTlsArrayData");
+  const auto outer = descriptor.offset("RuntimeThreadLocals", "AllocContext");
+  const auto inner = descriptor.offset("EEAllocContext", "GCAllocationContext");
+  const auto pointer = descriptor.offset("GCAllocContext", "Pointer");
+  const auto limit = descriptor.offset("GCAllocContext", "Limit");
+  if (outer && pointer && limit && *limit == *pointer + 8) {
+    made.own_data_ = descriptor.offset("Thread", "RuntimeThreadLocals");
+    made.allocation_ = *outer + inner.value_or(0) + *pointer;  // .NET 9: not one in another
+  }
   TRY(needs.met());
   return made;
 }
@@ -81,6 +89,13 @@ bool Threads::read(std::uint64_t address, RuntimeThread& thread) {
   thread.pool = (*state & kPoolWorker) != 0;
   thread.cooperative = *cooperative != 0;
   if (!thread.dead && !thread.unstarted) thread.os_id = *os_id;
+  if (own_data_) {
+    const auto own = memory_->pointer(address + *own_data_).value_or(0);
+    if (own != 0) {
+      thread.allocation_pointer = memory_->pointer(own + allocation_).value_or(0);
+      thread.allocation_limit = memory_->pointer(own + allocation_ + 8).value_or(0);
+    }
+  }
   if (const auto object = object_of_handle(address + in_thread_.exposed)) {
     const auto* const type = types_->type_of_object(object);
     if (type && type->name == "System.Threading.Thread") {

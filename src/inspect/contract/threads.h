@@ -42,6 +42,8 @@ class Threads {
   } in_thread_{};
   std::uint32_t thrown_ = 0;                               // in ExceptionInfo
   std::optional<std::uint32_t> local_data_, local_array_;  // in Thread, in ThreadLocalData
+  std::optional<std::uint32_t> own_data_;                  // in Thread
+  std::uint32_t allocation_ = 0;                           // in what own_data_ points to
 };
 
 }  // namespace clrscope::inspect

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "inspect/contract/descriptor.h"
 #include "inspect/contract/modules.h"
@@ -27,6 +28,16 @@ class Types {
   const TypeInfo* type_of_object(std::uint64_t object);
   // Of a method table or a type descriptor (pointer, parameter …); "?" when it is none.
   const std::string& name(std::uint64_t handle) { return name(handle, 0); }
+
+  // A static field, as its class has it.
+  struct StaticOf {
+    std::string name{};
+    std::uint32_t offset = 0;  // among the class's own of its sort
+    std::uint8_t element_type = 0;
+    bool of_thread = false;  // [ThreadStatic]
+    bool in_file = false;    // its value lies in the module's file
+  };
+  std::vector<StaticOf> static_fields(std::uint64_t method_table);
 
   std::uint64_t module_of(std::uint64_t method_table);
   std::uint32_t token_of(std::uint64_t method_table);  // TypeDef
@@ -63,7 +74,7 @@ class Types {
     std::uint32_t flags, base_size, flags2, parent, module, class_or_canon, inst;
   } table_{};
   struct {
-    std::uint32_t method_table, field_list, instance_fields, rank;
+    std::uint32_t method_table, field_list, instance_fields, static_fields, rank;
   } class_{};
   struct {
     std::uint32_t type_and_flags, param, variable_module, variable_token;
