@@ -55,12 +55,23 @@ Holder holder_of(std::span<const HeapStep> path) {
   return handler ? Holder::kEventHandler : collection ? Holder::kCollection : Holder::kOther;
 }
 
-// A name on the path of another growing type's objects stands above them.
+bool is_of_framework(std::string_view type) {
+  return type.starts_with("System.") || type.starts_with("Microsoft.");
+}
+
+// Objects of one type stand on the path to those of the other.
 bool is_above(const GrowingType& upper, const GrowingType& lower) {
-  return std::ranges::any_of(
-             lower.path,
-             [&](const HeapStep& step) { return !step.root && step.name == upper.type; }) &&
-         upper.type != lower.type;
+  return upper.type != lower.type && std::ranges::any_of(lower.path, [&](const HeapStep& step) {
+           return !step.root && step.name == upper.type;
+         });
+}
+
+// Whether `one` grows only because `other` does. The application's own type is what people look
+// for: a timer's or list's parts above it grow with it, its strings and arrays below it too.
+bool is_part_of(const GrowingType& one, const GrowingType& other) {
+  const bool library = is_of_framework(one.type), other_library = is_of_framework(other.type);
+  if (library == other_library) return is_above(other, one);
+  return library && (is_above(other, one) || is_above(one, other));
 }
 
 }  // namespace
@@ -124,7 +135,7 @@ std::vector<GrowingType> find_growth(std::span<const HeapLook> looks, const Heap
   }
   std::vector<GrowingType> made;
   for (const auto& one : growing)
-    if (std::ranges::none_of(growing, [&](const auto& other) { return is_above(other, one); }))
+    if (std::ranges::none_of(growing, [&](const auto& other) { return is_part_of(one, other); }))
       made.push_back(one);
   if (made.size() > limits.types) made.resize(limits.types);
   return made;

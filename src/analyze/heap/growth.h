@@ -59,8 +59,9 @@ struct GrowthLimits {
   std::size_t types = 3;  // the most that are returned
 };
 // Types whose number of objects grew from every look to the next at a similar rate, most retained
-// bytes first. What another growing type keeps alive is left out: it is that one's part. `last` is
-// the heap of the last look. Nothing from fewer than two looks.
+// bytes first. What grows only with another type (the strings of an order, the timers that hold
+// sessions) is left out: it is that one's part. `last` is the heap of the last look. Nothing from
+// fewer than two looks.
 std::vector<GrowingType> find_growth(std::span<const HeapLook> looks, const HeapReport& last,
                                      const GrowthLimits& limits);
 

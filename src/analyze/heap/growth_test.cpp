@@ -64,6 +64,30 @@ TEST(HeapGrowth, NamesTheTypeThatGrowsAndWhatHoldsIt) {
   EXPECT_EQ(found[0].holder, Holder::kCollection);
 }
 
+TEST(HeapGrowth, PrefersTheApplicationsTypeToTheTimersThatHoldIt) {
+  Looks looks;
+  for (const int sessions : {100, 600, 1100}) {
+    TestHeap heap;
+    const auto queue = heap.add("System.Threading.TimerQueue", 64);
+    heap.root(queue, RootKind::kStatic, "System.Threading.TimerQueue.Instances");
+    auto above = queue;
+    for (int i = 0; i < sessions; ++i) {
+      const auto timer = heap.add("System.Threading.TimerQueueTimer", 96);
+      const auto session = heap.add("Shop.Session", 32);
+      const auto state = heap.add("System.Byte[]", 500);
+      heap.refer(above, timer);
+      heap.refer(timer, session);
+      heap.refer(session, state);
+      above = timer;
+    }
+    looks.add(std::move(heap));
+  }
+  const auto found = looks.growth();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].type, "Shop.Session");
+  EXPECT_EQ(found[0].holder, Holder::kTimer);
+}
+
 TEST(HeapGrowth, DoesNotCountGarbage) {
   Looks looks;
   for (const int garbage : {0, 5000, 10'000}) looks.add(shop(100, garbage, kList));
