@@ -17,9 +17,9 @@
 namespace clrscope::analyze {
 
 // Of Microsoft-Windows-DotNETRuntime, at level Verbose: GC, Type, GCHeapDump,
-// GCHeapAndTypeNames, GCHeapCollect, GCHeapSurvivalAndMovement's ranges. Starting a session with
-// them makes the runtime collect.
-constexpr std::uint64_t kHeapWalkKeywords = 0x1980001;
+// GCHeapSurvivalAndMovement, GCHeapCollect, GCHeapAndTypeNames. Starting a session with them makes
+// the runtime collect.
+constexpr std::uint64_t kHeapWalkKeywords = 0x1d80001;
 
 class HeapEvents {
  public:
@@ -34,8 +34,8 @@ class HeapEvents {
   bool complete() const;  // it has ended: no more of the heap will come
   std::uint64_t objects() const;  // seen so far
 
-  // The end of the trace. Fails when the trace has no walk of a heap.
-  Result<HeapSnapshot> finish(const nettrace::Reader& reader) &&;
+  // The end of the trace, which lost so many events. Fails when the trace has no walk of a heap.
+  Result<HeapSnapshot> finish(std::uint64_t lost) &&;
 
  private:
   class Impl;

@@ -13,7 +13,7 @@
 
 namespace clrscope::gcdump {
 
-// Whether a file that begins like this (32 bytes are enough) is a .gcdump, or claims to be one.
+// Whether a file that begins like this (64 bytes are enough) is a .gcdump, or claims to be one.
 bool is_gcdump(Bytes beginning);
 
 // `file` is the whole file, mapped or in memory. Memory is bounded by its size, whatever it claims.

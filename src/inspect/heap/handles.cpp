@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
 #include <unordered_set>
 
 namespace clrscope::inspect {
 namespace {
 
-constexpr std::uint64_t kFirstSegmentAt = 56;  // in a table
+constexpr std::array<std::uint64_t, 2> kFirstSegmentAt{48, 56};  // in a table: .NET 8 and 9, 10
 constexpr std::size_t kSegmentBytes = 0x10000, kHeaderBytes = 0x1000;
 constexpr std::size_t kBlockHandles = 64;
 constexpr std::size_t kBlocks = (kSegmentBytes - kHeaderBytes) / (kBlockHandles * 8);
@@ -17,12 +16,12 @@ constexpr std::size_t kBlocks = (kSegmentBytes - kHeaderBytes) / (kBlockHandles 
 constexpr std::size_t kFreeAt = kBlocks * 5;                       // a bit for each handle
 constexpr std::size_t kTypesAt = kFreeAt + kBlocks * kBlockHandles / 8;  // a byte for each block
 constexpr std::size_t kExtraAt = kTypesAt + kBlocks;               // likewise: its second block
-constexpr std::size_t kLinksAt = kExtraAt + 2 * kBlocks;  // after this the links, further or nearer
-constexpr std::size_t kLinksEnd = kLinksAt + 256;
+// 6 bytes for each sort of handle follow, then a link to the next segment and one to the table.
+constexpr std::size_t kSortsAt = kExtraAt + 2 * kBlocks;
+constexpr std::size_t kSortBytes = 6, kLeastSorts = 12, kMostSorts = kHandleKinds + 1;
 
 constexpr std::size_t kMostMaps = 64, kMostBuckets = 64, kMostTables = 1024;
 constexpr std::size_t kMostSegments = 1 << 14;  // 125 million handles
-static_assert(kLinksEnd < kHeaderBytes);
 
 template <class T>
 T get(const std::vector<std::uint8_t>& bytes, std::size_t at) {
@@ -65,29 +64,34 @@ class HandleReader {
   }
 
   bool read_table(std::uint64_t table) {
-    auto at = memory_.pointer(table + kFirstSegmentAt).value_or(0);
-    if (at == 0) return false;
+    return std::ranges::any_of(kFirstSegmentAt, [&](std::uint64_t at) {
+      const auto first = memory_.pointer(table + at).value_or(0);
+      return first != 0 && read_segments(table, first);
+    });
+  }
+
+  bool read_segments(std::uint64_t table, std::uint64_t at) {
     bool any = false;
     while (at != 0 && seen_.size() < kMostSegments && seen_.insert(at).second) {
       const auto bytes = memory_.block(at, kSegmentBytes);
       if (bytes.empty()) break;
-      // The link to the next segment lies before the one back to the table.
-      std::optional<std::size_t> back;
-      for (auto place = kLinksAt; place < kLinksEnd && !back; place += 8)
-        if (get<std::uint64_t>(bytes, place) == table) back = place;
-      if (!back) break;
+      auto sorts = kLeastSorts;
+      while (sorts <= kMostSorts &&
+             get<std::uint64_t>(bytes, kSortsAt + sorts * kSortBytes + 8) != table)
+        ++sorts;
+      if (sorts > kMostSorts) break;
       any = true;
-      read_segment(bytes);
-      at = get<std::uint64_t>(bytes, *back - 8);
+      read_segment(bytes, sorts - 1);  // the last sort is of second blocks
+      at = get<std::uint64_t>(bytes, kSortsAt + sorts * kSortBytes);
     }
     tables_ += any ? 1 : 0;
     return any;
   }
 
-  void read_segment(const std::vector<std::uint8_t>& bytes) {
+  void read_segment(const std::vector<std::uint8_t>& bytes, std::size_t kinds) {
     for (std::size_t block = 0; block < kBlocks; ++block) {
       const auto kind = bytes[kTypesAt + block];
-      if (kind >= kHandleKinds) continue;  // unused, or another block's second one
+      if (kind >= kinds) continue;  // unused, or another block's second one
       const auto second = bytes[kExtraAt + block];
       const auto free = get<std::uint64_t>(bytes, kFreeAt + block * 8);
       for (std::size_t i = 0; i < kBlockHandles; ++i) {

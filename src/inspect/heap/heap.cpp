@@ -10,6 +10,8 @@
 #include "inspect/heap/object_index.h"
 #include "inspect/heap/object_walk.h"
 #include "inspect/heap/references.h"
+#include "inspect/heap/roots.h"
+#include "inspect/heap/strings.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -36,6 +38,8 @@ class HeapReader {
           .hint("a core needs the heap: clrscope dump --type heap");
     name_types();
     if (options_.references) read_references();
+    if (options_.equal_strings)
+      heap_.equal_strings = count_equal_strings(target_, layouts_, heap_.graph);
     if (heap_.notes.size() > kMostNotes) heap_.notes.resize(kMostNotes);
     heap_.took = TraceClock::now() - start;
     return std::move(heap_);
@@ -58,8 +62,9 @@ class HeapReader {
   void walk() {
     ObjectWalk walk{target_, tables_, heap_};
     for (const auto& context : gc_.contexts) walk.skip(context);
-    if (const auto threads = reader_.threads()) {
-      for (const auto& thread : *threads)
+    if (auto threads = reader_.threads()) {
+      threads_ = *std::move(threads);
+      for (const auto& thread : threads_)
         if (thread.allocation_limit != 0)
           walk.skip({thread.allocation_pointer, thread.allocation_limit});
     } else {
@@ -91,7 +96,8 @@ class HeapReader {
 
   void read_references() {
     const ObjectIndex index{heap_.segments, heap_.graph.addresses};
-    References{target_, layouts_, index, heap_}.read({});
+    const auto extra = Roots{target_, reader_, gc_, index, heap_}.find(threads_);
+    References{target_, layouts_, index, heap_}.read(extra);
   }
 
   Target& target_;
@@ -99,6 +105,7 @@ class HeapReader {
   HeapOptions options_;
   MethodTables tables_;
   GcState gc_;
+  std::vector<RuntimeThread> threads_;
   HeapSnapshot heap_;
   std::vector<ObjectLayout*> layouts_;  // by number of type
 };
