@@ -35,6 +35,7 @@ static class Catalog
         new("pool-starvation", "every pool thread waits for work that needs a pool thread", "[--max-threads N] [--rate N/s]", PoolStarvation.Run),
         new("runaway", "a thread that spins for ever", "", Runaway.Run),
         new("zombie-threads", "ended threads that are kept, others that wait for ever, ever more of them", "[--rate N/s]", ZombieThreads.Run),
+        new("short-threads", "a new thread for every job; every tenth never ends", "[--rate N/s] [--count N]", ShortThreads.Run),
         new("stuck-tasks", "tasks that wait for a reply that never comes, among healthy ones", "[N]", StuckTasks.Run),
         new("tasks", "tasks of known fates: quick, slow, queued, failing, awaiting, and three that never end", "[--count N]", Tasks.Run),
         new("leak-list", "objects kept by a static list", "[--rate N/s]", LeakList.Run),

@@ -19,7 +19,7 @@ import jsonschema
 from serve_kit import check, finish
 
 CLRSCOPE = os.environ.get("CLRSCOPE") or shutil.which("clrscope")
-REPORTS = ("overview events topn cpu waits threads syscalls gc jit exceptions contention threadpool allocations database http dns "
+REPORTS = ("overview events topn cpu waits threads syscalls gc jit exceptions contention threadpool thread-starts allocations database http dns "
            "tasks processes").split()
 
 # Verb → (title of the answer in its schema without "clrscope" and "--json", arguments). {sick}, {web}: pids; {tmp}: a folder.

@@ -137,7 +137,7 @@ ROUTES = {
     "POST /trace": [get("/trace" + SHORT, "session", method="POST",
                         body='{"Providers":[{"Name":"Microsoft-Windows-DotNETRuntime","Keywords":"0x1","EventLevel":"Informational"}]}')],
     **{f"GET /views/{name}": [get(f"/views/{name}" + PID, *STREAM), get(f"/views/{name}" + PID, "session", accept="text/plain")]
-       for name in ("contention", "exceptions", "gc", "jit", "threadpool")},
+       for name in ("contention", "exceptions", "gc", "jit", "threadpool", "thread-starts")},
     "GET /watch": [get("/watch", *FIND, "image")],
     "GET /watch/{pid}": [get("/watch/{pid}", *MEMORY, "config", alone=True)],
 }
