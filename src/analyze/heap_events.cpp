@@ -204,9 +204,8 @@ class HeapEvents::Impl {
     const auto head = take_head(in, edge_events_, pointer_size_ + 4);
     if (!head) return;
     if (head->missing > 0)
-      walked_.gaps.push_back(
-          {walked_.references.size(),
-           std::uint64_t{head->missing} * std::max(full_edges_, head->count)});
+      walked_.gaps.push_back({walked_.references.size(),
+                              std::uint64_t{head->missing} * std::max(full_edges_, head->count)});
     full_edges_ = std::max(full_edges_, head->count);
     for (std::uint32_t i = 0; i < head->count; ++i) {
       walked_.references.push_back(take_pointer(in));
@@ -313,8 +312,8 @@ class HeapEvents::Impl {
   }
 
   std::uint32_t root_name(const std::string& name) {
-    const auto [found, added] = root_names_.try_emplace(
-        name, static_cast<std::uint32_t>(walked_.root_names.size()));
+    const auto [found, added] =
+        root_names_.try_emplace(name, static_cast<std::uint32_t>(walked_.root_names.size()));
     if (added) walked_.root_names.push_back(name);
     return found->second;
   }
@@ -370,12 +369,13 @@ class HeapEvents::Impl {
       const auto module = modules_.find(id->second);
       if (module != modules_.end()) type.module = module->second;
     }
+    // The runtime tells the type of a field's value, not the class that the field is in.
     for (const auto& field : statics_) {
       const auto type = type_numbers_.find(field.type);
-      const auto owner = type == type_numbers_.end() ? fmt::format("Type(0x{:x})", field.type)
+      const auto value = type == type_numbers_.end() ? fmt::format("Type(0x{:x})", field.type)
                                                      : types_[type->second].name;
       walked_.roots.push_back(
-          {field.object, field.kind, root_name(fmt::format("{}.{}", owner, field.name))});
+          {field.object, field.kind, root_name(fmt::format("{} ({})", field.name, value))});
     }
   }
 
@@ -442,8 +442,6 @@ bool HeapEvents::begun() const { return impl_->begun(); }
 bool HeapEvents::complete() const { return impl_->complete(); }
 std::uint64_t HeapEvents::objects() const { return impl_->objects(); }
 
-Result<HeapSnapshot> HeapEvents::finish(std::uint64_t lost) && {
-  return impl_->finish(lost);
-}
+Result<HeapSnapshot> HeapEvents::finish(std::uint64_t lost) && { return impl_->finish(lost); }
 
 }  // namespace clrscope::analyze

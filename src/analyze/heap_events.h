@@ -30,8 +30,8 @@ class HeapEvents {
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
 
-  bool begun() const;     // the collection that walks the heap has started
-  bool complete() const;  // it has ended: no more of the heap will come
+  bool begun() const;             // the collection that walks the heap has started
+  bool complete() const;          // it has ended: no more of the heap will come
   std::uint64_t objects() const;  // seen so far
 
   // The end of the trace, which lost so many events. Fails when the trace has no walk of a heap.

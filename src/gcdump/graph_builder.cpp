@@ -94,8 +94,7 @@ class Builder {
     std::uint64_t children = 0;
     for (std::uint32_t i = 0; i < nodes_; ++i) {
       Node node;
-      if (!read(i, node))
-        return fail(Errc::kCorrupt, "damaged .gcdump: node {} cannot be read", i);
+      if (!read(i, node)) return fail(Errc::kCorrupt, "damaged .gcdump: node {} cannot be read", i);
       if (node.type == 0 && file_.types[0].name == kUndefined) kinds_[i] = NodeKind::kUndefined;
       // Nodes do not overlap; if they did, a small file could describe any number of references.
       children += node.children;
@@ -127,7 +126,8 @@ class Builder {
       for (auto left = node.children; left > 0; --left) {
         const auto child = next_child(index, node);
         if (child == kNone || kinds_[child] == NodeKind::kUndefined) {
-          ++unresolved_;
+          // dotnet-gcdump writes roots that hold null as a node with the address 0.
+          if (child == kNone || address(child) != 0) ++unresolved_;
         } else if (stands_for_roots(child)) {
           kinds_[child] = NodeKind::kRoot;
           pending.push_back({child, group_of(name_of(child), &group)});

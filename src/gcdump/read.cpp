@@ -116,16 +116,17 @@ class FileReader {
     heap.name = take_text(in_);
     heap.pid = std::max(in_.read<std::int32_t>(), 0);
     in_.skip(8 + 8);  // committed memory, working set
-    if (version < 9) return in_.ok() ? Result<>{} : cut();
-    in_.skip(4 * TRY(take_count(in_, 4, "multipliers")));
     if (!in_.ok()) return cut();
+    if (version < 9) return {};
+    in_.skip(4 * TRY(take_count(in_, 4, "multipliers")));
     extras_ = objects_.last_text();
     return {};
   }
 
   static Failure cut() {
-    return fail(Errc::kCorrupt, "The file ends before its end: the process, its time and what "
-                                "was noted about the heap are missing");
+    return fail(Errc::kCorrupt,
+                "The file ends before its end: the process, its time and what "
+                "was noted about the heap are missing");
   }
 
   Result<> read_segments(HeapSnapshot& heap) {

@@ -80,8 +80,8 @@ class Builder {
 
  private:
   std::size_t node_for(const HeapRoot& root) {
-    const auto& group = kGroups[std::min<std::size_t>(static_cast<std::size_t>(root.kind),
-                                                      std::size(kGroups) - 1)];
+    const auto& group =
+        kGroups[std::min<std::size_t>(static_cast<std::size_t>(root.kind), std::size(kGroups) - 1)];
     auto at = group.below.empty() ? 0 : child(0, group.below);
     at = child(at, group.name);
     const auto name = name_of(graph_, root);

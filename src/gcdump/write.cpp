@@ -140,7 +140,8 @@ class Writer {
     auto size = size_of_number(head.type_and_size) +
                 size_of_number(static_cast<std::int32_t>(children.size()));
     if (head.size >= 0) size += size_of_number(head.size);
-    for (const auto child : children) size += size_of_number(static_cast<std::int32_t>(child - node));
+    for (const auto child : children)
+      size += size_of_number(static_cast<std::int32_t>(child - node));
     return size;
   }
 
@@ -151,8 +152,7 @@ class Writer {
       out_.write(static_cast<std::uint32_t>(place));
       place += size;
       if (place > kLongestNodes)
-        return fail(Errc::kTooLarge, "a .gcdump cannot hold {} references",
-                    graph_.edges.size())
+        return fail(Errc::kTooLarge, "a .gcdump cannot hold {} references", graph_.edges.size())
             .hint("the format has room for 2 GB of objects and references");
       return flush_if_full();
     };
@@ -160,8 +160,8 @@ class Writer {
     for (std::uint32_t i = 0; i < objects; ++i)
       TRY(put(size_of(head_of(i), i, graph_.referred_by(i))));
     for (std::size_t i = 0; i < roots_.size(); ++i)
-      TRY(put(size_of(head_of_root(i), objects + static_cast<std::uint32_t>(i),
-                      roots_[i].children)));
+      TRY(put(
+          size_of(head_of_root(i), objects + static_cast<std::uint32_t>(i), roots_[i].children)));
     if (written_ + place + 8 * (objects + roots_.size()) > kLongestFile)
       return fail(Errc::kTooLarge, "a .gcdump cannot hold {} objects", objects)
           .hint("the format has room for 4 GB");
@@ -187,8 +187,7 @@ class Writer {
   Result<> put_nodes() {
     out_.write<std::uint16_t>(0);  // the undefined one: type 0, no children
     const auto objects = graph_.objects();
-    for (std::uint32_t i = 0; i < objects; ++i)
-      TRY(put_node(head_of(i), i, graph_.referred_by(i)));
+    for (std::uint32_t i = 0; i < objects; ++i) TRY(put_node(head_of(i), i, graph_.referred_by(i)));
     for (std::size_t i = 0; i < roots_.size(); ++i)
       TRY(put_node(head_of_root(i), objects + static_cast<std::uint32_t>(i), roots_[i].children));
     return {};
@@ -224,14 +223,15 @@ class Writer {
   }
 
   void put_rest() {
-    out_.write<std::uint8_t>(1);  // 64 bits, once more
-    out_.write<float>(1);         // nothing was left out: what counts are multiplied with,
-    out_.write<float>(1);         // and sizes
+    out_.write<std::uint8_t>(1);      // 64 bits, once more
+    out_.write<float>(1);             // nothing was left out: what counts are multiplied with,
+    out_.write<float>(1);             // and sizes
     out_.write<std::uint8_t>(kNull);  // no JavaScript
     put_segments();
     put_text(out_, log());
-    const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                           heap_.taken.time_since_epoch()).count();
+    const auto taken =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(heap_.taken.time_since_epoch())
+            .count();
     out_.write<std::int64_t>(taken <= 0 ? 0 : kTicksAt1970 + taken / 100);
     put_text(out_, "");  // of which machine
     put_text(out_, heap_.name);

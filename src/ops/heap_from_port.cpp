@@ -12,16 +12,13 @@ namespace {
 constexpr std::chrono::seconds kWaitForRuntime{60};
 constexpr std::uint64_t kModuleNames = 0x8;  // Loader, of a rundown
 
-// Only modules are wanted, but before .NET 9 a runtime writes its whole rundown or none.
-std::uint64_t rundown_for(const Process& process) {
-  const auto major = parse_number(process.runtime.substr(0, process.runtime.find('.'))).value_or(0);
-  return major >= 9 ? kModuleNames : ipc::kDefaultRundown;
-}
-
+// .NET 8 cannot leave stacks out, and writes its whole rundown or none, though only modules are
+// wanted.
 ipc::SessionConfig session_config(const Process& process, const PortHeapOptions& options) {
+  const auto major = parse_number(process.runtime.substr(0, process.runtime.find('.'))).value_or(0);
   return {.buffer_mb = options.buffer_mb,
-          .rundown_keyword = rundown_for(process),
-          .stacks = false,
+          .rundown_keyword = major >= 9 ? kModuleNames : ipc::kDefaultRundown,
+          .stacks = major < 9,
           .providers = {{.name = std::string{kRuntimeProvider},
                          .keywords = analyze::kHeapWalkKeywords,
                          .level = ipc::Level::kVerbose}}};
@@ -44,14 +41,15 @@ Failure unfinished(const Target& target, const collect::StreamOutcome& outcome,
 
 Result<HeapSnapshot> heap_from_port(const TargetRequest& request, const PortHeapOptions& options) {
   const auto began = std::chrono::steady_clock::now();
-  auto target = TRY(find_target(request, std::min<std::chrono::nanoseconds>(
-                                             options.patience, kWaitForRuntime),
-                                options.stop_fds.empty() ? -1 : options.stop_fds[0]));
+  auto target = TRY(
+      find_target(request, std::min<std::chrono::nanoseconds>(options.patience, kWaitForRuntime),
+                  options.stop_fds.empty() ? -1 : options.stop_fds[0]));
   const auto& process = target.process;
+  auto session = TRY(ipc::start_tracing(*target.endpoint, session_config(process, options)));
   analyze::HeapEvents events;
   const auto outcome = TRY(collect::record_stream({
       .runtime = *target.endpoint,
-      .session = TRY(ipc::start_tracing(*target.endpoint, session_config(process, options))),
+      .session = std::move(session),
       .pid = process.foreign ? 0 : process.pid,
       .write = [](Bytes) -> Result<> { return {}; },
       .limits = {.duration = options.patience},
@@ -73,7 +71,8 @@ Result<HeapSnapshot> heap_from_port(const TargetRequest& request, const PortHeap
   if (!process.runtime.empty()) heap.runtime = process.runtime;
   heap.notes.insert(heap.notes.begin(),
                     "From the garbage collector's events: a full collection ran before, so that "
-                    "objects nobody refers to are not in it.");
+                    "objects nobody refers to are not in it. Nested types and static fields are "
+                    "named without their class.");
   heap.took = std::chrono::steady_clock::now() - began;
   return heap;
 }

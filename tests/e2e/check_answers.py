@@ -128,11 +128,11 @@ class Walk:
                             ("GET /counters/{provider}/{name}", f"/counters/{provider}/{name}")):
             for accept in (JSON, NDJSON, EVENTS):
                 self.ask(route, path + of + "&durationSeconds=2", accept=accept)
-        topics = "counters,gc,jit,exceptions,contention,threadpool,logs,events&providers=Microsoft-Windows-DotNETRuntime:0x1:4"
+        topics = "counters,gc,jit,exceptions,contention,threadpool,thread-starts,logs,events&providers=Microsoft-Windows-DotNETRuntime:0x1:4"
         self.ask("GET /live", "/live" + of + f"&durationSeconds=8&topics={topics}", accept=EVENTS)
         for name in ("counters", "exceptions", "contention", "gc"):
             check(name in self.events, f"/live tells {name}: {sorted(self.events)}")
-        for name in ("gc", "jit", "exceptions", "contention", "threadpool"):
+        for name in ("gc", "jit", "exceptions", "contention", "threadpool", "thread-starts"):
             self.ask(f"GET /views/{name}", f"/views/{name}" + of)
         for accept in (JSON, NDJSON, SEQUENCE):
             self.ask("GET /exceptions", "/exceptions" + of, accept=accept)
@@ -160,7 +160,7 @@ class Walk:
         self.ask("GET /recordings")
         self.ask("GET /recordings/{id}", f"/recordings/{uploaded}")
         self.ask("GET /recordings/{id}", f"/recordings/{uploaded}", accept=NDJSON)
-        for kind in ("overview", "events", "cpu", "topn", "gc", "exceptions", "contention", "jit", "threadpool"):
+        for kind in ("overview", "events", "cpu", "topn", "gc", "exceptions", "contention", "jit", "threadpool", "thread-starts"):
             self.ask("GET /recordings/{id}/report/{kind}", f"/recordings/{uploaded}/report/{kind}")
         self.ask("GET /flame", f"/flame?recording={uploaded}")
         self.ask("GET /recordings/{id}/report/{kind}", f"/recordings/{uploaded}/report/none", status=404)

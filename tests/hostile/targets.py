@@ -29,6 +29,7 @@ VERBS = {
     "check": verb(Form(["check", "-p", "{pid}"], (*FIND, "image")), Form(["check", "-p", "{pid}", "--json"], FIND)),
     "doctor": verb(Form(["doctor", "-p", "{pid}", "--duration", "1s"], (*MEMORY, "session", "config"), alone=True),
                    Form(["doctor", "-p", "{pid}", "--duration", "1s", "--format", "html"], ("session", "image"), alone=True),
+                   Form(["doctor", "-p", "{pid}", "--watch", "--interval", "1s", "--duration", "2s", "--json"], (*MEMORY, "config"), alone=True),
                    Form(["doctor", "-a", "--duration", "1s", "--max-time", "10s", "--json"])),
     "collect": verb(Form(["collect", "-p", "{pid}", "--duration", "1s", "-o", "{out}/a.nettrace"], (*STREAM, "image")),
                     Form(["collect", "-p", "{pid}", "--duration", "1s", "--profile", "gc-verbose", "-o", "{out}/b.nettrace", "--json"], STREAM,
@@ -137,7 +138,7 @@ ROUTES = {
     "POST /trace": [get("/trace" + SHORT, "session", method="POST",
                         body='{"Providers":[{"Name":"Microsoft-Windows-DotNETRuntime","Keywords":"0x1","EventLevel":"Informational"}]}')],
     **{f"GET /views/{name}": [get(f"/views/{name}" + PID, *STREAM), get(f"/views/{name}" + PID, "session", accept="text/plain")]
-       for name in ("contention", "exceptions", "gc", "jit", "threadpool")},
+       for name in ("contention", "exceptions", "gc", "jit", "threadpool", "thread-starts")},
     "GET /watch": [get("/watch", *FIND, "image")],
     "GET /watch/{pid}": [get("/watch/{pid}", *MEMORY, "config", alone=True)],
 }

@@ -22,12 +22,14 @@ struct StaticsRecord {
 constexpr std::uint64_t kThreadRecordBytes = 40, kThreadIndexAt = 4;
 
 constexpr std::uint32_t kNotCollectible = 0;  // the upper byte of an index
+constexpr std::uint64_t kUnusedIndexes = 2;   // before the first that is in a thread's array
 constexpr std::uint64_t kArrayData = 16;
 
 }  // namespace
 
-Statics::Statics(Memory& memory, const Descriptor& descriptor, Modules& modules, Types& types)
-    : memory_(memory), descriptor_(descriptor), modules_(modules), types_(types) {}
+Statics::Statics(Memory& memory, const Descriptor& descriptor, Modules& modules, Types& types,
+                 Threads& threads)
+    : memory_(memory), descriptor_(descriptor), modules_(modules), types_(types), store_(threads) {}
 
 std::vector<StaticField> Statics::list(std::span<const std::uint64_t> method_tables,
                                        std::span<const RuntimeThread> threads) {
@@ -62,7 +64,9 @@ void Statics::add_assemblies() {
     for (std::uint32_t i = 0; i < size && left > 0; ++i, --left) {
       const auto assembly = memory_.pointer(block + *start_at + i * 8ULL);
       if (!assembly) return;
-      if (*assembly != 0) add_module(memory_.pointer(*assembly + *module_at).value_or(0));
+      // .NET 10 has a record of the assembly there, which begins with its address.
+      const auto own = *assembly == 0 ? 0 : memory_.pointer(*assembly).value_or(0);
+      if (own != 0) add_module(memory_.pointer(own + *module_at).value_or(0));
     }
     if (size == 0) return;
     block = memory_.pointer(block + *next_at).value_or(0);
@@ -148,8 +152,8 @@ void Statics::add_fields(std::uint64_t method_table) {
     if (field.of_thread)
       add_thread_fields(method_table, field.name, field.offset);
     else if (base != 0)
-      found_.push_back({.name = types_.name(method_table) + '.' + field.name,
-                        .address = base + field.offset});
+      found_.push_back(
+          {.name = types_.name(method_table) + '.' + field.name, .address = base + field.offset});
   }
 }
 
@@ -164,28 +168,25 @@ void Statics::add_thread_fields(std::uint64_t method_table, const std::string& f
   if (!index) return;
   for (const auto& thread : threads_) {
     const auto base = thread_base(thread, *index);
-    // It is an array of objects.
+    // It is an array of objects, and the offset counts from its beginning.
     const auto length = base == 0 ? 0 : memory_.get<std::uint32_t>(base + 8).value_or(0);
-    if (offset / 8 >= length || found_.size() >= kMostStatics) continue;
+    if (offset < kArrayData || (offset - kArrayData) / 8 >= length) continue;
+    if (found_.size() >= kMostStatics) return;
     found_.push_back({.name = types_.name(method_table) + '.' + field_name,
-                      .address = base + kArrayData + offset,
+                      .address = base + offset,
                       .thread = thread.managed_id});
   }
 }
 
 std::uint64_t Statics::thread_base(const RuntimeThread& thread, std::uint32_t index) {
-  const auto local_at = descriptor_.offset("Thread", "ThreadLocalDataPtr");
-  const auto array_at = descriptor_.offset("ThreadLocalData", "NonCollectibleTlsArrayData");
-  const auto count_at = descriptor_.offset("ThreadLocalData", "NonCollectibleTlsDataCount");
-  const auto unused = descriptor_.value("NumberOfTlsOffsetsNotUsedInNoncollectibleArray");
-  if (!local_at || !array_at || !count_at || !unused || index >> 24 != kNotCollectible) return 0;
+  const auto unused =
+      descriptor_.value("NumberOfTlsOffsetsNotUsedInNoncollectibleArray").value_or(kUnusedIndexes);
   const auto number = index & 0xffffff;
-  const auto local = memory_.pointer(thread.address + *local_at).value_or(0);
-  if (local == 0 || number < *unused ||
-      number >= memory_.get<std::uint32_t>(local + *count_at).value_or(0))
+  const auto local = index >> 24 == kNotCollectible ? store_.local_data(thread) : 0;
+  if (local == 0 || number < unused || number >= memory_.get<std::uint32_t>(local).value_or(0))
     return 0;
-  const auto array = memory_.pointer(local + *array_at).value_or(0);
-  return array == 0 ? 0 : memory_.pointer(array + kArrayData + (number - *unused) * 8).value_or(0);
+  const auto array = store_.statics_of(thread);
+  return array == 0 ? 0 : memory_.pointer(array + kArrayData + (number - unused) * 8).value_or(0);
 }
 
 }  // namespace clrscope::inspect

@@ -2,7 +2,8 @@
 //
 // Types are found through their modules (ordinary ones), through tables of generic types (.NET 10),
 // and those that the caller knows. Layout: RuntimeTypeSystem 1; on .NET 9, which tells less of it,
-// where 10 has it. Each class's record of statics names its method table, and is believed only then.
+// where 10 has it. Each class's record of statics names its method table, and is believed only
+// then.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include "inspect/contract/descriptor.h"
 #include "inspect/contract/modules.h"
+#include "inspect/contract/threads.h"
 #include "inspect/contract/types.h"
 #include "inspect/runtime_reader.h"
 
@@ -21,7 +23,8 @@ namespace clrscope::inspect {
 class Statics {
  public:
   // Kept in all: memory, modules and types outlive it.
-  Statics(Memory& memory, const Descriptor& descriptor, Modules& modules, Types& types);
+  Statics(Memory& memory, const Descriptor& descriptor, Modules& modules, Types& types,
+          Threads& threads);
 
   std::vector<StaticField> list(std::span<const std::uint64_t> method_tables,
                                 std::span<const RuntimeThread> threads);
@@ -41,6 +44,7 @@ class Statics {
   const Descriptor& descriptor_;
   Modules& modules_;
   Types& types_;
+  Threads& store_;
   std::span<const RuntimeThread> threads_;
   std::unordered_set<std::uint64_t> seen_modules_, seen_types_;
   std::vector<StaticField> found_;

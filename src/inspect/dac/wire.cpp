@@ -167,6 +167,12 @@ void put(ByteWriter& out, const RawFrame& frame) {
   put_text(out, frame.runtime_name);
 }
 
+void put(ByteWriter& out, const RawStatic& field) {
+  put_text(out, field.type);
+  put_text(out, field.field);
+  out.write(field.address);
+}
+
 Result<std::vector<RuntimeThread>> read_threads(Bytes answer) {
   return take_list<RuntimeThread>(answer, kMostThreads, "threads", [](ByteReader& in) {
     RuntimeThread thread;
@@ -239,6 +245,14 @@ Result<std::vector<RawFrame>> read_frames(Bytes answer) {
     frame.method = take_method(in);
     frame.runtime_name = take_text(in);
     return frame;
+  });
+}
+
+Result<std::vector<RawStatic>> read_statics(Bytes answer) {
+  return take_list<RawStatic>(answer, kMostStatics, "static fields", [](ByteReader& in) {
+    RawStatic field{.type = take_text(in), .field = take_text(in)};
+    field.address = in.read<std::uint64_t>();
+    return field;
   });
 }
 

@@ -7,6 +7,7 @@ namespace clrscope::inspect {
 namespace {
 
 constexpr std::uint64_t kStep = 1 << 20;  // of a row that is longer than a window
+constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMostEdges = 0xfffffff0;
 // What is read ahead beyond an object's end: the segment's rest, at most. Objects that follow each
 // other in it are found in the same window.
@@ -60,11 +61,15 @@ void References::add_of(std::uint32_t object) {
 
 void References::add_row(std::uint64_t from, std::uint64_t until, std::uint64_t end) {
   while (from < until) {
-    const auto size = std::min(until - from, kStep);
-    const auto* const bytes =
-        window_.at(from, static_cast<std::size_t>(size), std::max(end, from + kAhead));
+    auto size = std::min(until - from, kStep);
+    const auto ahead = std::max(end, from + kAhead);
+    const auto* bytes = window_.at(from, static_cast<std::size_t>(size), ahead);
+    if (!bytes) {  // up to where it cannot be read
+      size = std::min(size, kPage - from % kPage);
+      bytes = window_.at(from, static_cast<std::size_t>(size), ahead);
+    }
     if (!bytes) {
-      ++heap_.unresolved_edges;
+      heap_.unresolved_edges += (until - from) / 8;
       return;
     }
     for (std::uint64_t at = 0; at + 8 <= size; at += 8) {
