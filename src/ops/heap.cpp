@@ -40,7 +40,7 @@ enum class FileKind { kDump, kCore, kTrace };
 Result<FileKind> kind_of(const std::string& path) {
   if (path == "-") return FileKind::kTrace;
   const auto file = TRY(open_for_reading(path));
-  std::array<std::uint8_t, 32> first{};
+  std::array<std::uint8_t, 256> first{};
   const auto got = ::pread(file.get(), first.data(), first.size(), 0);
   if (got < 0) return fail(errc_of(errno), "cannot read {}: {}", path, errno_text());
   const Bytes beginning{first.data(), static_cast<std::size_t>(got)};
