@@ -69,6 +69,10 @@ void Roots::add_statics(const std::vector<RuntimeThread>& threads) {
   for (const auto& type : heap_.graph.types) tables.push_back(type.id);
   const auto fields = reader_.static_fields(tables);
   if (!fields) note("static fields have no names", fields.error());
+  if (fields && fields->empty())
+    heap_.notes.emplace_back(
+        "static fields have no names: the runtime's tables of types cannot be read, as in a core "
+        "of the heap alone");
   for (const auto& field : fields ? *fields : std::vector<StaticField>{}) {
     if (!static_places_.insert(field.address).second) continue;
     add_address(field.thread != 0 ? RootKind::kThreadStatic : RootKind::kStatic,
