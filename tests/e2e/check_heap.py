@@ -78,7 +78,7 @@ def damage(program, core):
     whole = pathlib.Path(core).read_bytes()
     random.seed(19)
     outcomes = {"read": 0, "refused": 0}
-    for _ in range(12):
+    for _ in range(4):
         bytes_ = bytearray(whole)
         for _ in range(2000):
             at = random.randrange(4096, len(bytes_) - 64)
