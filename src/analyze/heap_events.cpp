@@ -11,6 +11,7 @@
 #include "analyze/process_names.h"
 #include "analyze/providers.h"
 #include "base/text.h"
+#include "model/heap_segments.h"
 #include "nettrace/payload_events.h"
 
 namespace clrscope::analyze {

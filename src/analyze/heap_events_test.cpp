@@ -83,7 +83,7 @@ class HeapEventsTest : public testing::Test {
                      .add(0U));
   }
   void module(std::uint64_t id, std::string_view path) {
-    trace_.event(kRundownName, 154, 2, {},
+    trace_.event(kRundownName, 154, 1, {},
                  Payload{}
                      .add(id)
                      .add(std::uint64_t{1})
