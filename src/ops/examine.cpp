@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -26,7 +27,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kUsualDuration{10};
 constexpr milliseconds kStep{200};
-constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr std::chrono::seconds kBetweenMemory{1};
 constexpr const char* kForeign =
     "the process is in another pid namespace: only its diagnostic port can be reached; share the "
     "pid namespace (shareProcessNamespace in a pod)";
@@ -201,7 +202,12 @@ class Visit {
     else if (sources.snapshots)
       open_reader(evidence);
     auto next_snapshot = start_;
+    auto next_memory = start_;
     for (;;) {
+      if (!patient_.foreign && duration_.count() > 0 && TraceClock::now() >= next_memory) {
+        add_memory(evidence);
+        next_memory += kBetweenMemory;
+      }
       if (reader_ && duration_.count() > 0 && TraceClock::now() >= next_snapshot)
         next_snapshot = snapshot_now(evidence);
       const auto elapsed = TraceClock::now() - start_;
@@ -218,6 +224,8 @@ class Visit {
           wait_or_stop(request_.stop_fds, std::min<nanoseconds>({kStep, left, until_snapshot}));
     }
     if (still) evidence.standstill = standstill_of(evidence.process.pid);
+    if (!patient_.foreign) add_memory(evidence);
+    if (evidence.process.web_server) evidence.process.listens = has_listener(evidence.process.pid);
     // The last one is what people are shown.
     if (reader_) take_snapshot(evidence, SnapshotReader::Detail::kLines);
     evidence.watched = TraceClock::now() - start_;
@@ -251,7 +259,7 @@ class Visit {
   TraceTime snapshot_now(Evidence& evidence) {
     if (!take_snapshot(evidence, SnapshotReader::Detail::kThreads)) return TraceTime::max();
     const auto pause = evidence.snapshots.back().pause;
-    const auto rest = std::max<nanoseconds>(kBetweenLooks, pause * kPauseShare);
+    const auto rest = std::max<nanoseconds>(request_.between_snapshots, pause * kPauseShare);
     return TraceClock::now() + rest;
   }
 
@@ -266,6 +274,16 @@ class Visit {
     evidence.snapshots.push_back(std::move(*snapshot));
     evidence.snapshot_times.push_back(at);
     return true;
+  }
+
+  // What the kernel says of its memory now.
+  void add_memory(Evidence& evidence) const {
+    const auto status = proc_status(evidence.process.pid);
+    if (!status || status->rss_bytes == 0) return;
+    evidence.memory.push_back({.time = TraceClock::now() - start_,
+                               .rss = status->rss_bytes,
+                               .anonymous = status->anonymous_bytes,
+                               .group = cgroup_memory_use(evidence.process.pid).value_or(0)});
   }
 
   void finish_recording(Evidence& evidence) {
@@ -353,7 +371,8 @@ Result<doctor::Examination> examine(const ExamineRequest& request, const Examine
     auto& kept = (bedside ? *bedside : of_this_one).kept();
     const auto patient = TRY(find_again(kept.patient, request.target,
                                         files ? FactSource::kProcAndFiles : FactSource::kProc));
-    const auto sources = sources_for(selected, duration);
+    auto sources = sources_for(selected, duration);
+    sources.recording = sources.recording && request.recording;
     evidence.process = patient.facts;
     if (patient.foreign && !sources.recording)
       return fail(Errc::kUnsupported,

@@ -3,6 +3,7 @@
 
     compare_heaps.py truth OURS.json TRUTH      the objects that a sample made are there, with their sizes
     compare_heaps.py same OURS.json OTHER.json  objects, bytes and references are equal, in all and by type
+    compare_heaps.py ids OURS.json OTHER.json   of types with a hundred objects or more, by their ids: the same count and bytes
     compare_heaps.py report OURS.json REPORT    dotnet-gcdump's report of the same file: counts by type, bytes of all
 
 Prints JSON: {types, different: [...]}.
@@ -49,6 +50,16 @@ def check_same(heap, other):
     return {"types": len(ours), "different": different}
 
 
+def check_ids(heap, other, least=100):
+    """One was read after the other: a few objects of the runtime's own come and go, in types of which there are always some."""
+    moving = re.compile(r"^System\.(String|Byte\[\]|Object(\[\])?|Char\[\]|Int32\[\]|RuntimeType|Reflection\..*|Runtime\..*)$")
+    ours, theirs = ({one["id"]: (one["count"], one["bytes"]) for one in side["types"]} for side in (heap, other))
+    names = {one["id"]: one["type"] for one in heap["types"]}
+    many = [id for id, (count, _) in ours.items() if count >= least and not moving.match(names[id])]
+    different = [{"type": names[id], "ours": ours[id], "other": theirs.get(id)} for id in many if ours[id] != theirs.get(id)]
+    return {"types": len(many), "different": different}
+
+
 def check_report(heap, text):
     """Types that the report leaves out, or splits by the size of objects, are put together; nodes that stand for roots are not objects."""
     theirs = {}
@@ -74,7 +85,9 @@ def main():
     else:
         with open(other) as file:
             text = file.read()
-        answer = check_same(heap, json.loads(text)) if what == "same" else check_report(heap, text)
+        checks = {"same": lambda: check_same(heap, json.loads(text)), "ids": lambda: check_ids(heap, json.loads(text)),
+                  "report": lambda: check_report(heap, text)}
+        answer = checks[what]()
     print(json.dumps(answer))
 
 

@@ -1,5 +1,6 @@
 // For tests/e2e/heap_*.case and bench/gcdump_bench.py: heaps from ports and files, without a verb.
 //   heap_live port PID [FILE]       by the garbage collector's events; written to FILE
+//   heap_live twin PID [FILE]       read from its memory
 //   heap_live trace FILE.nettrace [FILE]
 //   heap_live read FILE.gcdump [FILE]
 //   heap_live make OBJECTS FILE     a made-up heap, written to FILE
@@ -17,6 +18,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gcdump/gcdump.h"
+#include "ops/heap.h"
 #include "ops/heap_from_port.h"
 #include "ops/output_file.h"
 
@@ -70,13 +72,10 @@ void print(const HeapSnapshot& heap, double got_ms, double wrote_ms) {
   struct Sum {
     std::uint64_t count = 0, bytes = 0;
   };
-  std::map<std::pair<std::string, std::string>, Sum> types;
+  std::vector<Sum> sums(graph.types.size());
   Sum all;
-  for (std::uint32_t i = 0; i < graph.objects(); ++i) {
-    const auto& type = graph.types[graph.type_of[i]];
-    for (auto* sum : {&all, &types[{type.name, type.module}]})
-      ++sum->count, sum->bytes += graph.size_of(i);
-  }
+  for (std::uint32_t i = 0; i < graph.objects(); ++i)
+    for (auto* sum : {&all, &sums[graph.type_of[i]]}) ++sum->count, sum->bytes += graph.size_of(i);
   std::map<std::string_view, std::uint64_t> roots;
   for (const auto& root : graph.roots)
     ++roots[names_of(RootKind{})[static_cast<std::size_t>(root.kind)]];
@@ -106,13 +105,15 @@ void print(const HeapSnapshot& heap, double got_ms, double wrote_ms) {
   for (const auto& root : graph.roots)
     if (root.kind == RootKind::kStatic) out.value(graph.root_names[root.name]);
   out.end_array().key("types").begin_array();
-  for (const auto& [type, sum] : types)
-    out.begin_object()
-        .member("type", type.first)
-        .member("module", type.second)
-        .member("count", sum.count)
-        .member("bytes", sum.bytes)
-        .end_object();
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (sums[i].count > 0)
+      out.begin_object()
+          .member("type", graph.types[i].name)
+          .member("module", graph.types[i].module)
+          .member("id", graph.types[i].id)
+          .member("count", sums[i].count)
+          .member("bytes", sums[i].bytes)
+          .end_object();
   out.end_array().end_object();
   fmt::print("{}\n", out.text());
 }
@@ -123,7 +124,9 @@ Result<HeapSnapshot> get(const std::string& what, const std::string& from) {
   const auto number = parse_number(from);
   if (!number) return fail(Errc::kUsage, "{} is not a number", from);
   if (what == "make") return make_heap(static_cast<std::uint32_t>(*number));
-  return ops::heap_from_port({.pid = static_cast<pid_t>(*number)});
+  const ops::TargetRequest target{.pid = static_cast<pid_t>(*number)};
+  return what == "twin" ? ops::take_heap({.target = target, .force = true}, {})
+                        : ops::heap_from_port(target);
 }
 
 Result<> run(const std::string& what, const std::string& from, const std::string& to) {
@@ -140,7 +143,7 @@ Result<> run(const std::string& what, const std::string& from, const std::string
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: heap_live port|trace|read|make WHAT [FILE]\n");
+    fmt::print(stderr, "usage: heap_live port|twin|trace|read|make WHAT [FILE]\n");
     return 3;
   }
   if (const auto done = run(argv[1], argv[2], argc > 3 ? argv[3] : ""); !done) {
