@@ -382,17 +382,17 @@ class HeapEvents::Impl {
 
   void add_notes(HeapSnapshot& heap, std::uint64_t lost, std::uint64_t unresolved_roots) const {
     const auto note = [&](std::string text) { heap.notes.push_back(std::move(text)); };
-    if (!ended_) note("The garbage collection that walked the heap did not end in the trace.");
+    if (!ended_) note("the garbage collection that walked the heap did not end in the trace");
     if (lost > 0)
-      note(fmt::format("The runtime lost {} events: the heap is incomplete.", format_count(lost)));
+      note(fmt::format("the runtime lost {} events: the heap is incomplete", format_count(lost)));
     if (missing_objects_ > 0)
-      note(fmt::format("About {} objects are missing, and what the objects after them refer to.",
+      note(fmt::format("about {} objects are missing, and what the objects after them refer to",
                        format_count(missing_objects_)));
-    if (missing_roots_) note("Some roots are missing.");
+    if (missing_roots_) note("some roots are missing");
     if (unresolved_roots > 0)
-      note(fmt::format("{} roots lead to no known object.", format_count(unresolved_roots)));
+      note(fmt::format("{} roots lead to no known object", format_count(unresolved_roots)));
     if (unnamed_types_ > 0)
-      note(fmt::format("{} types have no name: the runtime did not send it.",
+      note(fmt::format("{} types have no name: the runtime did not send it",
                        format_count(unnamed_types_)));
   }
 

@@ -241,7 +241,7 @@ TEST_F(HeapEventsTest, AfterLostObjectsNobodyKnowsWhoseReferencesFollow) {
   EXPECT_EQ(heap->graph.objects(), 3U);
   EXPECT_THAT(heap->graph.edges, ElementsAre(1U));
   EXPECT_EQ(heap->unresolved_edges, 1U);
-  EXPECT_THAT(heap->notes, Contains(HasSubstr("About 2 objects are missing")));
+  EXPECT_THAT(heap->notes, Contains(HasSubstr("about 2 objects are missing")));
 }
 
 TEST_F(HeapEventsTest, ATraceThatEndsInTheWalkSaysSo) {

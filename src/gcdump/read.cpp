@@ -127,7 +127,7 @@ class FileReader {
 
   static Failure cut() {
     return fail(Errc::kCorrupt,
-                "The file ends before its end: the process, its time and what "
+                "the file ends before its end: the process, its time and what "
                 "was noted about the heap are missing");
   }
 
