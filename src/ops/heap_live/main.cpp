@@ -18,7 +18,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gcdump/gcdump.h"
-#include "ops/heap.h"
+#include "inspect/dac/worker.h"
+#include "inspect/heap/heap.h"
 #include "ops/heap_from_port.h"
 #include "ops/output_file.h"
 
@@ -34,6 +35,12 @@ double ms_since(Clock::time_point start) {
 Result<HeapSnapshot> read_dump(const std::string& path) {
   const auto file = TRY(read_file(path, std::size_t{4} << 30));
   return gcdump::read_gcdump(as_bytes(file));
+}
+
+Result<HeapSnapshot> read_memory(pid_t pid) {
+  const auto twin = TRY(inspect::make_twin(pid));
+  const auto reader = TRY(inspect::open_runtime(*twin.target));
+  return inspect::read_heap(*twin.target, *reader, {});
 }
 
 Result<> write_dump(const HeapSnapshot& heap, const std::string& path) {
@@ -124,9 +131,8 @@ Result<HeapSnapshot> get(const std::string& what, const std::string& from) {
   const auto number = parse_number(from);
   if (!number) return fail(Errc::kUsage, "{} is not a number", from);
   if (what == "make") return make_heap(static_cast<std::uint32_t>(*number));
-  const ops::TargetRequest target{.pid = static_cast<pid_t>(*number)};
-  return what == "twin" ? ops::take_heap({.target = target, .force = true}, {})
-                        : ops::heap_from_port(target);
+  const auto pid = static_cast<pid_t>(*number);
+  return what == "twin" ? read_memory(pid) : ops::heap_from_port({.pid = pid});
 }
 
 Result<> run(const std::string& what, const std::string& from, const std::string& to) {
@@ -142,6 +148,7 @@ Result<> run(const std::string& what, const std::string& from, const std::string
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const auto code = inspect::dac_worker_main(argc, argv)) return *code;
   if (argc < 3) {
     fmt::print(stderr, "usage: heap_live port|twin|trace|read|make WHAT [FILE]\n");
     return 3;
