@@ -55,12 +55,13 @@ std::string module_name(Bytes path) {
   return name;
 }
 
-// Events of a kind are numbered from 0 on.
+// Events of a kind are numbered from 0 on; a number that goes back begins another walk.
 class Sequence {
  public:
   // How many are missing before this one; nothing when it is of another walk.
   std::optional<std::uint32_t> missing_before(std::int32_t index) {
-    if (index < next_) return std::nullopt;
+    over_ = over_ || index < next_;
+    if (over_) return std::nullopt;
     const auto missing = index - next_;
     next_ = index == INT32_MAX ? INT32_MAX : index + 1;
     return static_cast<std::uint32_t>(missing);
@@ -68,6 +69,7 @@ class Sequence {
 
  private:
   std::int32_t next_ = 0;
+  bool over_ = false;
 };
 
 }  // namespace

@@ -193,6 +193,7 @@ TEST_F(HeapEventsTest, OtherCollectionsAndASecondWalkDoNotCount) {
   end(5);
   start(6);
   nodes(0, {{0x100, 24, 1, 0}, {0x200, 24, 1, 0}});
+  nodes(1, {{0x300, 24, 1, 0}});  // it is longer than the first
   static_field(0x100, 1, 0, "s_cart");
   end(6);
   const auto heap = read();
