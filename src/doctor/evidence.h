@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/heap/growth.h"
 #include "inspect/snapshot.h"
 #include "model/program_cost.h"
 
@@ -153,6 +154,17 @@ struct MemoryUse {
   std::uint64_t group = 0;          // of its cgroup, without what is easily freed; 0: unknown
 };
 
+// Looks at the heap from frozen copies of the process.
+struct HeapFacts {
+  std::size_t looks = 0;
+  std::chrono::nanoseconds paused{};  // by all of them
+  std::uint64_t objects = 0;          // in use at the last look
+  std::uint64_t bytes = 0;
+  std::vector<analyze::GrowingType> growing{};    // most bytes first
+  std::vector<analyze::HeapStringRow> strings{};  // of the last look, most wasted bytes first
+  std::uint64_t wasted_by_strings = 0;
+};
+
 struct Evidence {
   ProcessFacts process{};
   bool live = true;                    // else a core
@@ -162,11 +174,12 @@ struct Evidence {
   std::vector<MemoryUse> memory{};                         // about one a second
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
+  std::optional<HeapFacts> heap{};
   std::optional<Standstill> standstill{};
   std::chrono::nanoseconds
       silent{};  // its runtime was asked for events and said nothing for so long
   // Why a source is not there, with the remedy; empty: it was not asked for.
-  std::string no_snapshots{}, no_events{}, no_cpu{};
+  std::string no_snapshots{}, no_events{}, no_cpu{}, no_heap{};
   std::string no_proc{};  // why neither its state nor its files can be seen; empty: they can
   std::vector<std::string> notes{};
   std::optional<ProgramCost> cost{};

@@ -14,6 +14,7 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/heap_watch.h"
 #include "ops/process_facts.h"
 #include "ops/recorded_evidence.h"
 #include "ops/snapshot_reader.h"
@@ -37,6 +38,7 @@ constexpr int kPauseShare = 100;  // a snapshot may cost the process at most one
 struct Sources {
   bool snapshots = false;
   bool recording = false;
+  bool heap = false;
 };
 
 Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds duration) {
@@ -44,9 +46,11 @@ Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds d
   for (const auto& one : selected) {
     const auto& needs = one.finding->needs;
     sources.snapshots = sources.snapshots || needs.snapshots || needs.events_or_snapshots;
+    sources.heap = sources.heap || needs.heap;
     sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_snapshots;
   }
   sources.recording = sources.recording && duration >= std::chrono::seconds{1};
+  sources.heap = sources.heap && duration >= std::chrono::seconds{1};
   return sources;
 }
 
@@ -197,6 +201,7 @@ class Visit {
     start_ = TraceClock::now();
     const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
     if (sources.recording) recording_.emplace(patient_.target, duration_);
+    if (sources.heap && !patient_.foreign && !still) heap_.emplace(evidence.process.pid, duration_);
     if (patient_.foreign)
       add_foreign(evidence);
     else if (sources.snapshots)
@@ -230,6 +235,7 @@ class Visit {
     if (reader_) take_snapshot(evidence, SnapshotReader::Detail::kLines);
     evidence.watched = TraceClock::now() - start_;
     tell(evidence, evidence.watched, true);
+    finish_heap(evidence);
     finish_recording(evidence);
   }
 
@@ -286,6 +292,15 @@ class Visit {
                                .group = cgroup_memory_use(evidence.process.pid).value_or(0)});
   }
 
+  void finish_heap(Evidence& evidence) {
+    if (!heap_) return;
+    if (stopped_) heap_->stop();
+    auto seen = heap_->take();
+    evidence.heap = std::move(seen.facts);
+    evidence.no_heap = std::move(seen.reason);
+    if (!seen.note.empty()) evidence.notes.push_back(std::move(seen.note));
+  }
+
   void finish_recording(Evidence& evidence) {
     if (!recording_) return;
     if (stopped_) recording_->stop();
@@ -319,6 +334,7 @@ class Visit {
   std::optional<SnapshotReader>& reader_;
   std::string& reader_note_;
   std::optional<RecordedEvidence> recording_;
+  std::optional<HeapWatch> heap_;
 };
 
 Result<Evidence> read_core(const std::string& path) {
@@ -335,6 +351,7 @@ Result<Evidence> read_core(const std::string& path) {
 void sum_up(const Evidence& evidence, doctor::Examination& examination) {
   examination.snapshots = evidence.snapshots.size();
   for (const auto& snapshot : evidence.snapshots) examination.paused += snapshot.pause;
+  if (evidence.heap) examination.paused += evidence.heap->paused;
   if (evidence.events) examination.lost = evidence.events->lost;
   examination.cost = evidence.cost;
   const auto* last = evidence.last_snapshot();

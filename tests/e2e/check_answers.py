@@ -107,6 +107,7 @@ class Walk:
         self.watch()
         self.live(of)
         self.recordings(of)
+        self.heap(of)
         self.doctor(of)
         self.ask("GET /status", "/status" + of)
         self.ask("GET /live/status")
@@ -167,6 +168,21 @@ class Walk:
         self.ask("DELETE /recordings/{id}", f"/recordings/{uploaded}", status=404)
         second = self.ask("POST /sessions", "/sessions" + of, status=201).json()["id"]
         self.ask("DELETE /sessions/{id}", f"/sessions/{second}", status=204)
+
+    def heap(self, of):
+        whole = self.ask("GET /heap", "/heap" + of + "&strings=true").json()
+        check(whole["objects"] > 1000 and whole["dominators"], "the heap has objects, and something keeps them alive")
+        kept = f"/recordings/{whole['recording']}"
+        self.ask("GET /recordings/{id}", kept)
+        self.ask("GET /recordings")
+        again = self.ask("GET /recordings/{id}/heap", kept + "/heap").json()
+        check(again["objects"] == whole["objects"] and again["bytes"] == whole["bytes"], "the stored snapshot has the same objects")
+        strings = self.ask("GET /recordings/{id}/heap", kept + "/heap?type=System.String").json()
+        self.ask("GET /recordings/{id}/heap", kept + "/heap?object=" + strings["instances"][0]["address"])
+        self.ask("GET /recordings/{id}/heap", kept + "/heap?object=0x10", status=404)
+        self.ask("GET /recordings/{id}/heap", kept + "/heap?type=NoSuchType", status=404)
+        second = self.ask("GET /heap", "/heap" + of + "&type=System.String").json()["heap"]["recording"]
+        self.ask("GET /recordings/{id}/heap", f"/recordings/{second}/heap?diff={whole['recording']}")
 
     def doctor(self, of):
         self.ask("GET /doctor", "/doctor" + of + "&durationSeconds=2")
