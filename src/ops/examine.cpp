@@ -13,6 +13,7 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/async_stacks.h"
 #include "ops/process_facts.h"
 #include "ops/recorded_evidence.h"
 #include "ops/snapshot_reader.h"
@@ -36,12 +37,14 @@ constexpr int kPauseShare = 100;  // a snapshot may cost the process at most one
 struct Sources {
   bool snapshots = false;
   bool recording = false;
+  bool async = false;
 };
 
 Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds duration) {
   Sources sources;
   for (const auto& one : selected) {
     const auto& needs = one.finding->needs;
+    sources.async = sources.async || needs.async;
     sources.snapshots = sources.snapshots || needs.snapshots || needs.events_or_snapshots;
     sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_snapshots;
   }
@@ -200,6 +203,7 @@ class Visit {
       add_foreign(evidence);
     else if (sources.snapshots)
       open_reader(evidence);
+    if (sources.async && duration_.count() > 0) take_async(evidence);
     auto next_snapshot = start_;
     for (;;) {
       if (reader_ && duration_.count() > 0 && TraceClock::now() >= next_snapshot)
@@ -220,6 +224,7 @@ class Visit {
     if (still) evidence.standstill = standstill_of(evidence.process.pid);
     // The last one is what people are shown.
     if (reader_) take_snapshot(evidence, SnapshotReader::Detail::kLines);
+    if (sources.async) take_async(evidence);
     evidence.watched = TraceClock::now() - start_;
     tell(evidence, evidence.watched, true);
     finish_recording(evidence);
@@ -268,6 +273,27 @@ class Visit {
     return true;
   }
 
+  // Each copies the process once, and pauses it for that.
+  void take_async(Evidence& evidence) {
+    if (patient_.foreign || !evidence.no_async.empty()) {
+      if (evidence.no_async.empty()) evidence.no_async = kForeign;
+      return;
+    }
+    const auto at = TraceClock::now();
+    auto seen = read_async_stacks(evidence.process.pid);
+    if (!seen) {
+      if (evidence.async.empty()) evidence.no_async = reason_of(seen.error());
+      return;
+    }
+    if (!evidence.async.empty()) {
+      seen->over = at - first_async_;
+      inspect::mark_unchanged(*seen, evidence.async.front());
+    } else {
+      first_async_ = at;
+    }
+    evidence.async.push_back(std::move(*seen));
+  }
+
   void finish_recording(Evidence& evidence) {
     if (!recording_) return;
     if (stopped_) recording_->stop();
@@ -297,19 +323,25 @@ class Visit {
   const ExamineWatcher& watcher_;
   nanoseconds duration_;
   TraceTime start_{};
+  TraceTime first_async_{};
   bool stopped_ = false;
   std::optional<SnapshotReader>& reader_;
   std::string& reader_note_;
   std::optional<RecordedEvidence> recording_;
 };
 
-Result<Evidence> read_core(const std::string& path) {
+Result<Evidence> read_core(const std::string& path, const Sources& sources) {
   Evidence evidence{.live = false};
   auto reader = TRY(SnapshotReader::of_core(path));
   evidence.snapshots.push_back(TRY(reader.take(SnapshotReader::Detail::kLines)));
   evidence.snapshot_times.emplace_back();
   const auto& snapshot = evidence.snapshots.back();
   evidence.process = {.pid = snapshot.pid, .name = snapshot.name, .runtime = snapshot.runtime};
+  if (!sources.async) return evidence;
+  if (auto seen = read_async_stacks_of_core(path))
+    evidence.async.push_back(std::move(*seen));
+  else
+    evidence.no_async = reason_of(seen.error());
   return evidence;
 }
 
@@ -317,6 +349,7 @@ Result<Evidence> read_core(const std::string& path) {
 void sum_up(const Evidence& evidence, doctor::Examination& examination) {
   examination.snapshots = evidence.snapshots.size();
   for (const auto& snapshot : evidence.snapshots) examination.paused += snapshot.pause;
+  for (const auto& snapshot : evidence.async) examination.paused += snapshot.pause;
   if (evidence.events) examination.lost = evidence.events->lost;
   examination.cost = evidence.cost;
   const auto* last = evidence.last_snapshot();
@@ -333,7 +366,7 @@ std::vector<std::string> quick_findings() {
   std::vector<std::string> ids;
   for (const auto* finding : findings()) {
     const auto& needs = finding->needs;
-    if (!needs.events && !needs.cpu && needs.least.count() == 0) ids.emplace_back(finding->id);
+    if (!needs.events && !needs.cpu && !needs.async && needs.least.count() == 0) ids.emplace_back(finding->id);
   }
   return ids;
 }
@@ -344,7 +377,7 @@ Result<doctor::Examination> examine(const ExamineRequest& request, const Examine
   const auto selected = TRY(doctor::select(request.only, request.settings));
   Evidence evidence;
   if (!request.core.empty()) {
-    evidence = TRY(read_core(request.core));
+    evidence = TRY(read_core(request.core, sources_for(selected, {})));
   } else {
     const auto duration = request.duration.value_or(usual_duration(selected));
     const bool files =

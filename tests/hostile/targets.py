@@ -52,7 +52,8 @@ VERBS = {
                     Form(["forward", "-n", "{name}", "--counters", "System.Runtime", "--duration", "2s", "--to", "file:{out}/f.nettrace"], ("session",)),
                     Form(["forward", "--status"], ())),
     "stacks": verb(Form(["stacks", "-p", "{pid}"], MEMORY, alone=True),
-                   Form(["stacks", "-p", "{pid}", "--native", "--lines", "--json"], ("find", "image"), alone=True)),
+                   Form(["stacks", "-p", "{pid}", "--native", "--lines", "--json"], ("find", "image"), alone=True),
+                   Form(["stacks", "-p", "{pid}", "--async"], ("find", "image"), alone=True)),
     "dump": verb(Form(["dump", "-p", "{pid}", "-o", "{out}/d.dmp"], (*FIND, "dump", "image"), needs=("port", "dump"), alone=True)),
     "serve": verb(),  # the routes
     "enable": verb(Form(["enable", "-p", "{pid}"], (*FIND, "hook"), needs=("port", "hook"), alone=True)),

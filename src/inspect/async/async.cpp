@@ -291,7 +291,8 @@ class Reading {
       if (&at != &path.front() || nodes_[at.node].method) stack.steps.push_back(step_of(at.node));
     const auto thread = blocked_.find(address(path.back().node));
     if (thread != blocked_.end()) stack.blocked_thread = thread->second;
-    stack.old = !stack.steps.empty() && is_old(stack.steps.front().object);
+    const auto& of = out_.waits[wait];
+    stack.old = is_old(of.task != 0 ? of.task : of.object);
     out_.stacks.push_back(std::move(stack));
   }
 

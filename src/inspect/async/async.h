@@ -45,6 +45,7 @@ std::span<const std::string_view> names_of(AwaitKind);
 struct AsyncWait {
   AwaitKind kind = AwaitKind::kUnknown;
   std::uint64_t object = 0;  // a semaphore, or the task or source that is awaited
+  std::uint64_t task = 0;    // the awaited task itself, where `object` is what it waits for
   std::string type{};        // of the object
   std::string detail{};      // "0 of 1 free", "due in 12 s", "queued" …
   std::optional<std::int64_t> free{}, most{};  // of a semaphore: its counts
@@ -61,7 +62,7 @@ struct AsyncStack {
   std::uint32_t wait = 0;           // in AsyncSnapshot::waits
   std::vector<AsyncStep> steps{};   // innermost first
   std::uint32_t blocked_thread = 0;  // OS id of the thread that blocks on the outermost; 0: none
-  bool old = false;                  // its innermost method's object has survived collections
+  bool old = false;                  // what it awaits has survived collections
   bool unchanged = false;            // since the snapshot before: see mark_unchanged()
 };
 

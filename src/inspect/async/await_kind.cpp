@@ -134,7 +134,9 @@ AsyncWait AwaitKinds::delay(std::uint32_t object, std::string what) {
 }
 
 AsyncWait AwaitKinds::semaphore(std::uint32_t node) {
-  AsyncWait wait{.kind = AwaitKind::kSemaphore, .type = "System.Threading.SemaphoreSlim"};
+  AsyncWait wait{.kind = AwaitKind::kSemaphore,
+                 .task = heap_.graph().addresses[node],
+                 .type = "System.Threading.SemaphoreSlim"};
   const auto found = semaphore_of_.find(node);
   if (found == semaphore_of_.end()) {  // it has been let go just now
     wait.object = heap_.graph().addresses[node];
