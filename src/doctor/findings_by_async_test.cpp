@@ -56,8 +56,8 @@ TEST(StuckTask, IsNoneOfWhatMayWaitForLong) {
     EXPECT_THAT(examined("CS1205", with_async(waiting_for({.kind = kind}, 50))), IsEmpty());
   const AsyncWait reply{.kind = AwaitKind::kCompletionSource};
   EXPECT_THAT(examined("CS1205", with_async(waiting_for(reply, 2))), IsEmpty());
-  EXPECT_THAT(examined("CS1205", with_async(waiting_for(
-                                     reply, 5, "Microsoft.Extensions.Hosting.Host.Wait"))),
+  EXPECT_THAT(examined("CS1205",
+                       with_async(waiting_for(reply, 5, "Microsoft.Extensions.Hosting.Host.Wait"))),
               IsEmpty());
 }
 

@@ -64,13 +64,14 @@ Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request) {
   constexpr std::chrono::hours kMostOver{1};
   if (request.over && (request.over->count() <= 0 || *request.over > kMostOver))
     return fail(Errc::kUsage, "--over must be greater than zero and at most 1h");
-  const auto found = request.target.uid ? ReadableProcess{}
-                                        : TRY(find_readable_process(request.target));
+  const auto found =
+      request.target.uid ? ReadableProcess{} : TRY(find_readable_process(request.target));
   if (found.pid == 0)
     return fail(Errc::kUnsupported,
                 "async stacks require the process's memory, and only its diagnostic port is "
                 "accessible")
-        .hint("run clrscope in the pid namespace of the process, or on a dump of type heap or full");
+        .hint(
+            "run clrscope in the pid namespace of the process, or on a dump of type heap or full");
   auto seen = TRY(read_async_stacks(found.pid));
   if (request.over) {
     const auto before = std::move(seen);

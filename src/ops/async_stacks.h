@@ -1,7 +1,7 @@
 // Logical async stacks of a process or core: the use case and its text.
 //
-// The objects are read from a frozen twin of the process, which pauses it for a few milliseconds, or
-// from a core that has the heap. The diagnostic port cannot tell them.
+// The objects are read from a frozen twin of the process, which pauses it for a few milliseconds,
+// or from a core that has the heap. The diagnostic port cannot tell them.
 #pragma once
 
 #include <chrono>

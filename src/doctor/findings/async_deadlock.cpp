@@ -35,14 +35,13 @@ Report report_of(const AsyncCycle& cycle) {
   Report report{.severity = Severity::kError,
                 .confidence = cycle.by_semaphores ? Confidence::kLikely : Confidence::kCertain};
   const auto& first = cycle.links.front();
-  report.title = cycle.links.size() == 1
-                     ? fmt::format("Async deadlock: {} waits for itself", first.method)
-                     : fmt::format("Async deadlock: {} async methods wait for each other",
-                                   cycle.links.size());
-  report.summary =
-      cycle.by_semaphores
-          ? "Each method holds the semaphore the next one needs. No thread is blocked."
-          : "Each method awaits the task of the next one. No thread is blocked.";
+  report.title =
+      cycle.links.size() == 1
+          ? fmt::format("Async deadlock: {} waits for itself", first.method)
+          : fmt::format("Async deadlock: {} async methods wait for each other", cycle.links.size());
+  report.summary = cycle.by_semaphores
+                       ? "Each method holds the semaphore the next one needs. No thread is blocked."
+                       : "Each method awaits the task of the next one. No thread is blocked.";
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < std::min(cycle.links.size(), kShown); ++i) {
     const auto& link = cycle.links[i];
@@ -51,17 +50,18 @@ Report report_of(const AsyncCycle& cycle) {
                     link.holds.empty() ? std::string{} : fmt::format(", holds {}", link.holds)));
     if (link.frames.size() > 1)
       report.details.push_back("  await chain, innermost first: " + chain_text(link));
-    report.objects.push_back({link.awaits,
-                              cycle.by_semaphores ? "System.Threading.SemaphoreSlim" : link.awaits_text,
-                              cycle.by_semaphores ? "semaphore" : "task"});
+    report.objects.push_back(
+        {link.awaits, cycle.by_semaphores ? "System.Threading.SemaphoreSlim" : link.awaits_text,
+         cycle.by_semaphores ? "semaphore" : "task"});
   }
   report.numbers = {{"methods", static_cast<double>(cycle.links.size()), "",
                      counted(cycle.links.size(), "method") + " in the cycle"}};
   report.advice =
       cycle.by_semaphores
-          ? fmt::format("take the semaphores in the same order everywhere, and never call a method "
-                        "that takes a semaphore while {} holds it: SemaphoreSlim is not reentrant",
-                        first.method)
+          ? fmt::format(
+                "take the semaphores in the same order everywhere, and never call a method "
+                "that takes a semaphore while {} holds it: SemaphoreSlim is not reentrant",
+                first.method)
           : fmt::format("do not await in {} a task that awaits it in turn", first.method);
   return report;
 }

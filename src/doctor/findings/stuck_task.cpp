@@ -63,18 +63,19 @@ Report report_of(const AsyncSnapshot& seen, const AsyncGroup& group) {
   report.summary = fmt::format("No progress in {}: {}.", seconds_text(*seen.over),
                                inspect::wait_text(group.wait));
   report.details = {"await chain, innermost first: " + chain_text(seen, group)};
-  if (group.wait.object != 0)
-    report.objects = {{group.wait.object, group.wait.type, "awaited"}};
+  if (group.wait.object != 0) report.objects = {{group.wait.object, group.wait.type, "awaited"}};
   report.numbers = {{"stuckTasks", static_cast<double>(group.unchanged), "",
                      counted(group.unchanged, "task") + " that did not move"}};
   report.advice =
       group.wait.kind == AwaitKind::kSemaphore
-          ? fmt::format("release the semaphore in a finally block, and give WaitAsync in {} a "
-                        "timeout: whoever holds it does not release it",
-                        method)
-          : fmt::format("complete the TaskCompletionSource that {} awaits on every path, also when "
-                        "the reply fails or does not come; give the await a timeout (WaitAsync)",
-                        method);
+          ? fmt::format(
+                "release the semaphore in a finally block, and give WaitAsync in {} a "
+                "timeout: whoever holds it does not release it",
+                method)
+          : fmt::format(
+                "complete the TaskCompletionSource that {} awaits on every path, also when "
+                "the reply fails or does not come; give the await a timeout (WaitAsync)",
+                method);
   return report;
 }
 

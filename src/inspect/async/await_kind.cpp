@@ -10,7 +10,7 @@ namespace clrscope::inspect {
 namespace {
 
 constexpr std::uint32_t kNone = HeapView::kNone;
-constexpr std::uint32_t kInfinite = 0xffffffff;  // of a timer
+constexpr std::uint32_t kInfinite = 0xffffffff;                  // of a timer
 constexpr std::uint32_t kStarted = 0x10000, kInvoked = 0x20000;  // of m_stateFlags
 constexpr std::size_t kMostWaiters = 2'000'000;
 
@@ -126,8 +126,8 @@ AsyncWait AwaitKinds::delay(std::uint32_t object, std::string what) {
     wait.detail += "of " + format_duration(whole);
     return wait;
   }
-  const auto passed =
-      std::chrono::milliseconds{std::min<std::uint64_t>(*now_ - static_cast<std::uint64_t>(*start), *due)};
+  const auto passed = std::chrono::milliseconds{
+      std::min<std::uint64_t>(*now_ - static_cast<std::uint64_t>(*start), *due)};
   wait.detail +=
       fmt::format("of {}, due in {}", format_duration(whole), format_duration(whole - passed));
   return wait;
