@@ -203,6 +203,7 @@ class Visit {
       add_foreign(evidence);
     else if (sources.snapshots)
       open_reader(evidence);
+    if (still) evidence.no_async = "needs a running process, but it is stopped";
     if (sources.async && duration_.count() > 0) take_async(evidence);
     auto next_snapshot = start_;
     for (;;) {
