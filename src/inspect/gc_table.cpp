@@ -27,7 +27,7 @@ constexpr std::uint64_t kGenerationsOfHeap = 18;
 constexpr std::uint64_t kContext = 0, kFirstSegment = 1, kFirstObject = 2;
 
 constexpr std::uint32_t kMostHeaps = 1024;
-constexpr std::size_t kMostSegments = 1 << 18;  // a terabyte in regions
+constexpr std::size_t kMostSegments = 1 << 18;    // a terabyte in regions
 constexpr std::uint64_t kMostBytes = 1ULL << 42;  // of a segment
 constexpr std::uint64_t kReadOnly = 1;            // flag of a segment: frozen
 constexpr std::uint64_t kGenerations = 5;
@@ -174,9 +174,7 @@ class StateReader {
         return;
       }
       const auto segment = memory_.get<Segment>(at);
-      const auto end = !segment            ? 0
-                       : at == heap.young ? heap.allocated
-                                          : segment->allocated;
+      const auto end = !segment ? 0 : at == heap.young ? heap.allocated : segment->allocated;
       if (!segment || segment->mem % 8 != 0 || segment->mem > end ||
           end - segment->mem > kMostBytes) {
         state_.notes.push_back(fmt::format("the collector's segment at {:#x} makes no sense", at));
@@ -201,10 +199,10 @@ class StateReader {
       auto end = whole.end;
       if (kind != HeapGeneration::kGen0) {
         const auto younger = static_cast<std::uint64_t>(kind) - 1;
-        end = memory_
-                  .pointer(heap.generations + younger * table_.head.generation_size +
-                           *first_object_)
-                  .value_or(0);
+        end =
+            memory_
+                .pointer(heap.generations + younger * table_.head.generation_size + *first_object_)
+                .value_or(0);
         if (end < start || end > whole.end) {
           state_.notes.emplace_back("the collector's young generations are not in their segment");
           end = start;
@@ -214,8 +212,10 @@ class StateReader {
       part.start = start;
       part.end = end;
       part.generation = kind;
-      if (kind != HeapGeneration::kGen0) part.committed = end - start;
-      else part.committed -= std::min(part.committed, start - whole.start);
+      if (kind != HeapGeneration::kGen0)
+        part.committed = end - start;
+      else
+        part.committed -= std::min(part.committed, start - whole.start);
       if (start < end) state_.segments.push_back(part);
       start = end;
     }

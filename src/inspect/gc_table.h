@@ -33,14 +33,14 @@ struct GcSegment {
 };
 struct GcState {
   bool server = false;
-  bool regions = false;              // else segments, the young generations together in one
-  std::uint32_t collecting = 0;      // not 0: the heap cannot be walked
+  bool regions = false;               // else segments, the young generations together in one
+  std::uint32_t collecting = 0;       // not 0: the heap cannot be walked
   std::vector<GcSegment> segments{};  // in ascending order, none in another
   // Where the next objects will be: from a place on that is an object's end there is nothing up to
   // the second address and an object's least size more.
   std::vector<HeapRange> contexts{};
-  std::uint64_t handle_tables = 0;           // the first map of buckets; 0: unknown
-  std::uint32_t heaps = 1;                   // of which each has a handle table in a bucket
+  std::uint64_t handle_tables = 0;          // the first map of buckets; 0: unknown
+  std::uint32_t heaps = 1;                  // of which each has a handle table in a bucket
   std::vector<std::uint64_t> finalizers{};  // a queue for each heap
   std::vector<std::string> notes{};         // what made no sense, a line each
 };

@@ -131,6 +131,8 @@ class RuntimeReader {
   virtual Result<std::vector<StaticField>> static_fields(std::span<const std::uint64_t>) {
     return fail(Errc::kUnsupported, "static fields cannot be read");
   }
+  // What a type that can be unloaded is unloaded with: the runtime's LoaderAllocator; 0: unknown.
+  virtual std::uint64_t loader_of(std::uint64_t) { return 0; }
   // The offset in a method's IL that an address of its code came from.
   virtual std::optional<std::uint32_t> il_offset(const MethodInfo& method, std::uint64_t pc) = 0;
   // The managed frames by the runtime's own rules, innermost first, where it can do that with these

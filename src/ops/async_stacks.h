@@ -32,6 +32,10 @@ Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request);
 Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid);
 Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path);
 
+// In a frozen target whose heap has been read.
+inspect::AsyncSnapshot async_stacks_in(inspect::Target& target, inspect::RuntimeReader& reader,
+                                       const HeapSnapshot& heap);
+
 Document async_document(const inspect::AsyncSnapshot& seen);
 // Without colours, its lines as long as they are.
 std::string async_text(const inspect::AsyncSnapshot& seen);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/readable_process.h"
+#include "ops/running_process.h"
 #include "ops/stacks_from_port.h"
 
 namespace clrscope::ops {
@@ -46,7 +46,7 @@ Result<inspect::Snapshot> take_stacks(const StacksRequest& request) {
         "from the diagnostic port that it connected to, without locks and native frames");
     return seen;
   }
-  const auto found = TRY(find_readable_process(request.target));
+  const auto found = TRY(find_running(request.target, "stacks"));
   if (found.pid == 0) {
     auto seen = TRY(stacks_from_port(request.target));
     seen.notes.push_back(

@@ -93,6 +93,11 @@ class ContractReader final : public RuntimeReader {
     const auto owners = TRY(threads());
     return Statics{memory_, descriptor_, *modules_, *types_, *threads_}.list(method_tables, owners);
   }
+  std::uint64_t loader_of(std::uint64_t method_table) override {
+    const auto at = descriptor_.offset("Module", "LoaderAllocator");
+    const auto module = types_->loader_module_of(method_table);
+    return at && module != 0 ? memory_.pointer(module + *at).value_or(0) : 0;
+  }
   Result<SyncBlocks> sync_blocks() override {
     const auto owners = TRY(threads());
     return locks_->list(owners);

@@ -22,18 +22,14 @@ struct StaticsRecord {
 constexpr std::uint64_t kThreadRecordBytes = 40, kThreadIndexAt = 4;
 
 constexpr std::uint32_t kNotCollectible = 0;  // the upper byte of an index
-constexpr std::uint64_t kUnusedIndexes = 2;  // before the first that is in a thread's array
+constexpr std::uint64_t kUnusedIndexes = 2;   // before the first that is in a thread's array
 constexpr std::uint64_t kArrayData = 16;
 
 }  // namespace
 
 Statics::Statics(Memory& memory, const Descriptor& descriptor, Modules& modules, Types& types,
                  Threads& threads)
-    : memory_(memory),
-      descriptor_(descriptor),
-      modules_(modules),
-      types_(types),
-      store_(threads) {}
+    : memory_(memory), descriptor_(descriptor), modules_(modules), types_(types), store_(threads) {}
 
 std::vector<StaticField> Statics::list(std::span<const std::uint64_t> method_tables,
                                        std::span<const RuntimeThread> threads) {
@@ -156,8 +152,8 @@ void Statics::add_fields(std::uint64_t method_table) {
     if (field.of_thread)
       add_thread_fields(method_table, field.name, field.offset);
     else if (base != 0)
-      found_.push_back({.name = types_.name(method_table) + '.' + field.name,
-                        .address = base + field.offset});
+      found_.push_back(
+          {.name = types_.name(method_table) + '.' + field.name, .address = base + field.offset});
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // Types are found through their modules (ordinary ones), through tables of generic types (.NET 10),
 // and those that the caller knows. Layout: RuntimeTypeSystem 1; on .NET 9, which tells less of it,
-// where 10 has it. Each class's record of statics names its method table, and is believed only then.
+// where 10 has it. Each class's record of statics names its method table, and is believed only
+// then.
 #pragma once
 
 #include <cstdint>

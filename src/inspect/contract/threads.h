@@ -43,10 +43,10 @@ class Threads {
   struct {
     std::uint32_t id, os_id, state, cooperative, exposed, tracker, next, frame;
   } in_thread_{};
-  std::uint32_t thrown_ = 0;                               // in ExceptionInfo
+  std::uint32_t thrown_ = 0;                 // in ExceptionInfo
   std::optional<std::uint64_t> local_data_;  // in Thread
-  std::optional<std::uint32_t> own_data_;                  // in Thread
-  std::uint32_t allocation_ = 0;                           // in what own_data_ points to
+  std::optional<std::uint32_t> own_data_;    // in Thread
+  std::uint32_t allocation_ = 0;             // in what own_data_ points to
 };
 
 }  // namespace clrscope::inspect

@@ -69,6 +69,8 @@ Result<Types> Types::open(Memory& memory, const Descriptor& descriptor, Modules&
                        .param = needs.field("ParamTypeDesc", "TypeArg"),
                        .variable_module = needs.field("TypeVarTypeDesc", "Module"),
                        .variable_token = needs.field("TypeVarTypeDesc", "Token")};
+  made.auxiliary_ = descriptor.offset("MethodTable", "AuxiliaryData").value_or(32);
+  made.loader_module_ = descriptor.offset("MethodTableAuxiliaryData", "LoaderModule").value_or(8);
   made.type_arguments_ = needs.field("GenericsDictInfo", "NumTypeArgs");
   made.string_length_ = needs.field("String", "m_StringLength");
   made.string_chars_ = needs.field("String", "m_FirstChar");
@@ -114,6 +116,11 @@ bool Types::is_method_table(std::uint64_t address) {
 
 std::uint64_t Types::module_of(std::uint64_t method_table) {
   return memory_->pointer(method_table + table_.module).value_or(0);
+}
+
+std::uint64_t Types::loader_module_of(std::uint64_t method_table) {
+  const auto data = memory_->pointer(method_table + auxiliary_).value_or(0);
+  return data == 0 ? 0 : memory_->pointer(data + loader_module_).value_or(0);
 }
 
 std::uint32_t Types::token_of(std::uint64_t method_table) {
@@ -256,8 +263,7 @@ std::vector<Types::StaticOf> Types::static_fields(std::uint64_t method_table) {
   const auto of = class_of(method_table);
   const auto table = of ? read(method_table) : std::nullopt;
   if (!table || inspect::is_array(table->flags)) return found;
-  const auto statics =
-      memory_->get<std::uint16_t>(of->address + class_.static_fields).value_or(0);
+  const auto statics = memory_->get<std::uint16_t>(of->address + class_.static_fields).value_or(0);
   if (statics == 0 || statics > kMostFields) return found;
   const auto all = instance_fields(of->canonical);
   const auto inherited = instance_fields(table->parent);

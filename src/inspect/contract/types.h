@@ -40,6 +40,8 @@ class Types {
   std::vector<StaticOf> static_fields(std::uint64_t method_table);
 
   std::uint64_t module_of(std::uint64_t method_table);
+  // The one that its memory belongs to: of a generic type, perhaps that of an argument.
+  std::uint64_t loader_module_of(std::uint64_t method_table);
   std::uint32_t token_of(std::uint64_t method_table);  // TypeDef
   bool is_array(std::uint64_t method_table);
   std::string text_of_string(std::uint64_t object);  // empty when it is no string
@@ -79,7 +81,8 @@ class Types {
   struct {
     std::uint32_t type_and_flags, param, variable_module, variable_token;
   } description_{};
-  std::uint32_t type_arguments_ = 0;  // in GenericsDictInfo
+  std::uint32_t auxiliary_ = 32, loader_module_ = 8;  // in MethodTable, in what it points to
+  std::uint32_t type_arguments_ = 0;                  // in GenericsDictInfo
   std::uint32_t string_length_ = 0;
   std::uint32_t string_chars_ = 0;
   std::uint64_t string_table_ = 0;  // String's method table

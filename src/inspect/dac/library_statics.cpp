@@ -36,8 +36,8 @@ std::vector<RawStatic> Library::statics(const std::vector<std::uint64_t>& method
   for (const auto module_address : modules) {
     if (module(module_address).path.empty()) continue;  // one that the program made
     LocalModuleData local;
-    if (!succeeded(call(sos_.get(), Sos::kGetDomainLocalModuleDataFromModule, module_address,
-                        &local)) ||
+    if (!succeeded(
+            call(sos_.get(), Sos::kGetDomainLocalModuleDataFromModule, module_address, &local)) ||
         local.collected_statics == 0)
       continue;
     std::vector<std::uint64_t> types;

@@ -105,8 +105,7 @@ class DacReader final : public RuntimeReader {
     const auto body = TRY(ask(Kind::kStatics, request.bytes()));
     std::vector<StaticField> fields;
     for (const auto& raw : TRY(read_statics(body)))
-      fields.push_back(
-          {.name = readable_type(raw.type) + '.' + raw.field, .address = raw.address});
+      fields.push_back({.name = readable_type(raw.type) + '.' + raw.field, .address = raw.address});
     return fields;
   }
 

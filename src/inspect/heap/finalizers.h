@@ -10,8 +10,8 @@
 namespace clrscope::inspect {
 
 struct FinalizerQueue {
-  std::uint64_t registered = 0;       // objects whose finalizer is not due
-  std::vector<std::uint64_t> due{};   // objects that wait for their finalizer to run
+  std::uint64_t registered = 0;      // objects whose finalizer is not due
+  std::vector<std::uint64_t> due{};  // objects that wait for their finalizer to run
 };
 Result<FinalizerQueue> read_finalizers(Target& target, const GcState& gc);
 

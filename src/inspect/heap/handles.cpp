@@ -13,9 +13,9 @@ constexpr std::size_t kSegmentBytes = 0x10000, kHeaderBytes = 0x1000;
 constexpr std::size_t kBlockHandles = 64;
 constexpr std::size_t kBlocks = (kSegmentBytes - kHeaderBytes) / (kBlockHandles * 8);
 // In the header of a segment: 4 bytes of age for each block, a byte of links, then this.
-constexpr std::size_t kFreeAt = kBlocks * 5;                       // a bit for each handle
+constexpr std::size_t kFreeAt = kBlocks * 5;                             // a bit for each handle
 constexpr std::size_t kTypesAt = kFreeAt + kBlocks * kBlockHandles / 8;  // a byte for each block
-constexpr std::size_t kExtraAt = kTypesAt + kBlocks;               // likewise: its second block
+constexpr std::size_t kExtraAt = kTypesAt + kBlocks;  // likewise: its second block
 // 6 bytes for each sort of handle follow, then a link to the next segment and one to the table.
 constexpr std::size_t kSortsAt = kExtraAt + 2 * kBlocks;
 constexpr std::size_t kSortBytes = 6, kLeastSorts = 12, kMostSorts = kHandleKinds + 1;
@@ -120,9 +120,9 @@ class HandleReader {
 
 std::string_view name_of(HandleKind kind) {
   static constexpr std::array<std::string_view, kHandleKinds> kNames{
-      "weak",         "weak long", "strong",          "pinned",        "variable", "ref-counted",
-      "dependent",    "async pinned", "sized ref", "weak native COM", "weak interior",
-      "cross reference"};
+      "weak",      "weak long",       "strong",        "pinned",
+      "variable",  "ref-counted",     "dependent",     "async pinned",
+      "sized ref", "weak native COM", "weak interior", "cross reference"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "inspect/gc_table.h"
+#include "inspect/heap/collectible.h"
 #include "inspect/heap/object_index.h"
 #include "inspect/heap/object_walk.h"
 #include "inspect/heap/references.h"
@@ -49,8 +50,7 @@ class HeapReader {
   void describe() {
     heap_.pid = target_.pid();
     heap_.runtime = reader_.version();
-    heap_.source =
-        target_.kind() == TargetKind::kCore ? HeapSource::kCore : HeapSource::kTwin;
+    heap_.source = target_.kind() == TargetKind::kCore ? HeapSource::kCore : HeapSource::kTwin;
     heap_.taken = std::chrono::system_clock::now();
     heap_.server_gc = gc_.server;
     heap_.notes = gc_.notes;
@@ -68,8 +68,8 @@ class HeapReader {
         if (thread.allocation_limit != 0)
           walk.skip({thread.allocation_pointer, thread.allocation_limit});
     } else {
-      heap_.notes.push_back(fmt::format("the runtime's threads cannot be read: {}",
-                                        threads.error().what));
+      heap_.notes.push_back(
+          fmt::format("the runtime's threads cannot be read: {}", threads.error().what));
     }
     std::uint64_t bytes = 0;
     for (const auto& segment : gc_.segments) bytes += segment.end - segment.start;
@@ -96,7 +96,10 @@ class HeapReader {
 
   void read_references() {
     const ObjectIndex index{heap_.segments, heap_.graph.addresses};
-    const auto extra = Roots{target_, reader_, gc_, index, heap_}.find(threads_);
+    auto extra = Roots{target_, reader_, gc_, index, heap_}.find(threads_);
+    const auto loaders = edges_to_loaders(target_, reader_, layouts_, heap_.graph);
+    extra.insert(extra.end(), loaders.begin(), loaders.end());
+    std::ranges::stable_sort(extra, {}, &ExtraEdge::from);
     References{target_, layouts_, index, heap_}.read(extra);
   }
 

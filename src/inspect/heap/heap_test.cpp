@@ -60,8 +60,8 @@ class HeapTest : public testing::Test {
   void put_head(std::uint64_t table, std::uint32_t flags, std::uint32_t base) {
     target_.put(table, flags);
     target_.put(table + 4, base);
-    target_.put(table + 40, table + 0x40);         // its class
-    target_.put(table + 0x40 + 16, table);         // which points back
+    target_.put(table + 40, table + 0x40);  // its class
+    target_.put(table + 0x40 + 16, table);  // which points back
   }
 
   std::uint64_t add(std::uint64_t table, std::uint32_t elements = 0) {
@@ -287,7 +287,8 @@ TEST_F(HeapTest, GivesNumbersToObjectsOnly) {
   EXPECT_EQ(index.number_of(first), 0U);
   EXPECT_EQ(index.number_of(second), 1U);
   EXPECT_EQ(index.number_of(third), 2U);
-  for (const auto no : {first - 8, first + 8, first + 1, third + 8, std::uint64_t{0}, ~0ULL})
+  for (const auto no :
+       {first - 8, first + 8, first + 1, third + 8, std::uint64_t{0}, ~std::uint64_t{0}})
     EXPECT_EQ(index.number_of(no), ObjectIndex::kNone) << std::hex << no;
 }
 
@@ -298,8 +299,8 @@ class HandleTest : public testing::TestWithParam<int> {
     target_.add_memory(kMap, 0x1000);
     target_.add_memory(kSegment, 0x10000);
     const bool ten = GetParam() == 10;
-    target_.put(kMap, kMap + 0x100);           // buckets
-    target_.put(kMap + 0x100, kMap + 0x200);   // the first of them: its tables
+    target_.put(kMap, kMap + 0x100);          // buckets
+    target_.put(kMap + 0x100, kMap + 0x200);  // the first of them: its tables
     target_.put(kMap + 0x200, kMap + 0x300);
     target_.put(kMap + 0x300, kTable);
     target_.put(kTable + (ten ? 56 : 48), kSegment);

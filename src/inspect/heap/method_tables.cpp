@@ -72,7 +72,7 @@ std::unique_ptr<ObjectLayout> MethodTables::read(std::uint64_t table) {
   layout->is_string = layout->component_size == 2 && head->base_size == 22;
   if (!layout->is_string && head->base_size < ObjectLayout::kLeastObject) return nullptr;
   if (!class_points_back(table)) return nullptr;
-  layout->collectible = layout->component_size == 0 && (head->flags & kCollectible) != 0;
+  layout->collectible = (head->flags & kCollectible) != 0;
   if ((head->flags & kHasReferences) != 0 && !read_references(*layout)) return nullptr;
   return layout;
 }

@@ -74,7 +74,7 @@ class MethodTables {
   bool is_mapped(std::uint64_t address) const;
 
   Memory memory_;
-  std::vector<Mapping> mappings_;  // by start
+  std::vector<Mapping> mappings_;                                            // by start
   std::unordered_map<std::uint64_t, std::unique_ptr<ObjectLayout>> tables_;  // null: is none
   std::vector<ObjectLayout*> known_;
   std::array<ObjectLayout*, 4096> near_{};

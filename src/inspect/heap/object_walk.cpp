@@ -31,8 +31,10 @@ void ObjectWalk::walk(const GcSegment& segment) {
                                                        .committed = segment.committed,
                                                        .generation = segment.generation,
                                                        .heap = segment.heap});
+  auto context = contexts_.lower_bound(segment.start);
   for (auto at = segment.start; at < segment.end;) {
-    if (const auto context = contexts_.find(at); context != contexts_.end()) {
+    while (context != contexts_.end() && context->first < at) ++context;
+    if (context != contexts_.end() && context->first == at) {
       at = std::min(context->second + ObjectLayout::kLeastObject, segment.end);
       continue;
     }
@@ -109,8 +111,8 @@ ObjectWalk::Next ObjectWalk::resume(std::uint64_t at, std::uint64_t end) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes, sizeof word);
     // The header of the object that follows lies before it; without one it is zeros too.
-    if (word != 0 && (next.at + 8 >= end || (word & 0xffffffff) != 0 ||
-                      !chain_follows(next.at + 8, end)))
+    if (word != 0 &&
+        (next.at + 8 >= end || (word & 0xffffffff) != 0 || !chain_follows(next.at + 8, end)))
       next.nothing_there = false;
     next.at += 8;
   }

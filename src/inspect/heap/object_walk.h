@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 
 #include "inspect/gc_table.h"
 #include "inspect/heap/method_tables.h"
@@ -44,9 +44,9 @@ class ObjectWalk {
   Window ahead_;  // for looking whether a chain follows
   MethodTables& tables_;
   HeapSnapshot& heap_;
-  std::vector<Mapping> mappings_;                             // by start
-  std::unordered_map<std::uint64_t, std::uint64_t> contexts_;  // to their limits
-  std::uint64_t patience_;                                    // words that are still looked at
+  std::vector<Mapping> mappings_;                    // by start
+  std::map<std::uint64_t, std::uint64_t> contexts_;  // to their limits
+  std::uint64_t patience_;                           // words that are still looked at
 };
 
 }  // namespace clrscope::inspect

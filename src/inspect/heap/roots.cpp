@@ -43,7 +43,6 @@ std::vector<ExtraEdge> Roots::find(const std::vector<RuntimeThread>& threads) {
   add_finalizers();
   add_frozen();
   add_stacks(threads);
-  std::ranges::sort(extra_, {}, &ExtraEdge::from);
   return std::move(extra_);
 }
 
@@ -135,8 +134,7 @@ void Roots::add_finalizers() {
   if (!queue) return note("the finalizer queue is not among the roots", queue.error());
   heap_.finalizable = queue->registered;
   heap_.to_finalize = queue->due.size();
-  for (const auto object : queue->due)
-    add_address(RootKind::kFinalizer, object, "finalizer queue");
+  for (const auto object : queue->due) add_address(RootKind::kFinalizer, object, "finalizer queue");
 }
 
 // Nothing collects them: literals, types, constants.
@@ -164,9 +162,8 @@ void Roots::add_stacks(const std::vector<RuntimeThread>& threads) {
     add_stack(thread);
   }
   if (missing > 0)
-    heap_.notes.push_back(
-        fmt::format("the stacks of {} threads cannot be read: what only they refer to has no root",
-                    missing));
+    heap_.notes.push_back(fmt::format(
+        "the stacks of {} threads cannot be read: what only they refer to has no root", missing));
   heap_.notes.emplace_back(
       "stack roots: every word of a stack that is an object's address counts as a reference");
 }
@@ -189,8 +186,7 @@ void Roots::add_stack(const ThreadStack& thread) {
     if (object == ObjectIndex::kNone && inside) object = object_around(word);
     if (object == ObjectIndex::kNone || !seen.emplace(object, frame).second) return;
     const bool named = frame < owners.size() && !owners[frame].empty();
-    add(RootKind::kStack, object,
-        named ? fmt::format("{}: {}", title, owners[frame]) : title);
+    add(RootKind::kStack, object, named ? fmt::format("{}: {}", title, owners[frame]) : title);
   };
   for (const auto value : thread.os.registers.values) look(value, true);
   const auto& bytes = thread.stack.bytes;

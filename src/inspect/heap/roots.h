@@ -1,5 +1,5 @@
-// What keeps the objects of a walked heap alive: static fields, thread statics, stacks, handles, the
-// finalizer queue. Internal to heap/.
+// What keeps the objects of a walked heap alive: static fields, thread statics, stacks, handles,
+// the finalizer queue. Internal to heap/.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class Roots {
         memory_(target.memory()) {}
 
   // Adds roots, counts of handles and finalizers, and notes; gives the edges that only handles
-  // make, in ascending order. `threads` may be empty.
+  // make. `threads` may be empty.
   std::vector<ExtraEdge> find(const std::vector<RuntimeThread>& threads);
 
  private:
@@ -54,8 +54,8 @@ class Roots {
   Memory memory_;
   std::vector<ExtraEdge> extra_;
   std::unordered_map<std::string, std::uint32_t> names_;
-  std::unordered_set<std::uint64_t> static_places_;        // addresses of named static fields
-  std::vector<std::uint32_t> held_;                        // objects with a strong handle
+  std::unordered_set<std::uint64_t> static_places_;         // addresses of named static fields
+  std::vector<std::uint32_t> held_;                         // objects with a strong handle
   std::unordered_map<std::uint64_t, std::string> methods_;  // by address in code; empty: native
 };
 

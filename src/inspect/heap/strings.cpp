@@ -10,9 +10,9 @@
 namespace clrscope::inspect {
 namespace {
 
-constexpr std::size_t kMostShown = 1000;     // values
+constexpr std::size_t kMostShown = 1000;       // values
 constexpr std::uint64_t kMostBytes = 8 << 20;  // of a string; longer ones are compared by none
-constexpr std::uint32_t kShownUnits = 200;   // of a value
+constexpr std::uint32_t kShownUnits = 200;     // of a value
 constexpr std::uint64_t kTextAt = 12;
 
 // Strings of hostile programs may be made to collide, and are then counted as equal: they mislead

@@ -14,8 +14,7 @@ class Window {
  public:
   static constexpr std::size_t kBytes = 16 << 20;
 
-  explicit Window(MemorySource& source, std::size_t most = kBytes)
-      : source_(source), most_(most) {}
+  explicit Window(MemorySource& source, std::size_t most = kBytes) : source_(source), most_(most) {}
 
   // `size` bytes from `address` on, which end before `end`: what may be read ahead. Null when they
   // cannot be read, or are more than it holds. Lives until the next call.
