@@ -128,8 +128,8 @@ AsyncWait AwaitKinds::delay(std::uint32_t object, std::string what) {
   }
   const auto passed = std::chrono::milliseconds{
       std::min<std::uint64_t>(*now_ - static_cast<std::uint64_t>(*start), *due)};
-  wait.detail +=
-      fmt::format("of {}, due in {}", format_duration(whole), format_duration(whole - passed));
+  wait.detail += "of " + format_duration(whole);
+  wait.detail += passed < whole ? ", due in " + format_duration(whole - passed) : ", due now";
   return wait;
 }
 
