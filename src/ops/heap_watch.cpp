@@ -9,6 +9,7 @@
 #include "inspect/headroom.h"
 #include "inspect/heap/heap.h"
 #include "inspect/target.h"
+#include "ops/async_stacks.h"
 
 namespace clrscope::ops {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::size_t kLooks = 3;
 constexpr int kShare = 100;  // all looks together may cost one part of the time in so many
 constexpr milliseconds kStep{100};
 constexpr std::size_t kStrings = 20;
+constexpr std::uint64_t kMostUnread = 50;  // one part of the heap in so many
 
 std::string reason_of(const Error& error) {
   return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
@@ -28,20 +30,26 @@ std::string reason_of(const Error& error) {
 struct Look {
   HeapSnapshot heap{};
   inspect::TwinCost cost{};
+  inspect::AsyncSnapshot async{};
 };
 
 Result<Look> look_once(pid_t pid) {
   auto twin = TRY(inspect::make_twin(pid));
   auto reader = TRY(inspect::open_runtime(*twin.target));
   auto heap = inspect::read_heap(*twin.target, *reader, {.equal_strings = true});
+  inspect::AsyncSnapshot async;
+  if (heap) async = async_stacks_in(*twin.target, *reader, *heap);
   reader.reset();
   const auto cost = twin.end();
   if (!heap) return fail(heap.error());
   TRY(analyze::check_graph(heap->graph));
-  if (heap->unread_bytes > 0)
-    return fail(Errc::kCorrupt, "{} of the heap could not be read",
-                format_bytes(heap->unread_bytes));
-  return Look{*std::move(heap), cost};
+  // A large array in the making is unread for a moment; more than a little makes counts wrong.
+  std::uint64_t all = 0;
+  for (const auto& segment : heap->segments) all += segment.end - segment.start;
+  if (heap->unread_bytes > all / kMostUnread)
+    return fail(Errc::kCorrupt, "{} of {} of the heap could not be read",
+                format_bytes(heap->unread_bytes), format_bytes(all));
+  return Look{*std::move(heap), cost, std::move(async)};
 }
 
 }  // namespace
@@ -63,6 +71,18 @@ bool HeapWatch::wait_until(TraceTime time, const std::stop_token& stop) const {
     std::this_thread::sleep_for(std::min<nanoseconds>(left, kStep));
   }
   return false;
+}
+
+void HeapWatch::keep(inspect::AsyncSnapshot seen, TraceTime at) {
+  auto& all = seen_.async;
+  if (all.empty()) {
+    first_async_ = at;
+  } else {
+    seen.over = at - first_async_;
+    inspect::mark_unchanged(seen, all.front());
+    all.resize(1);
+  }
+  all.push_back(std::move(seen));
 }
 
 void HeapWatch::run(std::stop_token stop) {
@@ -90,7 +110,8 @@ void HeapWatch::run(std::stop_token stop) {
       const auto due = duration_ * static_cast<int>(looks.size()) / static_cast<int>(planned - 1);
       if (!wait_until(start + due, stop)) break;
     }
-    const auto at = TraceClock::now() - start;
+    const auto now = TraceClock::now();
+    const auto at = now - start;
     auto look = look_once(pid_);
     if (!look) {
       if (looks.empty())
@@ -102,13 +123,22 @@ void HeapWatch::run(std::stop_token stop) {
     cost += look->cost.at_most();
     facts.paused += look->cost.pause;
     last = std::move(look->heap);
+    keep(std::move(look->async), now);
     const analyze::HeapReport report{last};
     if (!report.has_references()) {
       seen_.reason = "the references between objects could not be read";
       return;
     }
     looks.push_back(analyze::look_at(report, at));
-    if (looks.size() == 1 && cost * static_cast<int>(kLooks) > allowed) planned = 2;
+    if (looks.size() > 1) continue;
+    if (cost * static_cast<int>(kLooks) > allowed) planned = 2;
+    if (cost > allowed) {
+      seen_.reason = fmt::format(
+          "a look at the heap cost the process up to {}, more than 1 % of the time; use a longer "
+          "--duration, or clrscope heap",
+          format_duration(cost));
+      return;
+    }
   }
   if (looks.empty()) return;
   const analyze::HeapReport report{last};
