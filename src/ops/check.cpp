@@ -15,8 +15,8 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
-#include "ops/process_from.h"
 #include "ops/dump.h"
+#include "ops/process_from.h"
 #include "ops/processes.h"
 
 namespace clrscope::ops {

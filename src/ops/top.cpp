@@ -11,10 +11,10 @@
 #include "collect/machine/machine_recorder.h"
 #include "ipc/discover.h"
 #include "model/provider_names.h"
-#include "ops/process_from.h"
 #include "ops/live_names.h"
 #include "ops/memory_names.h"
 #include "ops/portless.h"
+#include "ops/process_from.h"
 
 namespace clrscope::ops {
 namespace {
