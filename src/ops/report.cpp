@@ -112,7 +112,7 @@ Result<ReportAnswer> make_report(const ReportRequest& request) {
 
 const Shape& shape_of(const ReportLosses*) {
   using L = ReportLosses;
-  static const auto shape = describe<L>(
+  static const auto shape = clrscope::describe<L>(
       "ReportLosses", "what is missing in a trace",
       {member<&L::lost>("lost", "events lost; null if the file format does not record it"),
        member<&L::damaged>("damaged", "places in the file that could not be read"),
