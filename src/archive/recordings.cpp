@@ -124,7 +124,7 @@ void take_state(Recording& recording, const RecordState& state) {
 }
 
 std::span<const std::string_view> names_of(RecordingKind) {
-  static constexpr std::string_view kNames[] = {"session", "trace", "upload"};
+  static constexpr std::string_view kNames[] = {"session", "trace", "upload", "heap"};
   return kNames;
 }
 
@@ -137,7 +137,7 @@ std::span<const std::string_view> names_of(RecordingState) {
 const Shape& shape_of(const RecordingAnswer*) {
   using R = RecordingAnswer;
   static const auto shape =
-      describe<R>("Recording", "A trace that is kept",
+      describe<R>("Recording", "A trace or heap snapshot that is kept",
                   {member<&R::id>("id", "id of the recording; also of the session that made it"),
                    member<&R::kind>("kind", "what made it"),
                    member<&R::state>("state", "lost: clrscope ended while it recorded"),

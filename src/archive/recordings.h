@@ -1,9 +1,9 @@
-// Recordings on disk: ended sessions, traces on request, uploads.
+// Recordings on disk: ended sessions, traces on request, heap snapshots, uploads.
 //
-// Each is two files in the state folder: ID.nettrace, and ID.json that describes it. At the disk
-// limit the oldest ended recordings are removed first. A recording that was running when clrscope
-// was killed is listed as lost; its trace is readable up to that moment. Recordings of processes
-// that this server does not show are neither listed nor found. Any thread.
+// Each is two files in the state folder: ID.nettrace, whatever its format, and ID.json that
+// describes it. At the disk limit the oldest ended recordings are removed first. A recording that
+// was running when clrscope was killed is listed as lost; its trace is readable up to that moment.
+// Recordings of processes that this server does not show are neither listed nor found. Any thread.
 //
 // Files of running requests (uploads, conversions, dumps) are in a folder of this server,
 // scratch.ID, which is locked while the server runs: the next server removes unlocked ones.
@@ -29,7 +29,8 @@
 
 namespace clrscope::archive {
 
-enum class RecordingKind : std::uint8_t { kSession, kTrace, kUpload };
+// kHeap: a .gcdump, which is not a trace. An upload may be one, too.
+enum class RecordingKind : std::uint8_t { kSession, kTrace, kUpload, kHeap };
 std::span<const std::string_view> names_of(RecordingKind);
 
 // kStarting and kStopping are of running sessions only; they are never stored.

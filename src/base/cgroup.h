@@ -21,4 +21,10 @@ struct CgroupLimits {
 CgroupLimits cgroup_limits(std::string_view membership, const std::string& mount);
 CgroupLimits cgroup_limits(pid_t pid);
 
+// The memory in use by the group whose memory limit binds, without files that the kernel can drop
+// at once; nothing: there is no limit, or it cannot be read.
+std::optional<std::uint64_t> cgroup_memory_use(std::string_view membership,
+                                               const std::string& mount);
+std::optional<std::uint64_t> cgroup_memory_use(pid_t pid);
+
 }  // namespace clrscope

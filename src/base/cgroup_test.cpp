@@ -55,6 +55,20 @@ TEST_F(Cgroup, ReadsTheLimitsOfVersionOne) {
   EXPECT_EQ(limits.processors, 0.5);
 }
 
+TEST_F(Cgroup, ReadsTheUseOfTheGroupWhoseLimitBinds) {
+  write("/pods/memory.max", "1000\n");
+  write("/pods/memory.current", "900\n");
+  write("/pods/memory.stat", "anon 400\ninactive_file 300\nactive_file 200\n");
+  write("/pods/shop/memory.max", "5000\n");
+  write("/pods/shop/memory.current", "500\n");
+  EXPECT_EQ(cgroup_memory_use("0::/pods/shop\n", mount_), 600U);
+  write("/memory/shop/memory.limit_in_bytes", "4096\n");
+  write("/memory/shop/memory.usage_in_bytes", "2048\n");
+  write("/memory/shop/memory.stat", "inactive_file 1\ntotal_inactive_file 48\n");
+  EXPECT_EQ(cgroup_memory_use("4:memory:/shop\n0::/\n", mount_), 2000U);
+  EXPECT_FALSE(cgroup_memory_use("0::/other\n", mount_));
+}
+
 TEST_F(Cgroup, KnowsOfNoLimitOutsideOfWhatItSees) {
   write("/memory.max", "4096\n");
   for (const auto* text : {"0::/../other\n", "", "nonsense", "0:", "0::relative\n"}) {

@@ -56,6 +56,7 @@ void read_status_line(std::string_view key, std::string_view value, ProcStatus& 
     });
   if (key == "NSpid") status.namespace_pid = static_cast<pid_t>(number_or_zero(fields.back()));
   if (key == "VmRSS") status.rss_bytes = number_or_zero(fields[0]) * 1024;
+  if (key == "RssAnon") status.anonymous_bytes = number_or_zero(fields[0]) * 1024;
   if (key == "TracerPid") status.tracer = static_cast<pid_t>(number_or_zero(fields[0]));
 }
 

@@ -23,6 +23,7 @@ struct ProcStatus {
   uid_t uid = 0;                 // effective
   std::array<uid_t, 4> users{};  // real, effective, saved, file system; seen from our namespace
   std::uint64_t rss_bytes = 0;
+  std::uint64_t anonymous_bytes = 0;  // of them: not of files
   std::uint64_t start_ticks =
       0;  // since boot, in clock ticks; with the pid it identifies a process
   std::chrono::nanoseconds cpu{};

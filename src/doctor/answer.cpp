@@ -9,6 +9,8 @@ namespace {
 
 std::string docs_of(std::string_view id) { return fmt::format("docs/findings/{}.md", id); }
 
+}  // namespace
+
 ReportAnswer answer_of(const Report& report) {
   ReportAnswer answer{
       .id = report.id,
@@ -27,8 +29,6 @@ ReportAnswer answer_of(const Report& report) {
         {inspect::address_text(object.address), object.type, object.role});
   return answer;
 }
-
-}  // namespace
 
 ExaminationAnswer answer_of(const Examination& examination) {
   const auto& process = examination.process;

@@ -43,6 +43,7 @@ struct ReportAnswer {
   std::string_view part_of{};
 };
 const Shape& shape_of(const ReportAnswer*);
+ReportAnswer answer_of(const Report& report);
 
 struct ExaminedAnswer {
   std::string_view id{};

@@ -40,6 +40,7 @@ std::string hindrance(const Needs& needs, const Evidence& evidence) {
   if (needs.events_or_snapshots && !evidence.events && evidence.snapshots.empty())
     return missing(evidence.no_events.empty() ? evidence.no_snapshots : evidence.no_events,
                    "runtime events, or permission to read the process's memory");
+  if (needs.heap && !evidence.heap) return missing(evidence.no_heap, "a look at the heap");
   if (needs.cpu && !evidence.cpu) return missing(evidence.no_cpu, "CPU samples");
   constexpr double kNearly = 0.9;  // a snapshot begins late when the machine is busy
   if (needs.least.count() > 0 &&

@@ -96,9 +96,10 @@ TEST(Diagnose, ExaminesByEventsWhereNothingButThePortIsSeen) {
   const auto diagnosis = diagnose(evidence, all());
   EXPECT_THAT(ids(diagnosis), ElementsAre("CS1501"));
   for (const auto& one : diagnosis.examined) {
-    const bool by_events = one.finding->needs.events || one.finding->needs.events_or_snapshots ||
+    const auto& needs = one.finding->needs;
+    const bool by_events = (needs.events && !needs.state) || needs.events_or_snapshots ||
                            one.finding->id == "CS1304";
-    if (one.finding->needs.cpu) continue;  // its own reason
+    if (needs.cpu) continue;  // its own reason
     EXPECT_EQ(one.outcome == Outcome::kNotRun, !by_events) << one.finding->id;
     EXPECT_EQ(one.reason, by_events ? "" : "another pid namespace") << one.finding->id;
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/heap/growth.h"
 #include "inspect/snapshot.h"
 #include "model/program_cost.h"
 
@@ -37,6 +38,8 @@ struct ProcessFacts {
   std::map<std::string, std::string> environment{};     // DOTNET_… and COMPlus_… only
   std::map<std::string, std::string> runtime_config{};  // properties of *.runtimeconfig.json
   std::vector<std::string> debug_assemblies{};          // its own, compiled without optimization
+  bool web_server = false;                              // has loaded Kestrel, the server of ASP.NET
+  std::optional<bool> listens{};                        // accepts connections; nothing: unknown
 };
 
 struct Place {  // in the code
@@ -61,6 +64,10 @@ struct GcFact {
   std::chrono::nanoseconds pause{};          // all of its pauses
   std::chrono::nanoseconds longest_pause{};  // of them
   std::uint64_t heap_bytes = 0;              // after it; 0: unknown
+  std::chrono::nanoseconds start{};          // since the recording's beginning
+  std::uint64_t handles = 0;                 // of the GC, all kinds
+  std::uint64_t pinned_objects = 0;          // that it met
+  std::uint64_t finalizable = 0;             // kept alive because their finalizers have yet to run
 };
 
 struct LockPlace {  // where threads waited for locks
@@ -80,6 +87,16 @@ struct PoolEvents {
   std::uint64_t blockings = 0;    // … because pool threads block on tasks
 };
 
+// An EventCounter during the recording: a value for each interval.
+struct CounterFact {
+  std::vector<double> values{};  // a rate: per second
+  std::uint64_t count = 0;       // of means: what they were made of
+  double sum = 0;                // likewise
+
+  double first() const { return values.empty() ? 0 : values.front(); }
+  double last() const { return values.empty() ? 0 : values.back(); }
+};
+
 // What the runtime told during one session.
 struct EventFacts {
   std::chrono::nanoseconds length{};
@@ -94,7 +111,12 @@ struct EventFacts {
   std::optional<std::chrono::nanoseconds> locks_recorded{};  // for so long; nothing: always
   std::vector<LockPlace> locks{};                            // longest time waited first
   PoolEvents pool{};
+  std::map<std::string, CounterFact> counters{};  // "System.Runtime/alloc-rate"
 
+  const CounterFact* counter(const std::string& name) const {
+    const auto at = counters.find(name);
+    return at == counters.end() || at->second.values.empty() ? nullptr : &at->second;
+  }
   double seconds() const { return std::chrono::duration<double>(length).count(); }
 };
 
@@ -124,19 +146,40 @@ struct CpuFacts {
   std::vector<CpuThread> threads{};  // most first
 };
 
+// Memory in use at one moment.
+struct MemoryUse {
+  std::chrono::nanoseconds time{};  // since the first snapshot
+  std::uint64_t rss = 0;            // of the process
+  std::uint64_t anonymous = 0;      // of it: not of files
+  std::uint64_t group = 0;          // of its cgroup, without what is easily freed; 0: unknown
+};
+
+// Looks at the heap from frozen copies of the process.
+struct HeapFacts {
+  std::size_t looks = 0;
+  std::chrono::nanoseconds paused{};  // by all of them
+  std::uint64_t objects = 0;          // in use at the last look
+  std::uint64_t bytes = 0;
+  std::vector<analyze::GrowingType> growing{};    // most bytes first
+  std::vector<analyze::HeapStringRow> strings{};  // of the last look, most wasted bytes first
+  std::uint64_t wasted_by_strings = 0;
+};
+
 struct Evidence {
   ProcessFacts process{};
   bool live = true;                    // else a core
   std::chrono::nanoseconds watched{};  // from the first snapshot to the last
   std::vector<inspect::Snapshot> snapshots{};
   std::vector<std::chrono::nanoseconds> snapshot_times{};  // since the first; as snapshots
+  std::vector<MemoryUse> memory{};                         // about one a second
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
+  std::optional<HeapFacts> heap{};
   std::optional<Standstill> standstill{};
   std::chrono::nanoseconds
       silent{};  // its runtime was asked for events and said nothing for so long
   // Why a source is not there, with the remedy; empty: it was not asked for.
-  std::string no_snapshots{}, no_events{}, no_cpu{};
+  std::string no_snapshots{}, no_events{}, no_cpu{}, no_heap{};
   std::string no_proc{};  // why neither its state nor its files can be seen; empty: they can
   std::vector<std::string> notes{};
   std::optional<ProgramCost> cost{};

@@ -100,6 +100,10 @@ TEST(LockConvoy, IsTheAverageLengthOfTheQueue) {
   const auto convoy = examined("CS1003", with_waits(25s, 0));
   ASSERT_THAT(convoy, SizeIs(1));
   EXPECT_THAT(convoy[0].title, HasSubstr("on average 2.5 threads"));
+  // Two threads that take turns all the time: one of them always waits.
+  const auto pair = examined("CS1003", with_waits(9'990ms, 0));
+  ASSERT_THAT(pair, SizeIs(1));
+  EXPECT_THAT(pair[0].title, HasSubstr("a thread waits for a lock in Shop.Ledger.Book() 100 %"));
   EXPECT_THAT(examined("CS1003", with_waits(3s, 0)), IsEmpty());
   EXPECT_THAT(examined("CS1003", with_waits(25s, 1000)), IsEmpty());  // a deadlock's waits
 }

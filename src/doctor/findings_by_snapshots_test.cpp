@@ -157,6 +157,16 @@ TEST(LockCycle, GoesThroughTasks) {
   EXPECT_EQ(found[0].threads[1].does, "runs task Shop.Stock 0x98, wants lock Shop.Cart 0x10");
 }
 
+TEST(LockCycle, GoesThroughStaticConstructors) {
+  const auto found =
+      examined("CS1001", same_snapshot(cycle_of(WaitKind::kTypeInitializer, WaitKind::kMonitor)));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].summary, HasSubstr("or runs the static constructor"));
+  EXPECT_THAT(found[0].advice, HasSubstr("in the static constructor of"));
+  EXPECT_THAT(found[0].threads[0].does, HasSubstr("wants the static constructor of"));
+  EXPECT_THAT(found[0].threads[1].does, HasSubstr("runs the static constructor of"));
+}
+
 TEST(LockCycle, IsNoneWhenItIsNotInEveryLook) {
   auto moving = cycle_of(WaitKind::kMonitor, WaitKind::kMonitor);
   moving.cycles.clear();

@@ -111,6 +111,8 @@ std::string_view words_for(WaitKind kind) {
       return "pool work";
     case WaitKind::kIo:
       return "input or output";
+    case WaitKind::kTypeInitializer:
+      return "static constructor";
   }
   return "?";
 }
@@ -146,6 +148,37 @@ std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::
 bool is_worker(const ThreadView& thread) {
   if (!thread.runtime || !thread.runtime->pool) return false;
   return thread.runtime->name.empty() || thread.runtime->name == ".NET TP Worker";
+}
+
+bool waits_for_nobody(const ThreadView& thread) {
+  if (!thread.runtime || thread.runtime->pool || !thread.waiting_for) return false;
+  const auto& wait = *thread.waiting_for;
+  if (wait.timed || wait.owner_os_id != 0) return false;
+  return wait.kind == WaitKind::kEvent || wait.kind == WaitKind::kWaitHandle ||
+         wait.kind == WaitKind::kMonitorWait || wait.kind == WaitKind::kSemaphore ||
+         wait.kind == WaitKind::kSleep;
+}
+
+std::string entry_of(const ThreadView& thread) {
+  for (auto at = thread.frames.rbegin(); at != thread.frames.rend(); ++at)
+    if (at->kind == FrameKind::kManaged && !at->method.empty())
+      return without_arguments(at->method);
+  return {};
+}
+
+const inspect::RegexCall* same_regex_call(const Evidence& evidence, std::uint32_t os_id) {
+  const inspect::RegexCall* last = nullptr;
+  std::size_t other_texts = 0;  // the collector moves a text now and then
+  if (evidence.snapshots.size() < 3) return nullptr;
+  for (const auto& snapshot : evidence.snapshots) {
+    const auto* thread = find_thread(snapshot, os_id);
+    if (!thread || !thread->regex) return nullptr;
+    const auto& now = *thread->regex;
+    if (last && (now.pattern != last->pattern || now.length != last->length)) return nullptr;
+    if (last && now.text != last->text) ++other_texts;
+    last = &now;
+  }
+  return other_texts * 4 > evidence.snapshots.size() ? nullptr : last;
 }
 
 bool is_main(const Snapshot& snapshot, const ThreadView& thread) {

@@ -41,6 +41,16 @@ std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::
 // A thread of the pool that does its work; the pool's own helpers are not.
 bool is_worker(const inspect::ThreadView& thread);
 
+// Waits for something that nobody is bound to do: no owner, no timeout. Pool threads are the pool's
+// business.
+bool waits_for_nobody(const inspect::ThreadView& thread);
+
+// The application's outermost method: where the thread was started; empty: unknown.
+std::string entry_of(const inspect::ThreadView& thread);
+
+// The regular expression that it has matched against the same text in all snapshots; null: none.
+const inspect::RegexCall* same_regex_call(const Evidence& evidence, std::uint32_t os_id);
+
 // The setting that makes its runtime wait at startup for a tool, "NAME=value", when no snapshot
 // shows that it has started; else empty.
 std::string start_held_by(const Evidence& evidence);

@@ -215,7 +215,11 @@ EventFacts TraceEvidence::events() const {
          .background = gc.background(),
          .pause = gc.pause.value_or(std::chrono::nanoseconds{0}),
          .longest_pause = gc.longest_pause,
-         .heap_bytes = gc.heap_after ? gc.heap_after->total_size() : 0});
+         .heap_bytes = gc.heap_after ? gc.heap_after->total_size() : 0,
+         .start = gc.start,
+         .handles = gc.heap_after ? gc.heap_after->handles : 0,
+         .pinned_objects = gc.heap_after ? gc.heap_after->pinned_objects : 0,
+         .finalizable = gc.heap_after ? gc.heap_after->finalization_promoted_count : 0});
   for (const auto* site : contention_.sites()) {
     const auto& [frame, waits] = *site;
     LockPlace place{.method = contention_.frame(frame).method,

@@ -54,7 +54,8 @@ TEST(Routes, OnlyLiveDataCountsAsAStream) {
 TEST(Routes, WhatRecordsOrReadsMemoryIsLimitedMost) {
   EXPECT_THAT(routes_of(Load::kRecording),
               testing::UnorderedElementsAre("GET /trace", "POST /trace"));
-  EXPECT_THAT(routes_of(Load::kMemory), testing::UnorderedElementsAre("GET /dump", "GET /gcdump"));
+  EXPECT_THAT(routes_of(Load::kMemory),
+              testing::UnorderedElementsAre("GET /dump", "GET /gcdump", "GET /heap"));
   EXPECT_THAT(routes_of(Load::kHealth),
               testing::UnorderedElementsAre("GET /health/live", "GET /health/ready"));
 }

@@ -58,7 +58,7 @@ class FakeTarget final : public Target, public MemorySource {
 class FakeRuntime final : public RuntimeReader {
  public:
   SnapshotSource source() const override { return SnapshotSource::kContracts; }
-  std::string_view version() const override { return "0.0"; }
+  std::string_view version() const override { return runtime_version; }
   Result<std::vector<RuntimeThread>> threads() override { return runtime_threads; }
   Result<MethodInfo> method_at(std::uint64_t pc) override {
     const auto found = methods.find(pc);
@@ -80,6 +80,7 @@ class FakeRuntime final : public RuntimeReader {
     return fail(Errc::kUnsupported, "no frames");
   }
 
+  std::string runtime_version = "0.0";
   std::vector<RuntimeThread> runtime_threads;
   std::map<std::uint64_t, MethodInfo> methods;
   std::map<std::uint64_t, TypeInfo> types;  // by method table

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "inspect/initializer_waits.h"
 #include "inspect/locks/lock_kind.h"
 #include "inspect/tasks.h"
 
@@ -46,6 +47,7 @@ class Finder {
     if (is_first == frames_.end()) return std::nullopt;
     first_ = static_cast<std::size_t>(is_first - frames_.begin());
     auto wait = by_name();
+    if (!wait) wait = by_type_initializer();
     if (!wait) wait = by_contended_monitor();
     if (!wait) wait = by_system_call();
     if (wait && wait->type.empty()) wait->type = scene_.objects.type_name(wait->object);
@@ -70,13 +72,22 @@ class Finder {
     return std::nullopt;
   }
 
-  // Where the runtime waits in native code, right below the method that locks.
-  std::optional<Wait> by_contended_monitor() {
+  bool blocked_in_runtime() const {
     const bool in_runtime =
         std::any_of(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(first_),
                     [](const Frame& frame) { return frame.kind == FrameKind::kRuntime; });
-    if (!in_runtime || scene_.thread.os.syscall.value_or(SYS_futex) != SYS_futex)
-      return std::nullopt;
+    return in_runtime && scene_.thread.os.syscall.value_or(SYS_futex) == SYS_futex;
+  }
+
+  std::optional<Wait> by_type_initializer() {
+    if (!blocked_in_runtime()) return std::nullopt;
+    scene_.until = frames_[first_].sp;
+    return find_initializer_wait(scene_);
+  }
+
+  // Where the runtime waits in native code, right below the method that locks.
+  std::optional<Wait> by_contended_monitor() {
+    if (!blocked_in_runtime()) return std::nullopt;
     for (const auto* kind : lock_kinds()) {
       if (kind->kind != WaitKind::kMonitor) continue;
       Wait wait{.kind = WaitKind::kMonitor, .timed = is_timed(scene_.thread.os)};

@@ -195,6 +195,55 @@ TEST_F(FindWaits, TakesNoMonitorThatTheThreadHoldsItself) {
   EXPECT_FALSE(find());
 }
 
+// Thread 7 uses a type whose static constructor thread 9 runs.
+class FindInitializerWaits : public FindWaits {
+ protected:
+  static constexpr std::uint64_t kThread = kHeap + 0x600, kEntry = kHeap + 0x700;
+
+  FindInitializerWaits() {
+    add_frame("", FrameKind::kNative);
+    add_frame("", FrameKind::kRuntime);
+    add_frame("Shop.Cart.Add()", FrameKind::kManaged);
+    set_type("Shop.Prices", {});
+    target_.put(kEntry, kThread);
+    target_.put(kEntry + 16, kTable);
+    target_.put(kStack + kFrame + 0x30, kEntry);
+    other_.os.namespace_tid = 9;
+    other_.runtime = RuntimeThread{.address = kThread, .os_id = 9, .managed_id = 5};
+    other_.frames = {{.method = "Shop.Prices..cctor()", .kind = FrameKind::kManaged}};
+  }
+  std::optional<Wait> find() {
+    unwind::Registers registers;
+    registers.set(unwind::kRsp, kStack);
+    const auto stack = walker_->read_stack(registers, 0x1000);
+    Snapshot seen;
+    seen.threads = {view_, other_};
+    Objects objects{target_, runtime_, *walker_};
+    return find_waits(seen, {stack, stack}, objects, {})[0];
+  }
+  ThreadView other_;
+};
+
+TEST_F(FindInitializerWaits, KnowTheTypeAndTheThreadThatInitializesIt) {
+  const auto wait = find();
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->kind, WaitKind::kTypeInitializer);
+  EXPECT_EQ(wait->type, "Shop.Prices");
+  EXPECT_EQ(wait->owner_os_id, 9u);
+}
+
+TEST_F(FindInitializerWaits, AgreeWithTheStackOfTheOtherThread) {
+  other_.frames[0].method = "Shop.Stock..cctor()";  // of another type
+  EXPECT_FALSE(find());
+  other_.frames[0].method = "Shop.Prices.Load()";
+  EXPECT_FALSE(find());
+}
+
+TEST_F(FindInitializerWaits, AreOfAnEntryThatNamesThatThread) {
+  target_.put(kEntry, kThread + 8);
+  EXPECT_FALSE(find());
+}
+
 TEST_F(FindWaits, PrefersTheSemaphoreToTheMonitorThatItWaitsBy) {
   add_frame("System.Threading.Monitor.Wait(object, int)", FrameKind::kFramework);
   add_frame("System.Threading.SemaphoreSlim.WaitCore(long)", FrameKind::kFramework);

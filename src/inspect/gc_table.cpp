@@ -1,7 +1,10 @@
 #include "inspect/gc_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "inspect/elf_image.h"
 
@@ -12,15 +15,22 @@ constexpr std::size_t kMostEntries = 256;  // of g_dacTable; 129 to 158 were see
 
 // Where the table has the addresses of the collector's variables.
 constexpr std::uint64_t kGenerationTable = 48;  // of the workstation collector's only heap
+constexpr std::uint64_t kYoungSegment = 80, kAllocated = 120, kFinalizers = 144;  // likewise
 constexpr std::uint64_t kHeapCount = 176, kHeaps = 184;
 constexpr std::uint64_t kInvalidCounter = 192;
+constexpr std::uint64_t kHandleTables = 232;
 constexpr std::uint64_t kHeapFields = 240, kGenerationFields = 248;  // offsets, 32 bits each
 
-constexpr std::uint64_t kGenerationsOfHeap = 18, kFirstSegment = 1;  // which of these offsets
-constexpr std::uint64_t kPinned = 4;                                 // generation
+// Which of these offsets; one that the collector has not is negative.
+constexpr std::uint64_t kAllocatedOfHeap = 0, kYoungSegmentOfHeap = 1, kFinalizersOfHeap = 2;
+constexpr std::uint64_t kGenerationsOfHeap = 18;
+constexpr std::uint64_t kContext = 0, kFirstSegment = 1, kFirstObject = 2;
+
 constexpr std::uint32_t kMostHeaps = 1024;
-constexpr std::size_t kMostSegments = 4096;
-constexpr std::uint64_t kMostBytes = 4ULL << 30;  // of a segment
+constexpr std::size_t kMostSegments = 1 << 18;    // a terabyte in regions
+constexpr std::uint64_t kMostBytes = 1ULL << 42;  // of a segment
+constexpr std::uint64_t kReadOnly = 1;            // flag of a segment: frozen
+constexpr std::uint64_t kGenerations = 5;
 
 struct TableHead {
   std::uint8_t major;
@@ -33,8 +43,9 @@ struct TableHead {
 bool is_gc_table(const TableHead& head) {
   for (const auto zero : head.zeros)
     if (zero != 0) return false;
-  return head.major == 2 && head.minor >= 1 && head.minor < 32 && head.generations == 5 &&
-         head.generation_size >= 128 && head.generation_size <= 1024;
+  return head.major == 2 && head.minor >= 1 && head.minor < 32 &&
+         head.generations == kGenerations && head.generation_size >= 128 &&
+         head.generation_size <= 1024;
 }
 
 struct Segment {
@@ -66,20 +77,171 @@ Result<GcTable> find_table(Target& target, Memory& memory) {
   return fail(Errc::kNotFound, "process {} has no collector whose state is known", target.pid());
 }
 
-// Of each heap, where its generations begin.
-std::vector<std::uint64_t> generation_tables(Memory& memory, std::uint64_t gc) {
-  if (const auto only = memory.pointer(gc + kGenerationTable).value_or(0)) return {only};
-  const auto value_at = [&](std::uint64_t at) { return memory.pointer(gc + at).value_or(0); };
-  const auto count = memory.get<std::uint32_t>(value_at(kHeapCount)).value_or(0);
-  const auto heaps = memory.pointer(value_at(kHeaps)).value_or(0);
-  const auto offset = memory.get<std::int32_t>(value_at(kHeapFields) + kGenerationsOfHeap * 4);
-  std::vector<std::uint64_t> found;
-  if (heaps == 0 || !offset || *offset <= 0) return found;
-  for (std::uint32_t i = 0; i < std::min(count, kMostHeaps); ++i)
-    if (const auto heap = memory.pointer(heaps + i * 8).value_or(0))
-      found.push_back(heap + static_cast<std::uint64_t>(*offset));
-  return found;
-}
+// Reads the state of the one heap of the workstation collector, or of each of the server's.
+class StateReader {
+ public:
+  StateReader(Memory& memory, const GcTable& table) : memory_(memory), table_(table) {}
+
+  Result<GcState> read() {
+    state_.collecting = memory_.get<std::uint32_t>(slot(kInvalidCounter)).value_or(0);
+    state_.handle_tables = slot(kHandleTables);
+    first_segment_ = generation_field(kFirstSegment);
+    context_ = generation_field(kContext);
+    first_object_ = generation_field(kFirstObject);
+    if (!first_segment_) return fail(Errc::kUnsupported, "the collector's heap has no known form");
+    state_.regions = !first_object_;
+    if (const auto only = slot(kGenerationTable)) {
+      read_heap({.generations = only,
+                 .young = memory_.pointer(slot(kYoungSegment)).value_or(0),
+                 .allocated = memory_.pointer(slot(kAllocated)).value_or(0),
+                 .finalizers = memory_.pointer(slot(kFinalizers)).value_or(0)},
+                0);
+    } else {
+      read_server_heaps();
+    }
+    order();
+    return std::move(state_);
+  }
+
+ private:
+  struct Heap {
+    std::uint64_t generations = 0;
+    std::uint64_t young = 0;      // segment that the next objects come into
+    std::uint64_t allocated = 0;  // its end
+    std::uint64_t finalizers = 0;
+  };
+
+  // Where a variable lies.
+  std::uint64_t slot(std::uint64_t at) { return memory_.pointer(table_.address + at).value_or(0); }
+  std::optional<std::uint64_t> offset_at(std::uint64_t list, std::uint64_t number) {
+    const auto offset = memory_.get<std::int32_t>(slot(list) + number * 4);
+    if (!offset || *offset < 0 || *offset > 1 << 20) return {};
+    return static_cast<std::uint64_t>(*offset);
+  }
+  std::optional<std::uint64_t> generation_field(std::uint64_t number) {
+    return offset_at(kGenerationFields, number);
+  }
+
+  void read_server_heaps() {
+    state_.server = true;
+    const auto count = memory_.get<std::uint32_t>(slot(kHeapCount)).value_or(0);
+    const auto heaps = memory_.pointer(slot(kHeaps)).value_or(0);
+    const auto generations = offset_at(kHeapFields, kGenerationsOfHeap);
+    const auto allocated = offset_at(kHeapFields, kAllocatedOfHeap);
+    const auto young = offset_at(kHeapFields, kYoungSegmentOfHeap);
+    const auto finalizers = offset_at(kHeapFields, kFinalizersOfHeap);
+    if (heaps == 0 || count == 0 || count > kMostHeaps || !generations || !allocated || !young) {
+      state_.notes.push_back(fmt::format("the collector's list of {} heaps is invalid", count));
+      return;
+    }
+    state_.heaps = count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto heap = memory_.pointer(heaps + i * 8).value_or(0);
+      if (heap == 0) continue;
+      const auto word = [&](std::optional<std::uint64_t> at) {
+        return at ? memory_.pointer(heap + *at).value_or(0) : 0;
+      };
+      read_heap({.generations = heap + *generations,
+                 .young = word(young),
+                 .allocated = word(allocated),
+                 .finalizers = word(finalizers)},
+                i);
+    }
+  }
+
+  void read_heap(const Heap& heap, std::uint32_t number) {
+    if (heap.finalizers != 0) state_.finalizers.push_back(heap.finalizers);
+    for (std::uint64_t i = 0; i < kGenerations; ++i) {
+      const auto generation = heap.generations + i * table_.head.generation_size;
+      if (context_) {
+        const auto context = memory_.get<HeapRange>(generation + *context_);
+        if (context && context->start != 0 && context->start <= context->end)
+          state_.contexts.push_back(*context);
+      }
+      // The young generations have segments of their own only where there are regions.
+      if (i < 2 && !state_.regions) continue;
+      read_segments(heap, number, generation, static_cast<HeapGeneration>(i));
+    }
+  }
+
+  void read_segments(const Heap& heap, std::uint32_t number, std::uint64_t generation,
+                     HeapGeneration kind) {
+    auto at = memory_.pointer(generation + *first_segment_).value_or(0);
+    while (at != 0) {
+      if (!seen_.insert(at).second || seen_.size() > kMostSegments) {
+        state_.notes.push_back(
+            fmt::format("the collector's list of segments runs in a circle at {:#x}", at));
+        return;
+      }
+      const auto segment = memory_.get<Segment>(at);
+      const auto end = !segment ? 0 : at == heap.young ? heap.allocated : segment->allocated;
+      if (!segment || segment->mem % 8 != 0 || segment->mem > end ||
+          end - segment->mem > kMostBytes) {
+        state_.notes.push_back(fmt::format("the collector's segment at {:#x} makes no sense", at));
+        return;
+      }
+      GcSegment one{.start = segment->mem, .end = end, .generation = kind, .heap = number};
+      one.committed = segment->committed > one.start ? segment->committed - one.start : 0;
+      if (one.committed > kMostBytes) one.committed = 0;
+      if ((segment->flags & kReadOnly) != 0) one.generation = HeapGeneration::kFrozen;
+      if (at == heap.young && !state_.regions)
+        split(one, heap);
+      else if (one.start < one.end)
+        state_.segments.push_back(one);
+      at = segment->next;
+    }
+  }
+
+  // The segment with the young generations: old objects first, then generation 1, then 0.
+  void split(const GcSegment& whole, const Heap& heap) {
+    auto start = whole.start;
+    for (const auto kind : {HeapGeneration::kGen2, HeapGeneration::kGen1, HeapGeneration::kGen0}) {
+      auto end = whole.end;
+      if (kind != HeapGeneration::kGen0) {
+        const auto younger = static_cast<std::uint64_t>(kind) - 1;
+        end =
+            memory_
+                .pointer(heap.generations + younger * table_.head.generation_size + *first_object_)
+                .value_or(0);
+        if (end < start || end > whole.end) {
+          state_.notes.emplace_back("the collector's young generations are not in their segment");
+          end = start;
+        }
+      }
+      auto part = whole;
+      part.start = start;
+      part.end = end;
+      part.generation = kind;
+      if (kind != HeapGeneration::kGen0)
+        part.committed = end - start;
+      else
+        part.committed -= std::min(part.committed, start - whole.start);
+      if (start < end) state_.segments.push_back(part);
+      start = end;
+    }
+  }
+
+  void order() {
+    auto& all = state_.segments;
+    std::ranges::sort(all, {}, &GcSegment::start);
+    std::uint64_t last = 0;
+    std::erase_if(all, [&](const GcSegment& one) {
+      if (one.start < last) {
+        state_.notes.push_back(
+            fmt::format("the collector's segment at {:#x} lies in another one", one.start));
+        return true;
+      }
+      last = one.end;
+      return false;
+    });
+  }
+
+  Memory& memory_;
+  GcTable table_;
+  GcState state_;
+  std::optional<std::uint64_t> first_segment_, context_, first_object_;  // of a generation
+  std::unordered_set<std::uint64_t> seen_;                               // segments
+};
 
 }  // namespace
 
@@ -89,25 +251,18 @@ Result<std::uint64_t> find_gc_invalid_counter(Target& target) {
   return memory.pointer(table.address + kInvalidCounter).value_or(0);
 }
 
-Result<std::vector<HeapRange>> find_pinned_heap(Target& target) {
+Result<GcState> read_gc_state(Target& target) {
   Memory memory{target.memory()};
-  const auto [gc, head] = TRY(find_table(target, memory));
-  const auto fields = memory.pointer(gc + kGenerationFields).value_or(0);
-  const auto first = memory.get<std::int32_t>(fields + kFirstSegment * 4).value_or(-1);
+  const auto table = TRY(find_table(target, memory));
+  return StateReader{memory, table}.read();
+}
+
+Result<std::vector<HeapRange>> find_pinned_heap(Target& target) {
+  const auto state = TRY(read_gc_state(target));
   std::vector<HeapRange> ranges;
-  for (const auto generations : generation_tables(memory, gc)) {
-    if (first < 0) break;
-    const auto pinned = generations + kPinned * head.generation_size;
-    auto at = memory.pointer(pinned + static_cast<std::uint64_t>(first)).value_or(0);
-    while (at != 0 && ranges.size() < kMostSegments) {
-      const auto segment = memory.get<Segment>(at);
-      if (!segment || segment->mem > segment->allocated ||
-          segment->allocated - segment->mem > kMostBytes)
-        break;
-      if (segment->mem < segment->allocated) ranges.push_back({segment->mem, segment->allocated});
-      at = segment->next;
-    }
-  }
+  for (const auto& segment : state.segments)
+    if (segment.generation == HeapGeneration::kPinned)
+      ranges.push_back({segment.start, segment.end});
   if (ranges.empty())
     return fail(Errc::kNotFound, "the pinned object heap of process {} is not found", target.pid());
   return ranges;

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -17,8 +19,17 @@ std::uint64_t own_memory(std::string_view status);
 std::uint64_t cgroup_headroom(std::string_view cgroups, const std::string& root);
 // The lower of that and what the machine has.
 std::uint64_t memory_headroom(pid_t pid);
-// An error when a copy-on-write twin may not fit: it is charged for what the process writes while
-// the twin lives.
-Result<> check_headroom(pid_t pid);
+// What a copy-on-write twin may cost its process, estimated before it is made. The pause grows with
+// the page tables; the process is charged for what it writes while the twin lives.
+struct TwinPrice {
+  std::uint64_t own = 0;     // bytes that the twin shares
+  std::uint64_t needed = 0;  // bytes that may be copied
+  std::uint64_t room = 0;    // bytes until the nearest limit; UINT64_MAX: there is none
+  std::chrono::milliseconds least_pause{};
+  std::chrono::milliseconds most_pause{};
+};
+Result<TwinPrice> twin_price(pid_t pid);
+// An error when a twin may not fit.
+Result<> check_headroom(pid_t pid, const TwinPrice& price);
 
 }  // namespace clrscope::inspect

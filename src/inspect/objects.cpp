@@ -22,8 +22,11 @@ const TypeInfo* Objects::type_of(std::uint64_t object) {
   if (!may_be_object(object)) return nullptr;
   const auto word = memory_.pointer(object);
   if (!word) return nullptr;
-  const auto table = *word & ~std::uint64_t{7};  // the collector keeps marks in the low bits
-  if (table < 4096) return nullptr;
+  return type_of_table(*word & ~std::uint64_t{7});  // the collector keeps marks in the low bits
+}
+
+const TypeInfo* Objects::type_of_table(std::uint64_t table) {
+  if (table < 4096 || table % 8 != 0) return nullptr;
   auto known = types_.find(table);
   if (known == types_.end()) {
     if (types_.size() >= kMostTypes || !walker_.mapping_at(table)) return nullptr;

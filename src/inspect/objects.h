@@ -28,6 +28,8 @@ class Objects {
   // Null when there is no object.
   const TypeInfo* type_of(std::uint64_t object);
   std::string type_name(std::uint64_t object);
+  // By the runtime's handle of the type; null when it is none.
+  const TypeInfo* type_of_table(std::uint64_t table);
 
   template <class T>
   std::optional<T> field(std::uint64_t object, std::string_view name) {

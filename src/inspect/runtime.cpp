@@ -26,6 +26,14 @@ class PairedReader final : public RuntimeReader {
     return contracts_->thread_statics(thread);
   }
 
+  std::uint64_t loader_of(std::uint64_t method_table) override {
+    return contracts_->loader_of(method_table);
+  }
+  Result<std::vector<StaticField>> static_fields(
+      std::span<const std::uint64_t> method_tables) override {
+    return contracts_->static_fields(method_tables);
+  }
+
   Result<MethodInfo> method_at(std::uint64_t pc) override {
     auto* const code = TRY(open_code());
     return code->method_at(pc);

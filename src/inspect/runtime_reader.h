@@ -43,6 +43,8 @@ struct RuntimeThread {
   std::string exception_type{};  // of the exception it handles; empty: none
   std::uint64_t exception = 0;
   std::uint64_t managed_object = 0;  // its System.Threading.Thread; 0: unknown
+  // Where its next objects will be: nothing is there yet. 0: nowhere, or unknown.
+  std::uint64_t allocation_pointer = 0, allocation_limit = 0;
 };
 
 struct MethodInfo {
@@ -66,6 +68,7 @@ struct TypeInfo {
   std::uint64_t method_table = 0;
   std::string name{};  // Namespace.Type`1[Argument], nested with '+'
   std::string base_name{};
+  std::string module{};  // path of its module, or of its elements'; empty when dynamic
   std::uint32_t base_size = 0;
   std::uint32_t component_size = 0;  // of arrays and strings
   std::vector<FieldInfo> fields{};   // of instances, inherited ones first
@@ -94,6 +97,13 @@ struct SyncBlocks {
   bool cut = false;          // unreadable from some place on: how many follow is unknown
 };
 
+// A static field that refers to an object, also to a value in its box.
+struct StaticField {
+  std::string name{};         // "Shop.Cart.s_all"
+  std::uint64_t address = 0;  // where the reference lies
+  std::uint32_t thread = 0;   // of a [ThreadStatic] field: the managed id; 0: it is none
+};
+
 class RuntimeReader {
  public:
   virtual ~RuntimeReader() = default;
@@ -117,6 +127,12 @@ class RuntimeReader {
   virtual Result<SyncBlocks> sync_blocks() = 0;
   // The array of arrays that holds what a thread has in its [ThreadStatic] fields; 0: unknown.
   virtual std::uint64_t thread_statics(const RuntimeThread&) { return 0; }
+  // Static fields of every type that can be found, these types among them.
+  virtual Result<std::vector<StaticField>> static_fields(std::span<const std::uint64_t>) {
+    return fail(Errc::kUnsupported, "static fields cannot be read");
+  }
+  // What a type that can be unloaded is unloaded with: the runtime's LoaderAllocator; 0: unknown.
+  virtual std::uint64_t loader_of(std::uint64_t) { return 0; }
   // The offset in a method's IL that an address of its code came from.
   virtual std::optional<std::uint32_t> il_offset(const MethodInfo& method, std::uint64_t pc) = 0;
   // The managed frames by the runtime's own rules, innermost first, where it can do that with these

@@ -20,7 +20,7 @@ std::span<const std::string_view> names_of(FrameKind) {
   return kNames;
 }
 std::span<const std::string_view> names_of(WaitKind) {
-  static constexpr std::array<std::string_view, 12> kNames{"Monitor",
+  static constexpr std::array<std::string_view, 13> kNames{"Monitor",
                                                            "Monitor.Wait",
                                                            "Lock",
                                                            "ReaderWriterLockSlim",
@@ -31,7 +31,8 @@ std::span<const std::string_view> names_of(WaitKind) {
                                                            "WaitHandle",
                                                            "Sleep",
                                                            "idle pool worker",
-                                                           "I/O"};
+                                                           "I/O",
+                                                           "static constructor"};
   return kNames;
 }
 std::span<const std::string_view> names_of(RunState) {

@@ -42,8 +42,9 @@ enum class WaitKind : std::uint8_t {
   kJoin,          // Thread.Join
   kWaitHandle,    // WaitHandle.WaitOne and kin: a kernel-like event of the runtime
   kSleep,
-  kPoolIdle,  // a pool worker without work
-  kIo,        // a system call that waits for input or output
+  kPoolIdle,         // a pool worker without work
+  kIo,               // a system call that waits for input or output
+  kTypeInitializer,  // a static constructor that another thread runs
 };
 std::string_view name_of(WaitKind kind);  // as a person says it: "Monitor", "Task", …
 std::span<const std::string_view> names_of(WaitKind);
@@ -56,6 +57,13 @@ struct Wait {
   std::uint32_t owner_os_id = 0;  // 0: nobody, or unknown
   bool timed = false;             // ends by itself at some time
   std::string detail{};           // "state 0 of 2 readers", "waits for Shop.Load() at await 1" …
+};
+
+// A match by a regular expression that a thread is in.
+struct RegexCall {
+  std::string pattern{};     // its beginning
+  std::uint64_t text = 0;    // address of the string that is matched
+  std::uint32_t length = 0;  // of it, in characters
 };
 
 struct Lock {
@@ -76,6 +84,7 @@ struct ThreadView {
   bool running = false;                    // was on a CPU (or ready) when looked at
   std::optional<Wait> waiting_for{};
   std::vector<std::uint64_t> holds{};  // lock objects
+  std::optional<RegexCall> regex{};    // the innermost
 
   std::uint32_t os_id() const { return static_cast<std::uint32_t>(os.namespace_tid); }
 };

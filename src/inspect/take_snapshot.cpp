@@ -12,6 +12,7 @@
 #include "inspect/objects.h"
 #include "inspect/pool.h"
 #include "inspect/proc_view.h"
+#include "inspect/regex_call.h"
 #include "inspect/thin_locks.h"
 #include "inspect/wait_graph.h"
 #include "inspect/walk.h"
@@ -139,6 +140,8 @@ class SnapshotBuilder {
       if (lock.type.empty()) lock.type = objects.type_name(lock.object);
     out_.cycles = find_cycles(out_);
     out_.pool = find_pool(out_, images_, objects);
+    for (std::size_t i = 0; i < out_.threads.size(); ++i)
+      out_.threads[i].regex = find_regex_call(out_.threads[i], images_[i], objects);
   }
 
   void add_thin_locks(std::vector<Lock> locks) {

@@ -92,6 +92,7 @@ struct TwinOptions {
   // The address of the GC's 32-bit count of "structures invalid": while it is not 0 the process is
   // let go and stopped again. 0: never mind; nothing: the runtime's own, where it can be found.
   std::optional<std::uint64_t> gc_invalid_counter{};
+  bool force = false;  // also when there may be too little memory for it
 };
 // kDenied when there is too little memory for what it may cost, or clone is forbidden to the
 // process; kUnsupported without a known C library; kTimeout when it never is between collections.

@@ -42,7 +42,10 @@ class TwinTarget final : public Target {
 
 Result<Twin> make_twin(pid_t pid, const TwinOptions& request) {
   auto original = TRY(ProcView::open(pid));
-  TRY(check_headroom(pid));
+  if (!request.force) {
+    const auto price = TRY(twin_price(pid));
+    TRY(check_headroom(pid, price));
+  }
   auto named = TRY(original.threads());
   auto known_request = request;
   if (!request.gc_invalid_counter)

@@ -69,6 +69,15 @@ const Shape& shape_of(const ThreadPoolItem*) {
   return shape;
 }
 
+const Shape& shape_of(const ThreadItem*) {
+  using T = ThreadItem;
+  static const auto shape =
+      describe<T>("ThreadItem", "A managed thread that started",
+                  {member<&T::time>("time", "when it began to run"),
+                   member<&T::thread>("osId", "operating system's thread id")});
+  return shape;
+}
+
 const Shape& shape_of(const LiveGap*) {
   using G = LiveGap;
   static const auto shape = describe<G>(

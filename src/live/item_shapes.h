@@ -60,6 +60,13 @@ struct ThreadPoolItem {
 };
 const Shape& shape_of(const ThreadPoolItem*);
 
+// A thread that started.
+struct ThreadItem {
+  WallTime time{};
+  ThreadId thread{};
+};
+const Shape& shape_of(const ThreadItem*);
+
 // In place of an item: some are missing here.
 struct LiveGap {
   std::optional<std::uint64_t> dropped{};

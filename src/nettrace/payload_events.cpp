@@ -32,6 +32,8 @@ constexpr Entry kRuntime[] = {
     {59, Known::kPoolMinMax},
     {61, Known::kPoolEnqueue},
     {62, Known::kPoolDequeue},
+    {70, Known::kThreadCreating},
+    {71, Known::kThreadRunning},
     {80, Known::kException},
     {81, Known::kContentionStart},
     {90, Known::kLockCreated},
@@ -255,6 +257,8 @@ void parse(Input& in, const EventType&, IoThread& e) { in.read(e.threads, e.reti
 
 void parse(Input& in, const EventType&, PoolWork& e) { in.pointer(e.work); }
 
+void parse(Input& in, const EventType&, ThreadEvent& e) { in.pointer(e.thread); }
+
 void parse(Input& in, const EventType&, ThreadSample& e) { in.read(e.type); }
 
 void parse(Input& in, const EventType& type, TaskEvent& e) {
@@ -331,6 +335,7 @@ CLRSCOPE_EVENT(WorkerSample)
 CLRSCOPE_EVENT(PoolMinMax)
 CLRSCOPE_EVENT(IoThread)
 CLRSCOPE_EVENT(PoolWork)
+CLRSCOPE_EVENT(ThreadEvent)
 CLRSCOPE_EVENT(ThreadSample)
 CLRSCOPE_EVENT(TaskEvent)
 #undef CLRSCOPE_EVENT

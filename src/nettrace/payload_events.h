@@ -58,8 +58,10 @@ enum class Known : std::uint8_t {
   kIoThreadTerminate,
   kPoolEnqueue,  // PoolWork, likewise the next
   kPoolDequeue,
-  kThreadSample,   // ThreadSample
-  kTaskScheduled,  // TaskEvent, likewise the next four
+  kThreadCreating,  // ThreadEvent, likewise the next; on the thread that starts it
+  kThreadRunning,   // on the new thread
+  kThreadSample,    // ThreadSample
+  kTaskScheduled,   // TaskEvent, likewise the next four
   kTaskStart,
   kTaskStop,
   kTaskWaitBegin,
@@ -197,6 +199,9 @@ struct IoThread {
 };
 struct PoolWork {
   std::uint64_t work = 0;
+};
+struct ThreadEvent {
+  std::uint64_t thread = 0;  // the runtime's address of it
 };
 struct ThreadSample {
   std::uint32_t type = 0;  // 1 in native code or waiting, 2 in managed code

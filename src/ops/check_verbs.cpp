@@ -103,6 +103,21 @@ class Chooser {
     return use;
   }
 
+  VerbUse heap() const {
+    const auto& memory = row(kMemory);
+    VerbUse use{.verb = "heap"};
+    if (memory.works == Works::kYes && has(kPause)) {
+      use.uses = {kMemory, kPause};
+      use.works = Works::kYes;
+      return use;
+    }
+    const auto& why = memory.works == Works::kYes ? row(kPause) : memory;
+    if (!has(kEvents)) return none("heap", why);
+    take(use, kEvents);
+    lack(use, "by a full collection, which pauses the process longer", why);
+    return use;
+  }
+
   VerbUse dump() const {
     if (!has(kPort)) return none("dump", row(kPort));
     if (!has(kDump)) return none("dump", row(kDump));
@@ -161,6 +176,7 @@ std::vector<VerbUse> verbs_for(const std::vector<CheckRow>& rows, PortKind port)
           choose.counters(),
           choose.events_only("events"),
           choose.events_only("forward"),
+          choose.heap(),
           choose.dump()};
 }
 

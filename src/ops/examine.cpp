@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/heap_watch.h"
 #include "ops/process_facts.h"
 #include "ops/recorded_evidence.h"
 #include "ops/snapshot_reader.h"
@@ -26,7 +28,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kUsualDuration{10};
 constexpr milliseconds kStep{200};
-constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr std::chrono::seconds kBetweenMemory{1};
 constexpr const char* kForeign =
     "the process is in another pid namespace: only its diagnostic port can be reached; share the "
     "pid namespace (shareProcessNamespace in a pod)";
@@ -36,6 +38,7 @@ constexpr int kPauseShare = 100;  // a snapshot may cost the process at most one
 struct Sources {
   bool snapshots = false;
   bool recording = false;
+  bool heap = false;
 };
 
 Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds duration) {
@@ -43,9 +46,11 @@ Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds d
   for (const auto& one : selected) {
     const auto& needs = one.finding->needs;
     sources.snapshots = sources.snapshots || needs.snapshots || needs.events_or_snapshots;
+    sources.heap = sources.heap || needs.heap;
     sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_snapshots;
   }
   sources.recording = sources.recording && duration >= std::chrono::seconds{1};
+  sources.heap = sources.heap && duration >= std::chrono::seconds{1};
   return sources;
 }
 
@@ -196,12 +201,18 @@ class Visit {
     start_ = TraceClock::now();
     const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
     if (sources.recording) recording_.emplace(patient_.target, duration_);
+    if (sources.heap && !patient_.foreign && !still) heap_.emplace(evidence.process.pid, duration_);
     if (patient_.foreign)
       add_foreign(evidence);
     else if (sources.snapshots)
       open_reader(evidence);
     auto next_snapshot = start_;
+    auto next_memory = start_;
     for (;;) {
+      if (!patient_.foreign && duration_.count() > 0 && TraceClock::now() >= next_memory) {
+        add_memory(evidence);
+        next_memory += kBetweenMemory;
+      }
       if (reader_ && duration_.count() > 0 && TraceClock::now() >= next_snapshot)
         next_snapshot = snapshot_now(evidence);
       const auto elapsed = TraceClock::now() - start_;
@@ -218,10 +229,13 @@ class Visit {
           wait_or_stop(request_.stop_fds, std::min<nanoseconds>({kStep, left, until_snapshot}));
     }
     if (still) evidence.standstill = standstill_of(evidence.process.pid);
+    if (!patient_.foreign) add_memory(evidence);
+    if (evidence.process.web_server) evidence.process.listens = has_listener(evidence.process.pid);
     // The last one is what people are shown.
     if (reader_) take_snapshot(evidence, SnapshotReader::Detail::kLines);
     evidence.watched = TraceClock::now() - start_;
     tell(evidence, evidence.watched, true);
+    finish_heap(evidence);
     finish_recording(evidence);
   }
 
@@ -251,7 +265,7 @@ class Visit {
   TraceTime snapshot_now(Evidence& evidence) {
     if (!take_snapshot(evidence, SnapshotReader::Detail::kThreads)) return TraceTime::max();
     const auto pause = evidence.snapshots.back().pause;
-    const auto rest = std::max<nanoseconds>(kBetweenLooks, pause * kPauseShare);
+    const auto rest = std::max<nanoseconds>(request_.between_snapshots, pause * kPauseShare);
     return TraceClock::now() + rest;
   }
 
@@ -266,6 +280,25 @@ class Visit {
     evidence.snapshots.push_back(std::move(*snapshot));
     evidence.snapshot_times.push_back(at);
     return true;
+  }
+
+  // What the kernel says of its memory now.
+  void add_memory(Evidence& evidence) const {
+    const auto status = proc_status(evidence.process.pid);
+    if (!status || status->rss_bytes == 0) return;
+    evidence.memory.push_back({.time = TraceClock::now() - start_,
+                               .rss = status->rss_bytes,
+                               .anonymous = status->anonymous_bytes,
+                               .group = cgroup_memory_use(evidence.process.pid).value_or(0)});
+  }
+
+  void finish_heap(Evidence& evidence) {
+    if (!heap_) return;
+    if (stopped_) heap_->stop();
+    auto seen = heap_->take();
+    evidence.heap = std::move(seen.facts);
+    evidence.no_heap = std::move(seen.reason);
+    if (!seen.note.empty()) evidence.notes.push_back(std::move(seen.note));
   }
 
   void finish_recording(Evidence& evidence) {
@@ -301,6 +334,7 @@ class Visit {
   std::optional<SnapshotReader>& reader_;
   std::string& reader_note_;
   std::optional<RecordedEvidence> recording_;
+  std::optional<HeapWatch> heap_;
 };
 
 Result<Evidence> read_core(const std::string& path) {
@@ -317,6 +351,7 @@ Result<Evidence> read_core(const std::string& path) {
 void sum_up(const Evidence& evidence, doctor::Examination& examination) {
   examination.snapshots = evidence.snapshots.size();
   for (const auto& snapshot : evidence.snapshots) examination.paused += snapshot.pause;
+  if (evidence.heap) examination.paused += evidence.heap->paused;
   if (evidence.events) examination.lost = evidence.events->lost;
   examination.cost = evidence.cost;
   const auto* last = evidence.last_snapshot();
@@ -353,7 +388,8 @@ Result<doctor::Examination> examine(const ExamineRequest& request, const Examine
     auto& kept = (bedside ? *bedside : of_this_one).kept();
     const auto patient = TRY(find_again(kept.patient, request.target,
                                         files ? FactSource::kProcAndFiles : FactSource::kProc));
-    const auto sources = sources_for(selected, duration);
+    auto sources = sources_for(selected, duration);
+    sources.recording = sources.recording && request.recording;
     evidence.process = patient.facts;
     if (patient.foreign && !sources.recording)
       return fail(Errc::kUnsupported,

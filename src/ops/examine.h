@@ -40,6 +40,8 @@ struct ExamineRequest {
   std::vector<std::string> only{};      // ids; empty: all
   std::vector<std::string> settings{};  // "CS1501.perSecond=10"
   std::optional<std::chrono::nanoseconds> duration{};
+  bool recording = true;  // false: no events and samples, whatever the findings need
+  std::chrono::nanoseconds between_snapshots{std::chrono::seconds{1}};
   bool messages = true;             // of exceptions: what the program said in them
   std::span<const int> stop_fds{};  // one of them readable: conclude from what there is
 };

@@ -77,8 +77,9 @@ std::map<std::string, std::string> runtime_config(pid_t pid) {
   return config;
 }
 
-// The application's own assemblies that are mapped and were compiled without optimization.
-void add_debug_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
+// From its assemblies that are mapped: its own that were compiled without optimization, and whether
+// it has a web server.
+void add_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
   const auto maps = read_file(fmt::format("/proc/{}/maps", pid));
   const auto root = TargetRoot::open(pid);
   if (!maps || !root) return;
@@ -88,6 +89,7 @@ void add_debug_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
     const auto mapped = parse_maps_line(line);
     if (!mapped || !mapped->path.ends_with(".dll")) continue;
     const auto path = unescaped_maps_path(mapped->path);
+    if (path.ends_with("/Microsoft.AspNetCore.Server.Kestrel.Core.dll")) facts.web_server = true;
     if (is_framework_module(path) || !seen.insert(path).second) continue;
     const auto file = root->read_file(path, kMost);
     if (!file) continue;
@@ -125,7 +127,7 @@ doctor::ProcessFacts process_facts(pid_t pid, FactSource source) {
   if (auto environment = proc_environment(pid)) add_environment(facts, *std::move(environment));
   if (source == FactSource::kProc) return facts;
   facts.runtime_config = runtime_config(pid);
-  add_debug_assemblies(pid, facts);
+  add_assemblies(pid, facts);
   return facts;
 }
 

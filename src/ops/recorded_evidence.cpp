@@ -10,7 +10,9 @@
 #include "base/temp_file.h"
 #include "base/text.h"
 #include "doctor/trace_evidence.h"
+#include "hub/counter.h"
 #include "model/provider_names.h"
+#include "nettrace/payload.h"
 #include "ops/describe.h"
 #include "ops/output.h"
 #include "ops/plan.h"
@@ -25,6 +27,34 @@ namespace {
 // Collections, exceptions, lock waits, the pool, and the names of methods.
 constexpr std::string_view kKeywordsAndLevel = "0x1c019:4";
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 29;
+
+// Counters of the runtime and of its HTTP client, each second. At level 1 and without keywords
+// their sources write no other events.
+constexpr std::string_view kCounters = "{}:0x0:1:EventCounterIntervalSec=1";
+
+// The values of EventCounters, by provider and name.
+class CounterFacts {
+ public:
+  void on_batch(const analyze::TraceReader& reader, const analyze::TraceBatch& batch) {
+    for (const Event& event : batch.events) {
+      if (event.type->name != "EventCounters") continue;
+      if (!plans_) plans_.emplace(reader.info() ? reader.info()->pointer_size : 8);
+      const auto value = decoder_.decode(event, plans_->of(event));
+      if (!value || facts_.size() >= kMost) continue;
+      auto& fact = facts_[fmt::format("{}/{}", value->provider, value->name)];
+      fact.values.push_back(hub::shown_value(*value));
+      fact.count += value->count;
+      fact.sum += value->value * static_cast<double>(value->count);
+    }
+  }
+  std::map<std::string, doctor::CounterFact> take() { return std::move(facts_); }
+
+ private:
+  static constexpr std::size_t kMost = 1000;
+  hub::CounterDecoder decoder_;
+  std::optional<nettrace::PayloadPlans> plans_;
+  std::map<std::string, doctor::CounterFact> facts_;
+};
 
 std::string reason_of(const Error& error) {
   return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
@@ -79,7 +109,9 @@ Result<> RecordedEvidence::record(int file) {
   const RecordRequest request{
       .target = target_,
       .providers = {.profiles = "cpu-sampling",
-                    .providers = {fmt::format("{}:{}", kRuntimeProvider, kKeywordsAndLevel)},
+                    .providers = {fmt::format("{}:{}", kRuntimeProvider, kKeywordsAndLevel),
+                                  fmt::format(kCounters, kSystemRuntimeProvider),
+                                  fmt::format(kCounters, kHttpProvider)},
                     .by_name = false},
       .output_fd = file,
       .duration = duration_,
@@ -100,14 +132,19 @@ Result<> RecordedEvidence::record(int file) {
   recorded_.cost = summary.program_cost;
   std::ranges::copy(summary.notes, std::back_inserter(recorded_.notes));
   doctor::TraceEvidence evidence;
+  CounterFacts counters;
   TRY(read_trace(fmt::format("/proc/self/fd/{}", file),
                  {
-                     .on_batch = [&](const auto& reader,
-                                     const auto& batch) { evidence.on_batch(reader, batch); },
+                     .on_batch =
+                         [&](const auto& reader, const auto& batch) {
+                           evidence.on_batch(reader, batch);
+                           counters.on_batch(reader, batch);
+                         },
                      .on_end = [&](const auto& reader) { evidence.end_of_trace(reader); },
                  }));
   if (evidence.told()) {
     recorded_.events = evidence.events();
+    recorded_.events->counters = counters.take();
   } else if (portless) {
     recorded_.no_events = reason_of(portless->unreachable);
   } else {

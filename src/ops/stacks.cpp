@@ -2,47 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "base/proc.h"
-#include "ipc/discover.h"
+#include "ops/running_process.h"
 #include "ops/stacks_from_port.h"
 
 namespace clrscope::ops {
 namespace {
-
-struct Found {
-  pid_t pid = 0;  // 0: of another pid namespace
-  std::string name;
-  std::string runtime;
-};
-
-// Also one whose port cannot be reached: its memory may be.
-Result<Found> find(const TargetRequest& request) {
-  if (!request.command.empty())
-    return fail(Errc::kUsage, "stacks requires a process that is already running")
-        .hint("use -p PID, -n NAME, --diagnostic-port SOCKET or a core file");
-  if (request.diagnostic_port) {
-    const auto process = TRY(find_target(request, std::chrono::seconds{5}, -1)).process;
-    return Found{process.foreign ? 0 : process.pid, process.name, process.runtime};
-  }
-  if (request.pid.has_value() == request.name.has_value())
-    return fail(Errc::kUsage, "{}", request.pid ? "more than one target" : "which process?")
-        .hint(
-            "use exactly one of -p PID, -n NAME and a core file; clrscope ps lists the processes");
-  if (request.pid) {
-    auto known = ipc::find_process(*request.pid);
-    if (known) return Found{known->pid, known->name, known->runtime};
-    const auto status = proc_status(*request.pid);  // no .NET process, but perhaps one
-    if (!status) return fail(known.error());
-    return Found{*request.pid, status->comm, ""};
-  }
-  auto named = ipc::find_process_named(*request.name);
-  if (named) return Found{named->pid, named->name, named->runtime};
-  std::vector<Found> matches;
-  for (auto& one : TRY(ipc::find_processes()))
-    if (one.name == *request.name) matches.push_back({one.pid, one.name, one.runtime});
-  if (matches.size() != 1) return fail(named.error());
-  return matches[0];
-}
 
 Result<inspect::Snapshot> snapshot_of(inspect::Target& target,
                                       const inspect::SnapshotOptions& request) {
@@ -82,7 +46,7 @@ Result<inspect::Snapshot> take_stacks(const StacksRequest& request) {
         "from the diagnostic port that it connected to, without locks and native frames");
     return seen;
   }
-  const auto found = TRY(find(request.target));
+  const auto found = TRY(find_running(request.target, "stacks"));
   if (found.pid == 0) {
     auto seen = TRY(stacks_from_port(request.target));
     seen.notes.push_back(

@@ -41,6 +41,8 @@ std::string stacks_text(const inspect::Snapshot& seen, const StacksStyle& style)
 std::string stacks_json(const inspect::Snapshot& seen);
 // dotnet-monitor's `stacks`, and all of the above beside it.
 const ValueShape& stacks_monitor_shape();
+// That, or with ?async=true async_stacks.h's AsyncStacksAnswer.
+const ValueShape& stacks_route_shape();
 std::string stacks_monitor_json(const inspect::Snapshot& seen);
 // A profile per thread, each of one sample.
 std::string stacks_speedscope(const inspect::Snapshot& seen);

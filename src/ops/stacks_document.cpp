@@ -199,6 +199,11 @@ void add_merged(Blocks& blocks, const Snapshot& seen, const StacksStyle& style) 
   }
 }
 
+std::string thread_text(const Snapshot& seen, std::uint32_t os_id) {
+  const auto* thread = find_thread(seen, os_id);
+  return thread ? title_of(*thread) : fmt::format("thread {}", os_id);
+}
+
 }  // namespace
 
 std::string wait_text(const Snapshot& seen, const ThreadView& thread) {
@@ -211,6 +216,9 @@ std::string wait_text(const Snapshot& seen, const ThreadView& thread) {
       return "idle thread pool worker";
     case WaitKind::kIo:
       return "waiting for I/O" + (wait.detail.empty() ? "" : ": " + wait.detail);
+    case WaitKind::kTypeInitializer:
+      return fmt::format("waiting for the static constructor of {}, run by {}", wait.type,
+                         thread_text(seen, wait.owner_os_id));
     default:
       break;
   }
@@ -222,10 +230,8 @@ std::string wait_text(const Snapshot& seen, const ThreadView& thread) {
         "{}{:#x}", wait.kind == WaitKind::kMonitor ? "" : fmt::format("{} ", name_of(wait.kind)),
         wait.object);
   if (!wait.type.empty()) text += fmt::format(" ({})", wait.type);
-  if (const auto* owner = wait.owner_os_id == 0 ? nullptr : find_thread(seen, wait.owner_os_id))
-    text += fmt::format(" held by {}", title_of(*owner));
-  else if (wait.owner_os_id != 0)
-    text += fmt::format(" held by thread {}", wait.owner_os_id);
+  if (wait.owner_os_id != 0)
+    text += fmt::format(" held by {}", thread_text(seen, wait.owner_os_id));
   if (!wait.detail.empty()) text += ", " + wait.detail;
   return text;
 }

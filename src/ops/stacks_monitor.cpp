@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "inspect/answer.h"
+#include "inspect/async/answer.h"
 #include "ops/stacks.h"
 
 namespace clrscope::ops {
@@ -183,6 +184,18 @@ const Shape& shape_of(const SpeedscopeFile*) {
 }  // namespace
 
 const ValueShape& stacks_monitor_shape() { return value_shape<MonitorStacks>(); }
+
+const ValueShape& stacks_route_shape() {
+  static const ValueShape value{
+      .kind = ValueShape::Kind::kAlternatives,
+      .alternatives = []() -> std::span<const ValueShape> {
+        static const std::vector<ValueShape> all{stacks_monitor_shape(),
+                                                 value_shape<inspect::AsyncStacksAnswer>()};
+        return all;
+      },
+      .write = nullptr};
+  return value;
+}
 
 std::string stacks_monitor_json(const Snapshot& seen) {
   MonitorStacks answer{.ours = answer_of(seen)};

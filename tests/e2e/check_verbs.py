@@ -19,7 +19,7 @@ import jsonschema
 from serve_kit import check, finish
 
 CLRSCOPE = os.environ.get("CLRSCOPE") or shutil.which("clrscope")
-REPORTS = ("overview events topn cpu waits threads syscalls gc jit exceptions contention threadpool allocations database http dns "
+REPORTS = ("overview events topn cpu waits threads syscalls gc jit exceptions contention threadpool thread-starts allocations database http dns "
            "tasks processes").split()
 
 # Verb → (title of the answer in its schema without "clrscope" and "--json", arguments). {sick}, {web}: pids; {tmp}: a folder.
@@ -37,6 +37,10 @@ CALLS = [
     *[("report", f"report {{tmp}}/a.nettrace {one}") for one in REPORTS],
     ("convert", "convert {tmp}/a.nettrace --format speedscope -o {tmp}/a.json"),
     ("flame", "flame {tmp}/a.nettrace -o {tmp}/a.html"),
+    ("heap", "heap -p {web} --strings -o {tmp}/web.gcdump"),
+    ("heap", "heap {tmp}/web.gcdump"),
+    ("heap --type", "heap {tmp}/web.gcdump --type String"),
+    ("heap --diff", "heap -p {web} --diff {tmp}/web.gcdump"),
     ("dump", "dump -p {web} --type mini -o {tmp}/web.dmp"),
     ("counters list", "counters list -p {sick}"),
     ("counters collect", "counters collect -p {sick} --duration 2s -o {tmp}/counters.csv"),
@@ -47,6 +51,7 @@ CALLS = [
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
     # These go on until they are stopped: their first lines count.
+    ("doctor --watch", "doctor -p {sick} --watch --interval 1s …"),
     ("counters monitor", "counters monitor -p {sick} …"),
     ("events", "events -p {sick} --clrevents exception …"),
     ("top", "top -p {sick} …"),

@@ -10,6 +10,8 @@ internal static class Program
                oracle events   FILE [--limit N] [--payload] [--values] [--bytes] [--stacks]
                oracle tracelog FILE
                oracle gc       FILE
+               oracle heap     FILE
+               oracle gcdump   FILE
                oracle pdb      MODULE
                oracle il-pdb   MODULE FILE
         """;
@@ -39,6 +41,8 @@ internal static class Program
                 "events" when EventOptions.Parse(options) is { } parsed => EventsCommand.Run(file, parsed),
                 "tracelog" when options.Length == 0 => TraceLogCommand.Run(file),
                 "gc" when options.Length == 0 => GcCommand.Run(file),
+                "heap" when options.Length == 0 => HeapCommand.Run(file),
+                "gcdump" when options.Length == 0 => GcDumpCommand.Run(file),
                 "pdb" when options.Length == 0 => PdbCommand.Run(file),
                 "il-pdb" when options.Length == 1 => IlPdbCommand.Run(file, options[0]),
                 _ => Refuse(Usage),

@@ -31,7 +31,7 @@ const fact = async (page, id) => (await page.locator(`[data-fact="${id}"] .big`)
 const rows = (page, table) => page.locator(`table[data-table="${table}"] tbody tr`);
 const cells = (page, table, column) => page.locator(`table[data-table="${table}"] tbody tr td:nth-child(${column})`).allInnerTexts();
 
-const kViews = ['gc', 'jit', 'exceptions', 'contention', 'threadpool'];
+const kViews = ['gc', 'jit', 'exceptions', 'contention', 'threadpool', 'thread-starts'];
 
 export const viewsTests = [
   {

@@ -11,6 +11,7 @@
 #include "http/single_file.h"
 #include "ops/doctor_document.h"
 #include "ops/examine_all.h"
+#include "ops/examine_watch.h"
 
 namespace clrscope::cli {
 namespace {
@@ -36,6 +37,12 @@ constexpr Option kDoctor[] = {
     {.name = "--duration",
      .value = "TIME",
      .help = "how long to watch each process (default: 10s; with -a: 6s)"},
+    {.name = "--watch",
+     .help = "keep examining and print findings as they begin and end, without events or CPU "
+             "samples; --duration limits the time"},
+    {.name = "--interval",
+     .value = "TIME",
+     .help = "with --watch: time from one examination to the next (default: 5s)"},
     {.name = "--only", .value = "ID,…", .help = "ids of the examinations to run (default: all)"},
     {.name = "--set",
      .value = "ID.NAME=N",
@@ -120,6 +127,60 @@ Result<int> make_round(const Args& args, Console& console) {
   return limit && round.has(*limit) ? kFailOnMatched : kDone;
 }
 
+std::string clock_text(WallTime time) {
+  const auto text = iso8601(time);  // 2026-05-01T12:34:56.789Z
+  return text.substr(11, 8);
+}
+
+std::string change_text(const ops::FindingChange& change, Console& console) {
+  const auto& report = change.report;
+  const bool began = change.kind == ops::FindingChange::Kind::kBegan;
+  const auto tone = !began                                       ? Tone::kPlain
+                    : report.severity == ops::Severity::kError   ? Tone::kHarm
+                    : report.severity == ops::Severity::kWarning ? Tone::kWarning
+                                                                 : Tone::kPlain;
+  const auto what = began ? std::string{"began"}
+                          : fmt::format("ended after {}",
+                                        format_duration(std::chrono::round<std::chrono::seconds>(
+                                            change.time - change.began)));
+  auto line =
+      fmt::format("{}  {}\n", clock_text(change.time),
+                  console.paint(tone, fmt::format("{} {}: {}", report.id, what, report.title)));
+  if (began && !report.advice.empty()) line += fmt::format("          Do: {}.\n", report.advice);
+  return line;
+}
+
+// Goes on until it is told to end.
+Result<int> watch(const Args& args, Console& console) {
+  const auto form = TRY(form_of(args));
+  const auto limit = TRY(fail_on(args));
+  if (form == Form::kHtml)
+    return fail(Errc::kUsage, "--format html is unavailable with --watch").hint("use text or json");
+  ops::WatchRequest request{.each = TRY(examine_request(args))};
+  request.duration = request.each.duration;
+  request.interval = TRY(args.duration("--interval")).value_or(request.interval);
+  if (request.interval < std::chrono::seconds{1})
+    return fail(Errc::kUsage, "--interval must be 1s or longer");
+  const StopRequest stop{EnterKey::kStops};
+  request.each.stop_fds = stop.fds();
+  const auto report = TRY(ops::watch_findings(
+      request,
+      {.on_start =
+           [&](const auto& examination) {
+             console.talk("Watching {} ({}) every {}; Ctrl+C ends", examination.process.name,
+                          examination.process.pid, format_duration(request.interval));
+           },
+       .on_change =
+           [&](const auto& examination, const ops::FindingChange& change) {
+             console.data(form == Form::kJson ? json_line(ops::answer_of(examination, change))
+                                              : change_text(change, console));
+           }}));
+  console.talk("{} examination{}, {} finding{} open{}", report.examinations,
+               report.examinations == 1 ? "" : "s", report.open, report.open == 1 ? "" : "s",
+               report.process_ended ? "; the process has ended" : "");
+  return limit && report.worst && *report.worst >= *limit ? kFailOnMatched : kDone;
+}
+
 void show(const ops::ExamineStatus& status, Console& console) {
   if (!console.shows_progress()) return;
   const auto seconds = [](std::chrono::nanoseconds time) {
@@ -145,6 +206,11 @@ Result<int> run(const Args& args, Console& console) {
     return kDone;
   }
   if (const auto id = args.text("--explain")) return explain(*id, console);
+  if (args.has("--watch") && args.has("--all"))
+    return fail(Errc::kUsage, "--watch examines one process").hint("leave out -a and use -p PID");
+  if (args.text("--interval") && !args.has("--watch"))
+    return fail(Errc::kUsage, "--interval requires --watch");
+  if (args.has("--watch")) return watch(args, console);
   if (args.has("--all")) return make_round(args, console);
   const auto limit = TRY(fail_on(args));
   auto request = TRY(examine_request(args));
@@ -177,6 +243,7 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::ExaminationAnswer>(),
     answers_with<ops::RoundAnswer>(JsonAnswer::Form::kObject, "--all"),
     answers_with<ops::FindingAnswer>(JsonAnswer::Form::kList, "--list"),
+    answers_with<ops::ChangeAnswer>(JsonAnswer::Form::kLines, "--watch"),
 };
 
 }  // namespace

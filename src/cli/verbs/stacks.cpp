@@ -8,11 +8,18 @@
 #include "cli/target_args.h"
 #include "cli/verb.h"
 #include "http/single_file.h"
+#include "ops/async_stacks.h"
 
 namespace clrscope::cli {
 namespace {
 
 constexpr Option kStacks[] = {
+    {.name = "--async",
+     .help = "logical stacks of async methods instead of threads; pauses the process to copy its "
+             "memory (usually 5 to 30 ms)"},
+    {.name = "--over",
+     .value = "TIME",
+     .help = "with --async: two snapshots this far apart, to show what did not move"},
     {.name = "--native", .help = "native frames too, and threads that run no managed code"},
     {.name = "--merged", .help = "threads with the same stack grouped, largest group first"},
     {.name = "--lines", .help = "source file and line of each frame, if a PDB is found"},
@@ -31,8 +38,28 @@ Result<Format> format_of(const Args& args) {
   return text && *text == "html" ? Format::kHtml : Format::kText;
 }
 
+Result<int> run_async(const Args& args, Console& console, Format format) {
+  for (const auto* option : {"--native", "--merged", "--lines", "--symbol-dir", "--no-stop"})
+    if (args.has(option))
+      return fail(Errc::kUsage, "{} does not apply to --async", option)
+          .hint("use it without --async, for the stacks of threads");
+  if (format == Format::kHtml)
+    return fail(Errc::kUsage, "--async has no HTML report").hint("use --format text or json");
+  ops::AsyncRequest request{.target = TRY(target_request(args)), .over = TRY(args.duration("--over"))};
+  if (!args.positionals().empty()) request.core = args.positionals()[0];
+  const auto seen = TRY(ops::take_async_stacks(request));
+  auto whole = console.text_style();
+  whole.width = answer::kWholeLines;
+  console.data(format == Format::kJson ? ops::async_json(seen)
+                                       : answer::page_text(ops::async_document(seen), whole));
+  return kDone;
+}
+
 Result<int> run(const Args& args, Console& console) {
   const auto format = TRY(format_of(args));
+  if (args.has("--async")) return run_async(args, console, format);
+  if (args.has("--over"))
+    return fail(Errc::kUsage, "--over requires --async").hint("use stacks --async --over 10s");
   ops::StacksRequest request{.target = TRY(target_request(args))};
   if (!args.positionals().empty()) request.core = args.positionals()[0];
   request.snapshot = {
@@ -65,16 +92,20 @@ Result<int> run(const Args& args, Console& console) {
 
 const Options kOptions[] = {kTargetOptions, Options{kStacks}, kCommonOptions};
 
-constexpr JsonAnswer kAnswers[] = {answers_with<ops::StacksAnswer>()};
+constexpr JsonAnswer kAnswers[] = {answers_with<ops::StacksAnswer>(),
+                                   answers_with<ops::AsyncStacksAnswer>(
+                                       JsonAnswer::Form::kObject, "--async")};
 
 }  // namespace
 
 extern const Verb stacks_verb{
     .name = "stacks",
     .summary = "Show the stack of every thread, and which threads hold or wait for locks",
-    .usage = "(-p PID | -n NAME | CORE-FILE) [--native] [--merged] [--lines] [--format FORMAT]",
+    .usage = "(-p PID | -n NAME | CORE-FILE) [--async] [--native] [--merged] [--lines]\n"
+             "[--format FORMAT]",
     .options = kOptions,
-    .examples = "  clrscope stacks -p 4312 --merged\n  clrscope stacks core.4312 --native",
+    .examples = "  clrscope stacks -p 4312 --merged\n  clrscope stacks -p 4312 --async\n"
+                "  clrscope stacks core.4312 --native",
     .run = run,
     .positionals = 1,
     .answers = kAnswers,

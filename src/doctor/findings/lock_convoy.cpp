@@ -11,7 +11,7 @@ namespace clrscope::doctor {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {"waiters", 1, "average number of threads that wait for one lock"},
+    {"waiters", 0.5, "average number of threads that wait for one lock"},
 };
 
 double seconds(std::chrono::nanoseconds time) {
@@ -20,8 +20,13 @@ double seconds(std::chrono::nanoseconds time) {
 
 Report report_of(const Evidence& evidence, std::string_view method, double waiters) {
   Report report{.severity = Severity::kWarning};
+  constexpr double kNearlyTwo = 1.5;  // below that it is one thread, or another in its place
   report.title =
-      fmt::format("Lock convoy: on average {:.1f} threads wait for a lock in {}", waiters, method);
+      waiters < kNearlyTwo
+          ? fmt::format("Lock contention: a thread waits for a lock in {} {:.0f} % of the time",
+                        method, std::min(100.0, 100 * waiters))
+          : fmt::format("Lock convoy: on average {:.1f} threads wait for a lock in {}", waiters,
+                        method);
   report.numbers = {{"waiters", waiters, "", fmt::format("{:.1f} waiting on average", waiters)}};
   report.advice = fmt::format(
       "hold the lock in {} for a shorter time, split it, or use a lock-free structure "

@@ -43,11 +43,25 @@ const inspect::Lock* lock_of(const Snapshot& snapshot, std::uint64_t object) {
   return at == snapshot.locks.end() ? nullptr : &*at;
 }
 
+bool waits_for_initializer(const inspect::ThreadView& thread) {
+  return thread.waiting_for && thread.waiting_for->kind == inspect::WaitKind::kTypeInitializer;
+}
+
+// The type whose static constructor is part of the cycle; empty: none is.
+std::string initialized_in(const Snapshot& snapshot, const Cycle& cycle) {
+  for (const auto id : cycle)
+    if (const auto* thread = find_thread(snapshot, id); thread && waits_for_initializer(*thread))
+      return thread->waiting_for->type;
+  return {};
+}
+
 // Of what a thread holds, what the one before it in the cycle wants.
 ShownThread shown_in_cycle(const Snapshot& snapshot, const inspect::ThreadView& thread,
                            const inspect::ThreadView* before) {
   std::string does;
-  if (before && before->waiting_for && before->waiting_for->object != 0) {
+  if (before && waits_for_initializer(*before)) {
+    does = fmt::format("runs the static constructor of {}", before->waiting_for->type);
+  } else if (before && before->waiting_for && before->waiting_for->object != 0) {
     const auto object = before->waiting_for->object;
     const auto* lock = lock_of(snapshot, object);
     const auto& wait = *before->waiting_for;
@@ -55,7 +69,10 @@ ShownThread shown_in_cycle(const Snapshot& snapshot, const inspect::ThreadView& 
     does = fmt::format("{} {} {}", is_task ? "runs" : "holds", words_for(wait.kind),
                        object_text(lock ? lock->type : wait.type, object));
   }
-  if (thread.waiting_for) {
+  if (waits_for_initializer(thread)) {
+    does += fmt::format("{}wants the static constructor of {} to end", does.empty() ? "" : ", ",
+                        thread.waiting_for->type);
+  } else if (thread.waiting_for) {
     const auto& wait = *thread.waiting_for;
     does += fmt::format("{}wants {} {}", does.empty() ? "" : ", ", words_for(wait.kind),
                         object_text(wait.type, wait.object));
@@ -75,6 +92,12 @@ std::string advice(const Snapshot& snapshot, const Cycle& cycle,
         "await the task in {} instead of blocking on it, at least while holding a lock that the "
         "task needs; restart the process to recover",
         site_text(*find_thread(snapshot, *blocks_on_task)));
+  if (const auto type = initialized_in(snapshot, cycle); !type.empty())
+    return fmt::format(
+        "take no lock and wait for nothing in the static constructor of {}: initialize on first "
+        "use instead (Lazy<T>), or use the type once before the lock is taken; restart the process "
+        "to recover",
+        type);
   if (wanted.size() > 1)
     return fmt::format(
         "acquire these locks in the same order everywhere ({}), or use a single lock; restart the "
@@ -113,8 +136,11 @@ Report report_of(const Evidence& evidence, const Cycle& cycle) {
         fmt::format("{} behind them.", behind.size() == 1
                                            ? "1 more thread waits"
                                            : fmt::format("{} more threads wait", behind.size())));
-  const auto* what = cycle.size() == 1 ? "It waits for something that only this thread can do"
-                                       : "Each thread holds the lock the next one needs";
+  const auto* what =
+      cycle.size() == 1 ? "It waits for something that only this thread can do"
+      : initialized_in(snapshot, cycle).empty()
+          ? "Each thread holds the lock the next one needs"
+          : "Each thread holds the lock, or runs the static constructor, that the next one needs";
   report.summary = evidence.snapshots.size() > 1 ? fmt::format("{}. Confirmed in all {} snapshots.",
                                                                what, evidence.snapshots.size())
                                                  : fmt::format("{}.", what);
@@ -141,8 +167,9 @@ extern const Finding lock_cycle_finding{
     .id = "CS1001",
     .title = "lock cycle",
     .description =
-        "Threads that wait in a cycle for each other's locks (Monitor, Lock, ReaderWriterLockSlim) "
-        "or tasks.",
+        "Threads that wait in a cycle for each other's locks (Monitor, Lock, "
+        "ReaderWriterLockSlim), "
+        "tasks or static constructors.",
     .needs = {.snapshots = true},
     .price = ".NET 10: no pause; 8 and 9: a few milliseconds per snapshot",
     .rights = "permission to read the process's memory (its user, or CAP_SYS_PTRACE)",

@@ -46,6 +46,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     const auto method =
         sampled ? sampled_method(*evidence.cpu, thread.os_id(), parameters["samePercent"])
                 : only_method(evidence, thread.os_id());
+    if (same_regex_call(evidence, thread.os_id())) continue;  // CS1402 reports that
     if (method.empty() || (!sampled && evidence.snapshots.size() < 8)) continue;
     Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
     report.title = fmt::format("Runaway thread: {} has been in {} for {}", title_of(thread), method,

@@ -12,7 +12,6 @@ namespace {
 
 using inspect::Snapshot;
 using inspect::ThreadView;
-using inspect::WaitKind;
 
 constexpr Parameter kParameters[] = {
     {"dead", 50, "number of ended threads that are still referenced"},
@@ -23,16 +22,6 @@ constexpr Parameter kParameters[] = {
 std::size_t dead_in(const Snapshot& snapshot) {
   return static_cast<std::size_t>(
       std::ranges::count_if(snapshot.without_os_thread, &inspect::RuntimeThread::dead));
-}
-
-// Waits that nobody is bound to end. Pool threads are the pool's business.
-bool waits_for_nobody(const ThreadView& thread) {
-  if (!thread.runtime || thread.runtime->pool || !thread.waiting_for) return false;
-  const auto& wait = *thread.waiting_for;
-  if (wait.timed || wait.owner_os_id != 0) return false;
-  return wait.kind == WaitKind::kEvent || wait.kind == WaitKind::kWaitHandle ||
-         wait.kind == WaitKind::kMonitorWait || wait.kind == WaitKind::kSemaphore ||
-         wait.kind == WaitKind::kSleep;
 }
 
 // By method: only the last snapshot has lines.

@@ -73,13 +73,6 @@ void dump(Call call) {
   if (const auto done = answer_dump(call); !done) call.send(done.error());
 }
 
-Result<HttpResponse> gcdump(Call& call) {
-  TRY(no_egress(call));
-  return problem(501, "the heap is not read yet",
-                 "GET /dump?type=WithHeap holds the heap too; GET /trace?profile=gc-verbose tells "
-                 "of allocations");
-}
-
 constexpr Parameter kDump[] = {
     {.name = "pid", .type = "integer", .help = "the process"},
     {.name = "uid", .type = "string", .help = "or its runtime's GUID"},
@@ -104,15 +97,6 @@ constexpr Route kRoutes[] = {
      .runs = Runs::kLong,
      .load = Load::kMemory,
      .statuses = "400 429"},
-    {.method = "GET",
-     .path = "/gcdump",
-     .scope = Scope::kMemory,
-     .summary = "A dump of the managed heap; not implemented yet",
-     .types = kOctets,
-     .parameters = kDump,
-     .answer = gcdump,
-     .load = Load::kMemory,
-     .statuses = "400 501"},
 };
 
 }  // namespace

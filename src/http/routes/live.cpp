@@ -36,7 +36,8 @@ Result<live::FeedRequest> feed_of(const Call& call, std::string_view name) {
   if (const auto topic = live::find_topic(name))
     return live::runtime_feed(*topic, messages_for(call));
   return fail(Errc::kUsage, "topics: unknown topic {}", name)
-      .hint("counters, gc, jit, exceptions, contention, threadpool, logs, events");
+      .hint(
+          "counters, gc, jit, exceptions, contention, threadpool, thread-starts, logs, events");
 }
 
 Result<> serve(Call& call) {
@@ -69,7 +70,8 @@ constexpr Parameter kParameters[] = {
     {.name = "name", .type = "string", .help = "the process, by its name"},
     {.name = "topics",
      .type = "string",
-     .help = "counters,gc,jit,exceptions,contention,threadpool,logs,events (default: counters)",
+     .help = "counters,gc,jit,exceptions,contention,threadpool,thread-starts,logs,events "
+             "(default: counters)",
      .scopes = kTopicScopes},
     {.name = "counters", .type = "string", .help = "more of them: Provider[first,second],Meter"},
     {.name = "providers",
@@ -89,6 +91,7 @@ constexpr StreamEvent kEvents[] = {
     {.name = "exceptions", .data = value_shape<live::ExceptionItem>, .gaps = true},
     {.name = "contention", .data = value_shape<live::ContentionItem>, .gaps = true},
     {.name = "threadpool", .data = value_shape<live::ThreadPoolItem>, .gaps = true},
+    {.name = "thread-starts", .data = value_shape<live::ThreadItem>, .gaps = true},
     {.name = "logs", .data = value_shape<live::LogEntry>, .gaps = true},
     {.name = "events", .data = value_shape<live::EventLine>, .gaps = true},
     {.name = "missed", .data = value_shape<StreamMissed>},

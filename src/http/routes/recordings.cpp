@@ -20,6 +20,7 @@
 #include "http/route.h"
 #include "http/services.h"
 #include "ops/convert.h"
+#include "ops/heap.h"
 #include "ops/report.h"
 
 namespace clrscope::http {
@@ -87,6 +88,8 @@ Result<> fetch(Call& call) {
     call.send(answer_with(archive::answer_of(recording)));
     return {};
   }
+  if (recording.kind == archive::RecordingKind::kHeap)
+    TRY(call.need(Scope::kMemory, "a heap snapshot"));
   if (format && *format != "nettrace") return send_as(call, recording, *format);
   if (!format && call.wants(kSpeedscope)) return send_as(call, recording, "speedscope");
   if (!format && call.wants(kNdjson)) return send_as(call, recording, "ndjson");
@@ -120,34 +123,49 @@ Result<HttpResponse> report(Call& call) {
   return json_answer(answer.json());
 }
 
-Result<HttpResponse> upload(Call& call) {
-  const auto& path = call.admitted().upload;
-  std::uint64_t events = 0;
-  auto place = TRY(begin_reading(call));
+// What an uploaded file is.
+Result<archive::Recording> read_upload(Call& call, const std::string& path) {
+  archive::Recording made{.kind = archive::RecordingKind::kUpload, .by = call.caller().name};
+  const auto name = [&](std::string_view otherwise) {
+    return archive::safe_file_name(call.text("name").value_or(std::string{otherwise}));
+  };
+  const auto place = TRY(begin_reading(call));
+  if (ops::is_gcdump_file(path)) {
+    const auto limits = reading_limits(call);
+    const auto heap = TRY(ops::take_heap({.file = path, .largest_file = limits.bytes}, {}));
+    made.kind = archive::RecordingKind::kHeap;
+    made.title = name("upload.gcdump");
+    made.process.name = heap.name == path ? "" : heap.name;
+    made.process.runtime = heap.runtime;
+    made.notes = heap.notes;
+    return made;
+  }
+  made.title = name("upload.nettrace");
   const auto read = ops::read_trace(
       path,
-      {.on_batch = [&](const auto&, const auto& batch) { events += batch.events.size(); },
+      {.on_batch = [&](const auto&, const auto& batch) { made.events += batch.events.size(); },
        .on_end = [](const auto&) {}},
       {}, reading_limits(call));
-  place.reset();
   if (!read && read.error().code == Errc::kTooLarge) return fail(read.error());
   if (!read)
     return fail(Errc::kUsage, "the body is not a trace: {}", read.error().what)
-        .hint("send a .nettrace file, compressed or not: curl --data-binary @FILE");
+        .hint("send a .nettrace file, compressed or not, or a .gcdump: curl --data-binary @FILE");
+  made.lost = read->summary.lost;
+  if (auto line = ops::damage_line(*read); !line.empty())
+    made.notes.push_back(line.replace(0, path.size(), made.title));
+  return made;
+}
+
+Result<HttpResponse> upload(Call& call) {
+  const auto& path = call.admitted().upload;
   auto& recordings = call.services().recordings;
-  auto recording = TRY(recordings.begin(
-      {.kind = archive::RecordingKind::kUpload,
-       .title = archive::safe_file_name(call.text("name").value_or("upload.nettrace")),
-       .by = call.caller().name}));
+  auto read = TRY(read_upload(call, path));
+  auto recording = TRY(recordings.begin(std::move(read)));
   if (::rename(path.c_str(), recording.path.c_str()) != 0) {
     (void)recordings.discard(recording.id);
     return fail(errc_of(errno), "cannot keep {}: {}", path, errno_text());
   }
-  recording.events = events;
-  recording.lost = read->summary.lost;
   recording.ending = "uploaded";
-  if (auto line = ops::damage_line(*read); !line.empty())
-    recording.notes.push_back(line.replace(0, path.size(), recording.title));
   TRY(recordings.finish(recording));
   auto answer = answer_with(archive::answer_of(TRY(recordings.find(recording.id))), 201);
   answer.fields.push_back({"Location", call.link("/recordings/" + recording.id)});
@@ -238,7 +256,7 @@ constexpr Route kRoutes[] = {
     {.method = "POST",
      .path = "/recordings",
      .scope = Scope::kTrace,
-     .summary = "Uploads a trace",
+     .summary = "Uploads a trace or a .gcdump",
      .types = kJson,
      .parameters = kUpload,
      .answer = upload,

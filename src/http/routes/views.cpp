@@ -44,6 +44,8 @@ constexpr std::string_view shape_name(Topic topic) {
       return "ExceptionsView";
     case Topic::kContention:
       return "ContentionView";
+    case Topic::kThreadStarts:
+      return "ThreadStartsView";
     default:
       return "ThreadPoolView";
   }
@@ -78,6 +80,8 @@ constexpr Route kRoutes[] = {
                "Waits for locks: where, how long, for whom"),
     view_route("/views/threadpool", shape_of_view<Topic::kThreadPool>,
                "The thread pool: workers, queue, why their number changed"),
+    view_route("/views/thread-starts", shape_of_view<Topic::kThreadStarts>,
+               "Threads that started, and the code that started them"),
 };
 
 }  // namespace

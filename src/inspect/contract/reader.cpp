@@ -9,6 +9,7 @@
 #include "inspect/contract/methods.h"
 #include "inspect/contract/modules.h"
 #include "inspect/contract/ready_to_run_debug.h"
+#include "inspect/contract/statics.h"
 #include "inspect/contract/threads.h"
 #include "inspect/contract/types.h"
 #include "inspect/elf_image.h"
@@ -86,6 +87,16 @@ class ContractReader final : public RuntimeReader {
 
   std::uint64_t thread_statics(const RuntimeThread& thread) override {
     return threads_->statics_of(thread);
+  }
+  Result<std::vector<StaticField>> static_fields(
+      std::span<const std::uint64_t> method_tables) override {
+    const auto owners = TRY(threads());
+    return Statics{memory_, descriptor_, *modules_, *types_, *threads_}.list(method_tables, owners);
+  }
+  std::uint64_t loader_of(std::uint64_t method_table) override {
+    const auto at = descriptor_.offset("Module", "LoaderAllocator");
+    const auto module = types_->loader_module_of(method_table);
+    return at && module != 0 ? memory_.pointer(module + *at).value_or(0) : 0;
   }
   Result<SyncBlocks> sync_blocks() override {
     const auto owners = TRY(threads());

@@ -6,6 +6,8 @@ namespace clrscope::inspect {
 namespace {
 
 constexpr std::uint32_t kMostThreads = 1 << 20;
+constexpr std::uint64_t kArrayOfLocalData = 8, kThreadOfLocalData = 24;  // as .NET 10 has it
+constexpr std::uint64_t kLeastLocalData = 128, kMostLocalData = 1024;
 constexpr std::uint32_t kMostNew = 64;  // threads that begin while the list is walked
 
 enum State : std::uint32_t {
@@ -35,7 +37,14 @@ Result<Threads> Threads::open(Memory& memory, const Descriptor& descriptor, Type
                      .frame = needs.field("Thread", "Frame")};
   made.thrown_ = needs.field("ExceptionInfo", "ThrownObject");
   made.local_data_ = descriptor.offset("Thread", "ThreadLocalDataPtr");  // from .NET 10 on
-  made.local_array_ = descriptor.offset("ThreadLocalData", "NonCollectibleTlsArrayData");
+  const auto outer = descriptor.offset("RuntimeThreadLocals", "AllocContext");
+  const auto inner = descriptor.offset("EEAllocContext", "GCAllocationContext");
+  const auto pointer = descriptor.offset("GCAllocContext", "Pointer");
+  const auto limit = descriptor.offset("GCAllocContext", "Limit");
+  if (outer && pointer && limit && *limit == *pointer + 8) {
+    made.own_data_ = descriptor.offset("Thread", "RuntimeThreadLocals");
+    made.allocation_ = *outer + inner.value_or(0) + *pointer;  // .NET 9: not one in another
+  }
   TRY(needs.met());
   return made;
 }
@@ -81,6 +90,13 @@ bool Threads::read(std::uint64_t address, RuntimeThread& thread) {
   thread.pool = (*state & kPoolWorker) != 0;
   thread.cooperative = *cooperative != 0;
   if (!thread.dead && !thread.unstarted) thread.os_id = *os_id;
+  if (own_data_) {
+    const auto own = memory_->pointer(address + *own_data_).value_or(0);
+    if (own != 0) {
+      thread.allocation_pointer = memory_->pointer(own + allocation_).value_or(0);
+      thread.allocation_limit = memory_->pointer(own + allocation_ + 8).value_or(0);
+    }
+  }
   if (const auto object = object_of_handle(address + in_thread_.exposed)) {
     const auto* const type = types_->type_of_object(object);
     if (type && type->name == "System.Threading.Thread") {
@@ -102,9 +118,21 @@ bool Threads::read(std::uint64_t address, RuntimeThread& thread) {
 }
 
 std::uint64_t Threads::statics_of(const RuntimeThread& thread) {
-  if (!local_data_ || !local_array_) return 0;
-  const auto data = memory_->pointer(thread.address + *local_data_).value_or(0);
-  return data == 0 ? 0 : memory_->pointer(data + *local_array_).value_or(0);
+  const auto data = local_data(thread);
+  return data == 0 ? 0 : memory_->pointer(data + kArrayOfLocalData).value_or(0);
+}
+
+std::uint64_t Threads::local_data(const RuntimeThread& thread) {
+  const auto behind = [&](std::uint64_t at) -> std::uint64_t {
+    const auto data = memory_->pointer(thread.address + at).value_or(0);
+    if (data < 4096 || data % 8 != 0) return 0;
+    return memory_->pointer(data + kThreadOfLocalData) == thread.address ? data : 0;
+  };
+  if (local_data_) return behind(*local_data_);
+  // .NET 9 does not say where: but what is there points back.
+  for (std::uint64_t at = kLeastLocalData; at < kMostLocalData; at += 8)
+    if (const auto data = behind(at)) return local_data_ = at, data;
+  return 0;
 }
 
 std::uint64_t Threads::object_of_handle(std::uint64_t handle_address) {

@@ -20,6 +20,9 @@ class Threads {
   Result<std::vector<RuntimeThread>> list();
   // 0 when this runtime does not say where they are.
   std::uint64_t statics_of(const RuntimeThread& thread);
+  // Where the runtime keeps what a thread has in its [ThreadStatic] fields: two 32-bit counts, of
+  // fields and of collectible ones, then the array of the former. 0: unknown.
+  std::uint64_t local_data(const RuntimeThread& thread);
   // Where a thread keeps the first of its explicit frames.
   std::uint64_t first_frame_address(const RuntimeThread& thread) const {
     return thread.address + in_thread_.frame;
@@ -40,8 +43,10 @@ class Threads {
   struct {
     std::uint32_t id, os_id, state, cooperative, exposed, tracker, next, frame;
   } in_thread_{};
-  std::uint32_t thrown_ = 0;                               // in ExceptionInfo
-  std::optional<std::uint32_t> local_data_, local_array_;  // in Thread, in ThreadLocalData
+  std::uint32_t thrown_ = 0;                 // in ExceptionInfo
+  std::optional<std::uint64_t> local_data_;  // in Thread
+  std::optional<std::uint32_t> own_data_;    // in Thread
+  std::uint32_t allocation_ = 0;             // in what own_data_ points to
 };
 
 }  // namespace clrscope::inspect

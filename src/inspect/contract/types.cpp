@@ -30,7 +30,7 @@ struct Field {
   std::uint32_t offset_and_type;
 };
 static_assert(sizeof(Field) == 16);
-constexpr std::uint32_t kStatic = 1 << 24;
+constexpr std::uint32_t kStatic = 1 << 24, kThreadStatic = 1 << 25, kInFile = 1 << 26;
 constexpr std::uint32_t kFieldDef = 0x04000000;
 
 bool is_array(std::uint32_t flags) {
@@ -63,11 +63,14 @@ Result<Types> Types::open(Memory& memory, const Descriptor& descriptor, Modules&
   made.class_ = {.method_table = needs.field("EEClass", "MethodTable"),
                  .field_list = descriptor.offset("EEClass", "FieldDescList").value_or(24),
                  .instance_fields = descriptor.offset("EEClass", "NumInstanceFields").value_or(50),
+                 .static_fields = descriptor.offset("EEClass", "NumStaticFields").value_or(54),
                  .rank = needs.field("ArrayClass", "Rank")};
   made.description_ = {.type_and_flags = needs.field("TypeDesc", "TypeAndFlags"),
                        .param = needs.field("ParamTypeDesc", "TypeArg"),
                        .variable_module = needs.field("TypeVarTypeDesc", "Module"),
                        .variable_token = needs.field("TypeVarTypeDesc", "Token")};
+  made.auxiliary_ = descriptor.offset("MethodTable", "AuxiliaryData").value_or(32);
+  made.loader_module_ = descriptor.offset("MethodTableAuxiliaryData", "LoaderModule").value_or(8);
   made.type_arguments_ = needs.field("GenericsDictInfo", "NumTypeArgs");
   made.string_length_ = needs.field("String", "m_StringLength");
   made.string_chars_ = needs.field("String", "m_FirstChar");
@@ -113,6 +116,11 @@ bool Types::is_method_table(std::uint64_t address) {
 
 std::uint64_t Types::module_of(std::uint64_t method_table) {
   return memory_->pointer(method_table + table_.module).value_or(0);
+}
+
+std::uint64_t Types::loader_module_of(std::uint64_t method_table) {
+  const auto data = memory_->pointer(method_table + auxiliary_).value_or(0);
+  return data == 0 ? 0 : memory_->pointer(data + loader_module_).value_or(0);
 }
 
 std::uint32_t Types::token_of(std::uint64_t method_table) {
@@ -212,6 +220,7 @@ const TypeInfo* Types::info(std::uint64_t method_table, int depth) {
   made->method_table = method_table;
   made->name = name(method_table);
   made->base_size = table->base_size;
+  made->module = modules_->at(table->module).path;
   if (made->name == "?" && !is_believable_size(made->base_size)) return nullptr;
   if ((table->flags & kHasComponents) != 0) made->component_size = table->flags & 0xffff;
   if (table->parent != 0 && table->parent != method_table) {
@@ -247,6 +256,32 @@ void Types::add_fields(TypeInfo& type, const Class& of, const Table& table) {
     if (one.name.empty()) return;
     type.fields.push_back(std::move(one));
   }
+}
+
+std::vector<Types::StaticOf> Types::static_fields(std::uint64_t method_table) {
+  std::vector<StaticOf> found;
+  const auto of = class_of(method_table);
+  const auto table = of ? read(method_table) : std::nullopt;
+  if (!table || inspect::is_array(table->flags)) return found;
+  const auto statics = memory_->get<std::uint16_t>(of->address + class_.static_fields).value_or(0);
+  if (statics == 0 || statics > kMostFields) return found;
+  const auto all = instance_fields(of->canonical);
+  const auto inherited = instance_fields(table->parent);
+  const auto own = all > inherited ? all - inherited : 0;
+  const auto list = memory_->pointer(of->address + class_.field_list).value_or(0);
+  auto& metadata = modules_->at(table->module).metadata;
+  if (own > kMostFields || list == 0 || !metadata) return found;
+  for (std::uint32_t i = own; i < own + statics; ++i) {
+    const auto field = memory_->get<Field>(list + i * sizeof(Field));
+    if (!field || field->table != of->canonical || (field->token_and_flags & kStatic) == 0) break;
+    StaticOf one{.name = metadata->field_name(kFieldDef | (field->token_and_flags & 0xffffff)),
+                 .offset = field->offset_and_type & 0x7ffffff,
+                 .element_type = static_cast<std::uint8_t>(field->offset_and_type >> 27)};
+    one.of_thread = (field->token_and_flags & kThreadStatic) != 0;
+    one.in_file = (field->token_and_flags & kInFile) != 0;
+    if (!one.name.empty()) found.push_back(std::move(one));
+  }
+  return found;
 }
 
 std::string Types::text_of_string(std::uint64_t object) {

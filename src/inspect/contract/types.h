@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "inspect/contract/descriptor.h"
 #include "inspect/contract/modules.h"
@@ -28,7 +29,19 @@ class Types {
   // Of a method table or a type descriptor (pointer, parameter …); "?" when it is none.
   const std::string& name(std::uint64_t handle) { return name(handle, 0); }
 
+  // A static field, as its class has it.
+  struct StaticOf {
+    std::string name{};
+    std::uint32_t offset = 0;  // among the class's own of its sort
+    std::uint8_t element_type = 0;
+    bool of_thread = false;  // [ThreadStatic]
+    bool in_file = false;    // its value lies in the module's file
+  };
+  std::vector<StaticOf> static_fields(std::uint64_t method_table);
+
   std::uint64_t module_of(std::uint64_t method_table);
+  // The one that its memory belongs to: of a generic type, perhaps that of an argument.
+  std::uint64_t loader_module_of(std::uint64_t method_table);
   std::uint32_t token_of(std::uint64_t method_table);  // TypeDef
   bool is_array(std::uint64_t method_table);
   std::string text_of_string(std::uint64_t object);  // empty when it is no string
@@ -63,12 +76,13 @@ class Types {
     std::uint32_t flags, base_size, flags2, parent, module, class_or_canon, inst;
   } table_{};
   struct {
-    std::uint32_t method_table, field_list, instance_fields, rank;
+    std::uint32_t method_table, field_list, instance_fields, static_fields, rank;
   } class_{};
   struct {
     std::uint32_t type_and_flags, param, variable_module, variable_token;
   } description_{};
-  std::uint32_t type_arguments_ = 0;  // in GenericsDictInfo
+  std::uint32_t auxiliary_ = 32, loader_module_ = 8;  // in MethodTable, in what it points to
+  std::uint32_t type_arguments_ = 0;                  // in GenericsDictInfo
   std::uint32_t string_length_ = 0;
   std::uint32_t string_chars_ = 0;
   std::uint64_t string_table_ = 0;  // String's method table

@@ -70,6 +70,7 @@ enum class Metadata : unsigned {
 enum class Sos : unsigned {
   kGetThreadStoreData = 3,
   kGetModule = 12,
+  kTraverseModuleMap = 14,
   kGetThreadData = 17,
   kGetMethodDescData = 20,
   kGetMethodDescPtrFromIp = 21,
@@ -83,6 +84,7 @@ enum class Sos : unsigned {
   kGetMethodTableFieldData = 39,
   kGetFieldDescData = 42,
   kGetFrameName = 43,
+  kGetDomainLocalModuleDataFromModule = 57,
   kGetSyncBlockData = 59,
 };
 
@@ -203,6 +205,12 @@ struct FieldDescData {
   std::uint64_t next = 0;
 };
 static_assert(sizeof(FieldDescData) == 0x40);
+
+struct LocalModuleData {
+  std::uint64_t domain = 0, module_id = 0, classes = 0, dynamic_classes = 0;
+  std::uint64_t collected_statics = 0, other_statics = 0;
+};
+static_assert(sizeof(LocalModuleData) == 0x30);
 
 struct SyncBlockData {
   std::uint64_t object = 0;

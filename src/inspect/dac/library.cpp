@@ -122,6 +122,8 @@ RuntimeThread Library::thread_at(std::uint64_t address, const ThreadData& data) 
   thread.dead = (data.state & kDead) != 0;
   thread.unstarted = (data.state & kUnstarted) != 0;
   thread.cooperative = data.cooperative != 0;
+  thread.allocation_pointer = data.alloc_pointer;
+  thread.allocation_limit = data.alloc_limit;
   thread.managed_object = object_of_thread(address);
   if (thread.managed_object != 0) thread.name = text_field(thread.managed_object, "_name");
   Object task;
@@ -257,6 +259,7 @@ Result<TypeInfo> Library::type_of_table(std::uint64_t method_table) {
   // The library leaves out the zero at a string's end, for old debuggers' sake.
   type.base_size = data.base_size + (type.name == "System.String" ? 2U : 0U);
   type.component_size = data.component_size;
+  type.module = module(data.module).path;
   if (data.parent != 0) type.base_name = type_name(data.parent);
   std::vector<std::uint64_t> line{method_table};
   for (auto parent = data.parent; parent != 0 && line.size() < kMostParents;) {

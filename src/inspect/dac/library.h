@@ -33,6 +33,8 @@ class Library {
   std::string helper_at(std::uint64_t address);
   Result<TypeInfo> type_of_table(std::uint64_t method_table);
   Result<SyncBlocks> sync_blocks();
+  // Of the types in the modules of these types.
+  std::vector<RawStatic> statics(const std::vector<std::uint64_t>& method_tables);
   // With registers as set in the target.
   Result<std::vector<RawFrame>> frames(std::uint32_t os_id);
   // Where in its IL the instruction at this address came from.
@@ -48,6 +50,7 @@ class Library {
   std::uint64_t object_of_thread(std::uint64_t address);
   std::uint64_t object_of(const Object& value);
   void add_fields(std::uint64_t method_table, std::uint16_t inherited, TypeInfo& type);
+  void add_statics(std::uint64_t method_table, std::uint64_t base, std::vector<RawStatic>& found);
   SyncBlock lock_of(const SyncBlockData& data, std::map<std::uint64_t, ThreadData>& owners);
   RawFrame frame_at(const Object& walk);
 

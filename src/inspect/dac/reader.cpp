@@ -96,6 +96,19 @@ class DacReader final : public RuntimeReader {
     return types_[method_table] = std::move(type);
   }
 
+  Result<std::vector<StaticField>> static_fields(
+      std::span<const std::uint64_t> method_tables) override {
+    ByteWriter request;
+    const auto asked = method_tables.first(std::min(method_tables.size(), kMostTables));
+    request.write_varuint(asked.size());
+    for (const auto table : asked) request.write(table);
+    const auto body = TRY(ask(Kind::kStatics, request.bytes()));
+    std::vector<StaticField> fields;
+    for (const auto& raw : TRY(read_statics(body)))
+      fields.push_back({.name = readable_type(raw.type) + '.' + raw.field, .address = raw.address});
+    return fields;
+  }
+
   Result<SyncBlocks> sync_blocks() override {
     if (!seen_.insert(kLocks).second) TRY(look_again());
     const auto body = TRY(ask(Kind::kSyncBlocks, {}));

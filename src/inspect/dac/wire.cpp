@@ -112,6 +112,8 @@ void put(ByteWriter& out, const RuntimeThread& thread) {
   put_text(out, thread.exception_type);
   out.write(thread.exception);
   out.write(thread.managed_object);
+  out.write(thread.allocation_pointer);
+  out.write(thread.allocation_limit);
 }
 
 void put(ByteWriter& out, const RawMethod& method) {
@@ -133,6 +135,7 @@ void put(ByteWriter& out, const TypeInfo& type) {
   out.write(type.method_table);
   put_text(out, type.name);
   put_text(out, type.base_name);
+  put_text(out, type.module);
   out.write(type.base_size);
   out.write(type.component_size);
   out.write_varuint(type.fields.size());
@@ -164,6 +167,12 @@ void put(ByteWriter& out, const RawFrame& frame) {
   put_text(out, frame.runtime_name);
 }
 
+void put(ByteWriter& out, const RawStatic& field) {
+  put_text(out, field.type);
+  put_text(out, field.field);
+  out.write(field.address);
+}
+
 Result<std::vector<RuntimeThread>> read_threads(Bytes answer) {
   return take_list<RuntimeThread>(answer, kMostThreads, "threads", [](ByteReader& in) {
     RuntimeThread thread;
@@ -177,6 +186,8 @@ Result<std::vector<RuntimeThread>> read_threads(Bytes answer) {
     thread.exception_type = take_text(in);
     thread.exception = in.read<std::uint64_t>();
     thread.managed_object = in.read<std::uint64_t>();
+    thread.allocation_pointer = in.read<std::uint64_t>();
+    thread.allocation_limit = in.read<std::uint64_t>();
     return thread;
   });
 }
@@ -191,6 +202,7 @@ Result<TypeInfo> read_type(Bytes answer) {
   type.method_table = in.read<std::uint64_t>();
   type.name = take_text(in);
   type.base_name = take_text(in);
+  type.module = take_text(in);
   type.base_size = in.read<std::uint32_t>();
   type.component_size = in.read<std::uint32_t>();
   const auto count = in.read_varuint();
@@ -233,6 +245,14 @@ Result<std::vector<RawFrame>> read_frames(Bytes answer) {
     frame.method = take_method(in);
     frame.runtime_name = take_text(in);
     return frame;
+  });
+}
+
+Result<std::vector<RawStatic>> read_statics(Bytes answer) {
+  return take_list<RawStatic>(answer, kMostStatics, "static fields", [](ByteReader& in) {
+    RawStatic field{.type = take_text(in), .field = take_text(in)};
+    field.address = in.read<std::uint64_t>();
+    return field;
   });
 }
 

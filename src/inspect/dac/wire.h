@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
   // From the parent again; the numbers above stay as they are.
   kMethodOf,  // u64 the runtime's handle of a method
   kHelper,    // u64 address where a function of the runtime begins
+  kStatics,   // varuint count, u64 each: method tables
 };
 
 inline constexpr std::size_t kMostRead = 64 << 10;
@@ -47,6 +48,8 @@ inline constexpr std::size_t kMostThreads = 100'000;
 inline constexpr std::size_t kMostFields = 10'000;
 inline constexpr std::size_t kMostSyncBlocks = 500'000;
 inline constexpr std::size_t kMostFrames = 20'000;
+inline constexpr std::size_t kMostTables = 30'000;  // asked for at once
+inline constexpr std::size_t kMostStatics = 200'000;
 inline constexpr std::size_t kMostMethods = 16'384;  // asked for at once
 
 struct Message {
@@ -82,12 +85,20 @@ struct RawFrame {
   std::string runtime_name{};  // of another
 };
 
+// A static field; `type` is in the library's own manner.
+struct RawStatic {
+  std::string type{};
+  std::string field{};
+  std::uint64_t address = 0;
+};
+
 void put_text(ByteWriter& out, std::string_view text);
 void put(ByteWriter& out, const RuntimeThread& thread);
 void put(ByteWriter& out, const RawMethod& method);
 void put(ByteWriter& out, const TypeInfo& type);
 void put(ByteWriter& out, const SyncBlocks& blocks);
 void put(ByteWriter& out, const RawFrame& frame);
+void put(ByteWriter& out, const RawStatic& field);
 
 // kCorrupt where the answer breaks a bound or its own format.
 Result<std::vector<RuntimeThread>> read_threads(Bytes answer);
@@ -95,6 +106,7 @@ Result<std::vector<RawMethod>> read_methods(Bytes answer);
 Result<TypeInfo> read_type(Bytes answer);
 Result<SyncBlocks> read_sync_blocks(Bytes answer);
 Result<std::vector<RawFrame>> read_frames(Bytes answer);
+Result<std::vector<RawStatic>> read_statics(Bytes answer);
 Result<std::optional<std::uint32_t>> read_il_offset(Bytes answer);
 // A text for people: printable, cut where it is long.
 std::string read_printable(Bytes answer);

@@ -84,11 +84,13 @@ TEST(DacWire, CarriesTypesMethodsFramesAndLocks) {
   put(type, TypeInfo{.method_table = 9,
                      .name = "Shop.Cart",
                      .base_name = "System.Object",
+                     .module = "/app/Shop.dll",
                      .base_size = 24,
                      .fields = {{.name = "_sum", .offset = 8, .element_type = 8}}});
   const auto read = read_type(type.bytes());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->name, "Shop.Cart");
+  EXPECT_EQ(read->module, "/app/Shop.dll");
   ASSERT_NE(read->field("_sum"), nullptr);
   EXPECT_EQ(read->field("_sum")->offset, 8U);
 
@@ -102,6 +104,14 @@ TEST(DacWire, CarriesTypesMethodsFramesAndLocks) {
   ASSERT_TRUE(walked);
   EXPECT_EQ(walked->at(0).method.name, "M");
   EXPECT_EQ(walked->at(0).method.code_size, 99U);
+
+  ByteWriter statics;
+  statics.write_varuint(1);
+  put(statics, RawStatic{.type = "Shop.Cart", .field = "s_all", .address = 77});
+  const auto fields = read_statics(statics.bytes());
+  ASSERT_TRUE(fields);
+  EXPECT_EQ(fields->at(0).field, "s_all");
+  EXPECT_EQ(fields->at(0).address, 77U);
 
   ByteWriter locks;
   put(locks, SyncBlocks{.known = {{.object = 3, .held = true, .owner_os_id = 4, .waiters = 2}},

@@ -121,6 +121,11 @@ class Session {
       }
       case Kind::kMethodOf:
         return list(std::vector{library_->method(in.read<std::uint64_t>(), 0)});
+      case Kind::kStatics: {
+        std::vector<std::uint64_t> tables(std::min<std::size_t>(in.read_varuint(), kMostTables));
+        for (auto& table : tables) table = in.read<std::uint64_t>();
+        return list(library_->statics(tables));
+      }
       case Kind::kHelper: {
         const auto name = library_->helper_at(in.read<std::uint64_t>());
         return Answer{name.begin(), name.end()};

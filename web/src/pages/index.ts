@@ -18,6 +18,7 @@ import {Record} from './record';
 import {Recordings} from './recordings';
 import {Sessions} from './sessions';
 import {Stacks} from './stacks';
+import {ThreadStarts} from './thread-starts';
 import {ThreadPool} from './threadpool';
 
 export const pages: Page[] = [
@@ -34,6 +35,7 @@ export const pages: Page[] = [
   {path: '/views/exceptions', title: 'Exceptions', group: 'views', Content: Exceptions, about: 'process', key: 'e'},
   {path: '/views/contention', title: 'Locks', group: 'views', Content: Contention, about: 'process', key: 'l'},
   {path: '/views/threadpool', title: 'Thread pool', group: 'views', Content: ThreadPool, about: 'process', key: 't'},
+  {path: '/views/thread-starts', title: 'Thread starts', group: 'views', Content: ThreadStarts, about: 'process'},
   {path: '/logs', title: 'Logs', group: 'views', Content: Logs, about: 'process', scope: 'trace'},
   {path: '/recordings', title: 'Recordings', group: 'server', Content: Recordings, key: 'f', scope: 'trace'},
   {path: '/sessions', title: 'Sessions', group: 'server', Content: Sessions, scope: 'trace'},

@@ -1,0 +1,174 @@
+#include "inspect/async/await_kind.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/text.h"
+
+namespace clrscope::inspect {
+namespace {
+
+constexpr std::uint32_t kNone = HeapView::kNone;
+constexpr std::uint32_t kInfinite = 0xffffffff;  // of a timer
+constexpr std::uint32_t kStarted = 0x10000, kInvoked = 0x20000;  // of m_stateFlags
+constexpr std::size_t kMostWaiters = 2'000'000;
+
+struct KindOfType {
+  std::string_view part;
+  AwaitKind kind;
+};
+// By a part of the type's name, the first that matches.
+constexpr std::array<KindOfType, 8> kByType{{
+    {"System.Threading.Channels.", AwaitKind::kChannel},
+    {"PeriodicTimer", AwaitKind::kDelay},
+    {"System.IO.Pipelines.", AwaitKind::kPipe},
+    {"SocketAsyncEventArgs", AwaitKind::kSocket},
+    {"SocketAwaitableEventArgs", AwaitKind::kSocket},
+    {"System.Net.Sockets.", AwaitKind::kSocket},
+    {"System.IO.RandomAccess", AwaitKind::kFile},
+    {"Microsoft.Win32.SafeHandles.SafeFileHandle", AwaitKind::kFile},
+}};
+
+AwaitKind kind_of_type(std::string_view name) {
+  for (const auto& one : kByType)
+    if (name.find(one.part) != name.npos) return one.kind;
+  return AwaitKind::kUnknown;
+}
+
+}  // namespace
+
+AwaitKinds::Note AwaitKinds::note_of(std::uint32_t type) {
+  if (notes_.empty()) notes_.resize(heap_.graph().types.size());
+  auto& note = notes_[type];
+  if (note != Note::kUnknown) return note;
+  const auto& name = heap_.graph().types[type].name;
+  if (name == "System.Threading.SemaphoreSlim") return note = Note::kSemaphore;
+  if (name == "System.Threading.TimerQueueTimer") return note = Note::kTimer;
+  if (name.starts_with("System.Threading.Tasks.TaskCompletionSource")) return note = Note::kSource;
+  return note = Note::kNothing;
+}
+
+void AwaitKinds::note(std::uint32_t object) {
+  switch (note_of(heap_.graph().type_of[object])) {
+    case Note::kSemaphore:
+      add_semaphore(object);
+      break;
+    case Note::kSource:
+      if (const auto task = heap_.reference(object, "_task"); task != kNone)
+        source_of_[task] = object;
+      break;
+    case Note::kTimer:
+      if (heap_.field<std::uint32_t>(object, "_dueTime").value_or(kInfinite) != kInfinite)
+        ++timers_;
+      break;
+    case Note::kUnknown:
+    case Note::kNothing:
+      break;
+  }
+}
+
+void AwaitKinds::add_semaphore(std::uint32_t semaphore) {
+  semaphores_.push_back(semaphore);
+  auto waiter = heap_.reference(semaphore, "m_asyncHead");
+  while (waiter != kNone && semaphore_of_.size() < kMostWaiters &&
+         tasks_.layout_of(waiter).kind == TaskKind::kSemaphore &&
+         semaphore_of_.emplace(waiter, semaphore).second)
+    waiter = heap_.reference(waiter, "Next");
+}
+
+AsyncWait AwaitKinds::describe(std::uint32_t awaited) {
+  AsyncWait wait{.object = heap_.graph().addresses[awaited], .type = heap_.type_name(awaited)};
+  switch (tasks_.layout_of(awaited).kind) {
+    case TaskKind::kDelay:
+      return delay(awaited, "");
+    case TaskKind::kSemaphore:
+      return semaphore(awaited);
+    case TaskKind::kPlain:
+    case TaskKind::kContinue:
+      return plain_task(awaited);
+    case TaskKind::kNone:
+      wait.kind = kind_of_type(wait.type);
+      if (wait.kind == AwaitKind::kDelay) return delay(awaited, "PeriodicTimer");
+      if (wait.kind == AwaitKind::kUnknown) wait.kind = AwaitKind::kValueTaskSource;
+      return wait;
+    case TaskKind::kMethod:
+    case TaskKind::kPooled:
+    case TaskKind::kJoin:
+    case TaskKind::kOther:
+      wait.kind = kind_of_type(wait.type);
+      return wait;
+  }
+  return wait;
+}
+
+AsyncWait AwaitKinds::delay(std::uint32_t object, std::string what) {
+  AsyncWait wait{.kind = AwaitKind::kDelay,
+                 .object = heap_.graph().addresses[object],
+                 .type = heap_.type_name(object),
+                 .detail = std::move(what)};
+  auto timer = heap_.reference(object, "_timer");
+  // It may be wrapped, as what TimeProvider and PeriodicTimer give.
+  for (int hop = 0; hop < 3 && timer != kNone; ++hop) {
+    if (heap_.type_name(timer) == "System.Threading.TimerQueueTimer") break;
+    timer = heap_.reference(timer, "_timer");
+  }
+  const auto due = timer == kNone ? std::nullopt : heap_.field<std::uint32_t>(timer, "_dueTime");
+  if (!wait.detail.empty()) wait.detail += ", ";
+  if (timer == kNone || (due && *due == kInfinite)) {
+    wait.detail += "without a timeout";
+    return wait;
+  }
+  const auto start = heap_.field<std::int64_t>(timer, "_startTicks");
+  if (!due) return wait;
+  const auto whole = std::chrono::milliseconds{*due};
+  if (!now_ || !start || *start <= 0 || static_cast<std::uint64_t>(*start) > *now_) {
+    wait.detail += "of " + format_duration(whole);
+    return wait;
+  }
+  const auto passed =
+      std::chrono::milliseconds{std::min<std::uint64_t>(*now_ - static_cast<std::uint64_t>(*start), *due)};
+  wait.detail +=
+      fmt::format("of {}, due in {}", format_duration(whole), format_duration(whole - passed));
+  return wait;
+}
+
+AsyncWait AwaitKinds::semaphore(std::uint32_t node) {
+  AsyncWait wait{.kind = AwaitKind::kSemaphore, .type = "System.Threading.SemaphoreSlim"};
+  const auto found = semaphore_of_.find(node);
+  if (found == semaphore_of_.end()) {  // it has been let go just now
+    wait.object = heap_.graph().addresses[node];
+    return wait;
+  }
+  const auto semaphore = found->second;
+  wait.object = heap_.graph().addresses[semaphore];
+  wait.free = heap_.field<std::int32_t>(semaphore, "m_currentCount");
+  wait.most = heap_.field<std::int32_t>(semaphore, "m_maxCount");
+  if (wait.free)
+    wait.detail = wait.most && *wait.most < 0x7fffffff
+                      ? fmt::format("{} of {} free", *wait.free, *wait.most)
+                      : fmt::format("{} free", *wait.free);
+  return wait;
+}
+
+AsyncWait AwaitKinds::plain_task(std::uint32_t task) {
+  AsyncWait wait{.object = heap_.graph().addresses[task], .type = heap_.type_name(task)};
+  const auto action = heap_.reference(task, "m_action");
+  if (action != kNone) {
+    const auto flags = tasks_.flags(task);
+    wait.kind = AwaitKind::kTask;
+    wait.detail = (flags & kInvoked) != 0   ? "running"
+                  : (flags & kStarted) != 0 ? "queued"
+                                            : "not started";
+    return wait;
+  }
+  wait.kind = AwaitKind::kCompletionSource;
+  if (const auto source = source_of_.find(task); source != source_of_.end()) {
+    wait.type = heap_.type_name(source->second);
+    return wait;
+  }
+  wait.kind = AwaitKind::kUnknown;  // a task that somebody else completes
+  return wait;
+}
+
+}  // namespace clrscope::inspect

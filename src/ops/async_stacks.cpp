@@ -1,0 +1,91 @@
+#include "ops/async_stacks.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "base/clock.h"
+#include "inspect/heap/heap.h"
+#include "ops/running_process.h"
+
+namespace clrscope::ops {
+namespace {
+
+// Everything there is in a target that does not change.
+Result<inspect::AsyncSnapshot> read(inspect::Target& target) {
+  const auto start = TraceClock::now();
+  const auto reader = TRY(inspect::open_runtime(target));
+  const auto heap = TRY(inspect::read_heap(target, *reader, {}));
+  const auto threads = inspect::take_snapshot(target, reader.get(), {});
+  auto seen = inspect::read_async(target, *reader, heap, threads ? &*threads : nullptr);
+  if (!threads)
+    seen.notes.push_back("which thread runs or awaits what is unknown: " + threads.error().what);
+  seen.notes.insert(seen.notes.end(), heap.notes.begin(), heap.notes.end());
+  if (seen.runtime.empty()) seen.runtime = heap.runtime;
+  seen.took = TraceClock::now() - start;
+  return seen;
+}
+
+void wait_for(std::chrono::nanoseconds time, std::span<const int> stop_fds) {
+  std::vector<pollfd> fds;
+  for (const int fd : stop_fds) fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+  const auto whole = std::chrono::ceil<std::chrono::milliseconds>(time);
+  ::poll(fds.data(), fds.size(), static_cast<int>(whole.count()));
+}
+
+}  // namespace
+
+Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid) {
+  auto twin = TRY(inspect::make_twin(pid));
+  auto seen = TRY(read(*twin.target));
+  seen.pause = twin.cost.pause;
+  if (!twin.between_collections)
+    seen.notes.emplace_back(
+        "whether a garbage collection was in progress is unknown: objects may be missing");
+  return seen;
+}
+
+Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path) {
+  const auto core = TRY(inspect::open_core(path));
+  auto seen = TRY(read(*core));
+  seen.name = path;
+  return seen;
+}
+
+Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request) {
+  if (!request.core.empty()) {
+    if (request.target.pid || request.target.name || request.target.diagnostic_port)
+      return fail(Errc::kUsage, "more than one target")
+          .hint("use a core file, -p or -n, but only one of them");
+    if (request.over)
+      return fail(Errc::kUsage, "a core file is one snapshot: there is nothing to compare")
+          .hint("use --over with a running process");
+    return read_async_stacks_of_core(request.core);
+  }
+  constexpr std::chrono::hours kMostOver{1};
+  if (request.over && (request.over->count() <= 0 || *request.over > kMostOver))
+    return fail(Errc::kUsage, "--over must be greater than zero and at most 1h");
+  const auto found = request.target.uid ? RunningProcess{}
+                                        : TRY(find_running(request.target, "stacks"));
+  if (found.pid == 0)
+    return fail(Errc::kUnsupported,
+                "async stacks require the process's memory, and only its diagnostic port is "
+                "accessible")
+        .hint("run clrscope in the pid namespace of the process, or on a dump of type heap or full");
+  auto seen = TRY(read_async_stacks(found.pid));
+  if (request.over) {
+    const auto before = std::move(seen);
+    const auto start = TraceClock::now();
+    wait_for(*request.over, request.stop_fds);
+    seen = TRY(read_async_stacks(found.pid));
+    seen.over = TraceClock::now() - start;
+    seen.pause += before.pause;
+    inspect::mark_unchanged(seen, before);
+  }
+  seen.name = found.name;
+  if (seen.runtime.empty()) seen.runtime = found.runtime;
+  return seen;
+}
+
+std::string async_json(const inspect::AsyncSnapshot& seen) { return json_line(answer_of(seen)); }
+
+}  // namespace clrscope::ops

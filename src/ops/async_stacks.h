@@ -1,0 +1,40 @@
+// Logical async stacks of a process or core: the use case and its text.
+//
+// The objects are read from a frozen twin of the process, which pauses it for a few milliseconds, or
+// from a core that has the heap. The diagnostic port cannot tell them.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/document.h"
+#include "base/result.h"
+#include "inspect/async/answer.h"
+#include "ops/stacks.h"
+
+namespace clrscope::ops {
+
+// Words of rooms below that are part of this interface.
+using inspect::AsyncStacksAnswer;
+
+struct AsyncRequest {
+  TargetRequest target{};  // by pid or name
+  std::string core{};      // or this core file
+  // Two snapshots so far apart: which stacks did not move. Not of a core.
+  std::optional<std::chrono::nanoseconds> over{};
+  std::span<const int> stop_fds{};  // one of them readable: the second snapshot is taken at once
+};
+Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request);
+
+// One snapshot, of a process by a twin.
+Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid);
+Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path);
+
+Document async_document(const inspect::AsyncSnapshot& seen);
+// Without colours, its lines as long as they are.
+std::string async_text(const inspect::AsyncSnapshot& seen);
+std::string async_json(const inspect::AsyncSnapshot& seen);
+
+}  // namespace clrscope::ops

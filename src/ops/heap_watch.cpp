@@ -1,0 +1,128 @@
+#include "ops/heap_watch.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "analyze/heap/growth.h"
+#include "base/text.h"
+#include "inspect/headroom.h"
+#include "inspect/heap/heap.h"
+#include "inspect/target.h"
+
+namespace clrscope::ops {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kLooks = 3;
+constexpr int kShare = 100;  // all looks together may cost one part of the time in so many
+constexpr milliseconds kStep{100};
+constexpr std::size_t kStrings = 20;
+
+std::string reason_of(const Error& error) {
+  return error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
+}
+
+struct Look {
+  HeapSnapshot heap{};
+  inspect::TwinCost cost{};
+};
+
+Result<Look> look_once(pid_t pid) {
+  auto twin = TRY(inspect::make_twin(pid));
+  auto reader = TRY(inspect::open_runtime(*twin.target));
+  auto heap = inspect::read_heap(*twin.target, *reader, {.equal_strings = true});
+  reader.reset();
+  const auto cost = twin.end();
+  if (!heap) return fail(heap.error());
+  TRY(analyze::check_graph(heap->graph));
+  if (heap->unread_bytes > 0)
+    return fail(Errc::kCorrupt, "{} of the heap could not be read",
+                format_bytes(heap->unread_bytes));
+  return Look{*std::move(heap), cost};
+}
+
+}  // namespace
+
+HeapWatch::HeapWatch(pid_t pid, nanoseconds duration)
+    : pid_(pid), duration_(duration), worker_([this](std::stop_token stop) { run(stop); }) {}
+
+HeapWatch::~HeapWatch() { stopping_ = true; }
+
+HeapWatch::Seen HeapWatch::take() {
+  worker_.join();
+  return std::move(seen_);
+}
+
+bool HeapWatch::wait_until(TraceTime time, const std::stop_token& stop) const {
+  while (!stopping_ && !stop.stop_requested()) {
+    const auto left = time - TraceClock::now();
+    if (left.count() <= 0) return true;
+    std::this_thread::sleep_for(std::min<nanoseconds>(left, kStep));
+  }
+  return false;
+}
+
+void HeapWatch::run(std::stop_token stop) {
+  const auto start = TraceClock::now();
+  const auto allowed = duration_ / kShare;
+  const auto price = inspect::twin_price(pid_);
+  if (!price) {
+    seen_.reason = reason_of(price.error());
+    return;
+  }
+  if (2 * price->most_pause > allowed) {
+    seen_.reason = fmt::format(
+        "a look at the heap may pause the process for {}, more than 1 % of the time; use a longer "
+        "--duration, or clrscope heap",
+        format_duration(price->most_pause));
+    return;
+  }
+  std::vector<analyze::HeapLook> looks;
+  HeapSnapshot last;
+  nanoseconds cost{};
+  doctor::HeapFacts facts;
+  std::size_t planned = kLooks;
+  while (looks.size() < planned) {
+    if (!looks.empty()) {
+      const auto due = duration_ * static_cast<int>(looks.size()) / static_cast<int>(planned - 1);
+      if (!wait_until(start + due, stop)) break;
+    }
+    const auto at = TraceClock::now() - start;
+    auto look = look_once(pid_);
+    if (!look) {
+      if (looks.empty())
+        seen_.reason = reason_of(look.error());
+      else
+        seen_.note = "the heap could not be read again: " + reason_of(look.error());
+      break;
+    }
+    cost += look->cost.at_most();
+    facts.paused += look->cost.pause;
+    last = std::move(look->heap);
+    const analyze::HeapReport report{last};
+    if (!report.has_references()) {
+      seen_.reason = "the references between objects could not be read";
+      return;
+    }
+    looks.push_back(analyze::look_at(report, at));
+    if (looks.size() == 1 && cost * static_cast<int>(kLooks) > allowed) planned = 2;
+  }
+  if (looks.empty()) return;
+  const analyze::HeapReport report{last};
+  facts.looks = looks.size();
+  facts.objects = looks.back().objects;
+  facts.bytes = looks.back().bytes;
+  facts.growing = analyze::find_growth(looks, report, {});
+  for (const auto& one : last.equal_strings) {
+    const auto wasted = one.count > 0 ? one.bytes - one.bytes / one.count : 0;
+    facts.wasted_by_strings += wasted;
+    if (facts.strings.size() < kStrings)
+      facts.strings.push_back({one.value, one.length, one.count, one.bytes, wasted});
+  }
+  seen_.facts = std::move(facts);
+}
+
+}  // namespace clrscope::ops
