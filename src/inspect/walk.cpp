@@ -73,8 +73,8 @@ struct Walker::File {
 struct Walker::Code {
   const Mapping* mapping = nullptr;
   bool opened = false;
-  File* file = nullptr;    // null: nothing is known of it but the runtime may know
-  std::uint64_t bias = 0;  // address - bias = the file's own address
+  File* file = nullptr;                  // null: nothing is known of it but the runtime may know
+  std::uint64_t bias = 0;                // address - bias = the file's own address
   std::vector<std::uint64_t> wanted{};   // what the table knows, sorted
   std::vector<std::uint64_t> missing{};  // and what it must know too
   unwind::LazyTable table{};

@@ -152,10 +152,10 @@ TEST_F(Discover, ListsEveryProcessThatHasARuntime) {
   EXPECT_FALSE(reachable.contains(::getpid())) << "we are not .NET";
   const auto others = find_processes([&](pid_t pid) { return pid == with.pid(); });
   ASSERT_TRUE(others) << others.error().what;
-  EXPECT_TRUE(std::ranges::none_of(
-      *others, [&](const auto& one) { return one.pid == with.pid(); }));
-  EXPECT_TRUE(std::ranges::any_of(
-      *others, [&](const auto& one) { return one.pid == without.pid(); }));
+  EXPECT_TRUE(
+      std::ranges::none_of(*others, [&](const auto& one) { return one.pid == with.pid(); }));
+  EXPECT_TRUE(
+      std::ranges::any_of(*others, [&](const auto& one) { return one.pid == without.pid(); }));
 }
 
 TEST_F(Discover, NamesTheSwitchThatTurnedDiagnosticsOff) {

@@ -23,7 +23,8 @@ void FindingHistory::add(const ops::ExaminationAnswer& seen) {
     const auto id = one.id;  // of the registry: it lives as long as the program
     if (one.outcome == ops::Outcome::kNotRun) continue;  // nothing is known of it
     const auto known = std::ranges::find(now_, id, &FindingSpan::id);
-    const auto without = std::ranges::find(without_, id, [](const auto& each) { return each.first; });
+    const auto without =
+        std::ranges::find(without_, id, [](const auto& each) { return each.first; });
     if (one.outcome == ops::Outcome::kNothing) {
       if (known != now_.end()) close(static_cast<std::size_t>(known - now_.begin()), seen.time);
       if (without == without_.end())
@@ -61,7 +62,8 @@ const Shape& shape_of(const FindingSpan*) {
        member<&S::severity>("severity", "how bad it is"),
        member<&S::not_before>("notBefore", "last check before that did not find it; absent: none"),
        member<&S::began>("began", "first check that found it"),
-       member<&S::ended>("ended", "first check that did not find it any more; absent: it goes on")});
+       member<&S::ended>("ended",
+                         "first check that did not find it any more; absent: it goes on")});
   return shape;
 }
 

@@ -34,7 +34,7 @@ class FindingHistory {
   void close(std::size_t at, WallTime now);
 
   std::vector<FindingSpan> now_;
-  std::vector<FindingSpan> past_;  // the oldest first
+  std::vector<FindingSpan> past_;                               // the oldest first
   std::vector<std::pair<std::string_view, WallTime>> without_;  // by id: the last check without it
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::chrono::seconds kListFor{2};  // a list is good for so long
+constexpr std::chrono::seconds kListFor{2};     // a list is good for so long
 constexpr std::chrono::minutes kAllowedFor{1};  // and for those that are known
 constexpr std::size_t kMostEnded = 256;
 constexpr std::size_t kMostAsks = 1024;
@@ -102,7 +102,8 @@ Watch::~Watch() {
   ending_ = true;  // no thread is added from now on
 }
 
-// The first does all, each of the others when so many looks are late. It waits for that from now on.
+// The first does all, each of the others when so many looks are late. It waits for that from now
+// on.
 void Watch::start_helper(std::size_t helper) {
   if (ending_ || threads_.size() != helper || helper > setting_.rhythm.processes) return;
   threads_.emplace_back([this, helper](const std::stop_token& stop) { work(stop, helper); });

@@ -144,8 +144,8 @@ class Loop {
 
   // Often enough for the shortest time that a client is given.
   static std::chrono::nanoseconds sweep_interval(const HttpServerSetting& setting) {
-    const auto shortest = std::min({setting.request_time, setting.first_byte_time,
-                                    setting.idle_time, setting.write_time});
+    const auto shortest = std::min(
+        {setting.request_time, setting.first_byte_time, setting.idle_time, setting.write_time});
     return std::clamp(shortest / 5, kLeastSweep, kMostSweep);
   }
 
