@@ -31,6 +31,7 @@ static class Catalog
         new("deadlock-rwlock", "threads in a cycle of ReaderWriterLockSlim", "[--threads N]", DeadlockRwLock.Run),
         new("deadlock-async", "sync over async on a one-thread context", "", DeadlockAsync.Run),
         new("deadlock-mixed", "a lock and a task that wait for each other", "", DeadlockMixed.Run),
+        new("deadlock-semaphores", "async methods in a cycle of SemaphoreSlim", "", DeadlockSemaphores.Run),
         new("deadlock-initializer", "a lock and a static constructor that wait for each other", "[--healthy]", DeadlockInitializer.Run),
         new("long-holder", "a thread that waits with a lock while others queue for it", "[--threads N]", LongHolder.Run),
         new("holders", "locks that are held: a lock nobody wants, and one that two read while a third would write", "", Holders.Run),
@@ -67,6 +68,7 @@ static class Catalog
         new("idle", "nothing at all: healthy", "", Idle.Run),
         new("healthy-load", "busy locks, pool and heap, and nothing wrong", "", HealthyLoad.Run),
         new("healthy-waits", "waits that are long but move, and nothing wrong", "", HealthyWaits.Run),
+        new("healthy-async", "async methods that wait long for work, or briefly for each other, and nothing wrong", "", HealthyAsync.Run),
         new("http-calls", "requests over HTTP to itself, some slow, some refused", "[--count N]", HttpCalls.Run),
         new("http-pool", "many callers that share two connections", "[--healthy]", HttpPool.Run),
         new("web", "an ASP.NET application with an endpoint per symptom", "[--port N]", Web.Run),
@@ -77,6 +79,6 @@ static class Catalog
 
     public static void Print(TextWriter to)
     {
-        foreach (var s in All) to.WriteLine($"{s.Name,-17} {s.Summary}");
+        foreach (var s in All) to.WriteLine($"{s.Name,-19} {s.Summary}");
     }
 }

@@ -91,7 +91,7 @@ static class AsyncChains
 
     static async Task Part(Task task) => await task;
 
-    static async Task JoinAny() => await Task.WhenAny(New(), Task.Delay(Timeout.Infinite), new TaskCompletionSource().Task);
+    static async Task JoinAny() => await Task.WhenAny(New(), Task.Delay(Timeout.Infinite));
 
     static async Task Continued() => await New().ContinueWith(_ => { }, TaskScheduler.Default);
 

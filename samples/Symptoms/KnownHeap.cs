@@ -33,16 +33,19 @@ sealed class KnownFinalizable
     ~KnownFinalizable() => GC.KeepAlive(this);
 }
 
-/// <summary>Waits for its finalizer, which waits for ever: behind the first of its kind.</summary>
+/// <summary>Waits for its finalizer, which waits for the end of the run: behind the first of its kind.</summary>
 sealed class KnownDue
 {
     public static readonly ManualResetEventSlim Reached = new();
-    static readonly ManualResetEventSlim s_never = new();
+    static readonly ManualResetEventSlim s_end = new();
+
+    /// <summary>The runtime does not end before its finalizer thread can.</summary>
+    public static void Release() => s_end.Set();
 
     ~KnownDue()
     {
         Reached.Set();
-        s_never.Wait();
+        s_end.Wait();
     }
 }
 
@@ -119,6 +122,7 @@ static class KnownHeap
             large = 300_000 + 24,
         });
         stage.FinishWork();
+        KnownDue.Release();
         GC.KeepAlive((pinned, strong, weak));
     }
 

@@ -49,7 +49,4 @@ struct AssembledHeap {
 
 AssembledHeap assemble(WalkedHeap&& walked);
 
-// Counts the objects of each segment, and sorts the segments by address.
-void count_objects(const HeapGraph& graph, std::vector<HeapSegment>& segments);
-
 }  // namespace clrscope::analyze

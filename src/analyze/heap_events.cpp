@@ -11,6 +11,7 @@
 #include "analyze/process_names.h"
 #include "analyze/providers.h"
 #include "base/text.h"
+#include "model/heap_segments.h"
 #include "nettrace/payload_events.h"
 
 namespace clrscope::analyze {
@@ -54,12 +55,13 @@ std::string module_name(Bytes path) {
   return name;
 }
 
-// Events of a kind are numbered from 0 on.
+// Events of a kind are numbered from 0 on; a number that goes back begins another walk.
 class Sequence {
  public:
   // How many are missing before this one; nothing when it is of another walk.
   std::optional<std::uint32_t> missing_before(std::int32_t index) {
-    if (index < next_) return std::nullopt;
+    over_ = over_ || index < next_;
+    if (over_) return std::nullopt;
     const auto missing = index - next_;
     next_ = index == INT32_MAX ? INT32_MAX : index + 1;
     return static_cast<std::uint32_t>(missing);
@@ -67,6 +69,7 @@ class Sequence {
 
  private:
   std::int32_t next_ = 0;
+  bool over_ = false;
 };
 
 }  // namespace
@@ -381,17 +384,17 @@ class HeapEvents::Impl {
 
   void add_notes(HeapSnapshot& heap, std::uint64_t lost, std::uint64_t unresolved_roots) const {
     const auto note = [&](std::string text) { heap.notes.push_back(std::move(text)); };
-    if (!ended_) note("The garbage collection that walked the heap did not end in the trace.");
+    if (!ended_) note("the garbage collection that walked the heap did not end in the trace");
     if (lost > 0)
-      note(fmt::format("The runtime lost {} events: the heap is incomplete.", format_count(lost)));
+      note(fmt::format("the runtime lost {} events: the heap is incomplete", format_count(lost)));
     if (missing_objects_ > 0)
-      note(fmt::format("About {} objects are missing, and what the objects after them refer to.",
+      note(fmt::format("about {} objects are missing, and what the objects after them refer to",
                        format_count(missing_objects_)));
-    if (missing_roots_) note("Some roots are missing.");
+    if (missing_roots_) note("some roots are missing");
     if (unresolved_roots > 0)
-      note(fmt::format("{} roots lead to no known object.", format_count(unresolved_roots)));
+      note(fmt::format("{} roots lead to no known object", format_count(unresolved_roots)));
     if (unnamed_types_ > 0)
-      note(fmt::format("{} types have no name: the runtime did not send it.",
+      note(fmt::format("{} types have no name: the runtime did not send it",
                        format_count(unnamed_types_)));
   }
 

@@ -83,7 +83,7 @@ class HeapEventsTest : public testing::Test {
                      .add(0U));
   }
   void module(std::uint64_t id, std::string_view path) {
-    trace_.event(kRundownName, 154, 2, {},
+    trace_.event(kRundownName, 154, 1, {},
                  Payload{}
                      .add(id)
                      .add(std::uint64_t{1})
@@ -193,6 +193,7 @@ TEST_F(HeapEventsTest, OtherCollectionsAndASecondWalkDoNotCount) {
   end(5);
   start(6);
   nodes(0, {{0x100, 24, 1, 0}, {0x200, 24, 1, 0}});
+  nodes(1, {{0x300, 24, 1, 0}});  // it is longer than the first
   static_field(0x100, 1, 0, "s_cart");
   end(6);
   const auto heap = read();
@@ -241,7 +242,7 @@ TEST_F(HeapEventsTest, AfterLostObjectsNobodyKnowsWhoseReferencesFollow) {
   EXPECT_EQ(heap->graph.objects(), 3U);
   EXPECT_THAT(heap->graph.edges, ElementsAre(1U));
   EXPECT_EQ(heap->unresolved_edges, 1U);
-  EXPECT_THAT(heap->notes, Contains(HasSubstr("About 2 objects are missing")));
+  EXPECT_THAT(heap->notes, Contains(HasSubstr("about 2 objects are missing")));
 }
 
 TEST_F(HeapEventsTest, ATraceThatEndsInTheWalkSaysSo) {

@@ -26,7 +26,7 @@ std::string hindrance(const Needs& needs, const Evidence& evidence) {
     return evidence.no_proc;
   if (evidence.standstill && (needs.events || needs.cpu || needs.least.count() > 0))
     return "needs a running process, but it is stopped";
-  if ((needs.snapshots || needs.events || needs.cpu || needs.events_or_snapshots) &&
+  if ((needs.snapshots || needs.async || needs.events || needs.cpu || needs.events_or_snapshots) &&
       !start_held_by(evidence).empty())
     return "needs a runtime that has started";
   const auto missing = [](const std::string& why, std::string_view what) {
@@ -36,6 +36,9 @@ std::string hindrance(const Needs& needs, const Evidence& evidence) {
     return missing(evidence.no_snapshots, "permission to read the process's memory");
   if (needs.snapshots && std::ranges::none_of(evidence.snapshots, knows_threads))
     return "the runtime's threads could not be read";
+  if (needs.async && evidence.async.empty())
+    return missing(evidence.no_async.empty() ? evidence.no_snapshots : evidence.no_async,
+                   "permission to read the process's memory");
   if (needs.events && !evidence.events) return missing(evidence.no_events, "runtime events");
   if (needs.events_or_snapshots && !evidence.events && evidence.snapshots.empty())
     return missing(evidence.no_events.empty() ? evidence.no_snapshots : evidence.no_events,

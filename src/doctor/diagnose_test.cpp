@@ -97,8 +97,8 @@ TEST(Diagnose, ExaminesByEventsWhereNothingButThePortIsSeen) {
   EXPECT_THAT(ids(diagnosis), ElementsAre("CS1501"));
   for (const auto& one : diagnosis.examined) {
     const auto& needs = one.finding->needs;
-    const bool by_events = (needs.events && !needs.state) || needs.events_or_snapshots ||
-                           one.finding->id == "CS1304";
+    const bool by_events =
+        (needs.events && !needs.state) || needs.events_or_snapshots || one.finding->id == "CS1304";
     if (needs.cpu) continue;  // its own reason
     EXPECT_EQ(one.outcome == Outcome::kNotRun, !by_events) << one.finding->id;
     EXPECT_EQ(one.reason, by_events ? "" : "another pid namespace") << one.finding->id;

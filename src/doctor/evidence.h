@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyze/heap/growth.h"
+#include "inspect/async/async.h"
 #include "inspect/snapshot.h"
 #include "model/program_cost.h"
 
@@ -171,7 +172,9 @@ struct Evidence {
   std::chrono::nanoseconds watched{};  // from the first snapshot to the last
   std::vector<inspect::Snapshot> snapshots{};
   std::vector<std::chrono::nanoseconds> snapshot_times{};  // since the first; as snapshots
-  std::vector<MemoryUse> memory{};                         // about one a second
+  // Async methods that have not finished: at the beginning, and at the end compared with that.
+  std::vector<inspect::AsyncSnapshot> async{};
+  std::vector<MemoryUse> memory{};  // about one a second
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
   std::optional<HeapFacts> heap{};
@@ -179,7 +182,7 @@ struct Evidence {
   std::chrono::nanoseconds
       silent{};  // its runtime was asked for events and said nothing for so long
   // Why a source is not there, with the remedy; empty: it was not asked for.
-  std::string no_snapshots{}, no_events{}, no_cpu{}, no_heap{};
+  std::string no_snapshots{}, no_events{}, no_cpu{}, no_heap{}, no_async{};
   std::string no_proc{};  // why neither its state nor its files can be seen; empty: they can
   std::vector<std::string> notes{};
   std::optional<ProgramCost> cost{};

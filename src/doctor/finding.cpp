@@ -47,7 +47,7 @@ std::span<const std::string_view> names_of(EvidenceKind) {
 }
 
 EvidenceKind kind_of(const Needs& needs) {
-  if (needs.snapshots || needs.heap) return EvidenceKind::kMemory;
+  if (needs.snapshots || needs.heap || needs.async) return EvidenceKind::kMemory;
   if (needs.events) return EvidenceKind::kEvents;
   if (needs.cpu) return EvidenceKind::kCpu;
   if (needs.events_or_snapshots) return EvidenceKind::kMemoryOrEvents;

@@ -76,7 +76,8 @@ struct Needs {
   bool snapshots = false;
   bool events = false;
   bool cpu = false;
-  bool heap = false;  // looks at every object, in frozen copies of the process
+  bool async = false;  // async methods, from the heap of a copy of the process
+  bool heap = false;   // looks at every object, in frozen copies of the process
   bool events_or_snapshots = false;
   bool files = false;            // the application's: its configuration, how it was compiled
   bool state = false;            // what the kernel says of it: whether it is stopped

@@ -1,16 +1,14 @@
 #include "gcdump/gcdump.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
-#include <set>
 #include <tuple>
 
 #include "base/io.h"
 #include "base/test_data.h"
-#include "base/text.h"
 #include "gcdump/encoding.h"
 #include "gcdump/test_heap.h"
 
@@ -314,6 +312,55 @@ TEST(Gcdump, RefusesNodesOutsideOfTheirBytesAndUnknownTypes) {
       HandMade{}.root(-1).types({kNoType}).places({0}).nodes({2, 0}).addresses({1}).read());
   EXPECT_FALSE(
       HandMade{}.root(-1).types({kNoType}).places({0}).nodes({0, 100}).addresses({1}).read());
+}
+
+Result<HeapSnapshot> read_data(std::string_view name) {
+  return read(*read_file(test_data(fmt::format("fuzz/gcdump/{}.gcdump", name))));
+}
+
+TEST(Gcdump, ReadsAFileAsDotnetGcdumpWritesIt) {
+  const auto heap = read_data("by_events");
+  ASSERT_TRUE(heap) << heap.error().what;
+  const auto& graph = heap->graph;
+  EXPECT_THAT(graph.addresses, ElementsAre(0x7f10U, 0x7f60U, 0x7f80U, 0x8000U, 0x9000U));
+  EXPECT_THAT(graph.sizes, ElementsAre(56U, 24U, 24U, 25U, 70000U));
+  EXPECT_EQ(graph.types.size(), 3U);
+  EXPECT_THAT(
+      roots_of(graph),
+      ElementsAre(std::tuple{0U, RootKind::kStatic, "Shop.Cart[].s_all"},
+                  std::tuple{2U, RootKind::kStack, ""}, std::tuple{2U, RootKind::kStrongHandle, ""},
+                  std::tuple{2U, RootKind::kRefCountHandle, "CCW 0x9000 for type Shop.Cart"},
+                  std::tuple{3U, RootKind::kStrongHandle, ""}));
+  EXPECT_EQ(heap->unresolved_edges, 0U);
+  EXPECT_EQ(heap->taken, std::chrono::system_clock::time_point{});
+}
+
+TEST(Gcdump, ReadsOldFilesOfPerfView) {
+  const auto heap = read_data("version7");
+  ASSERT_TRUE(heap) << heap.error().what;
+  EXPECT_EQ(heap->name, "Shop");
+  EXPECT_EQ(heap->pid, 77);
+  EXPECT_EQ(heap->graph.types[0].module, "Shop.Core");
+  EXPECT_THAT(roots_of(heap->graph), ElementsAre(std::tuple{0U, RootKind::kPinnedHandle, ""}));
+}
+
+TEST(Gcdump, ReadsTypesWithoutNamesAndSegmentsOfSeveralGenerations) {
+  const auto heap = read_data("deferred");
+  ASSERT_TRUE(heap) << heap.error().what;
+  EXPECT_EQ(heap->graph.types[0].name, "TypeID(0x1234)");
+  EXPECT_EQ(heap->graph.types[0].module, "Shop");
+  EXPECT_THAT(roots_of(heap->graph),
+              ElementsAre(std::tuple{0U, RootKind::kOther, "TypeID(0x2000) (static var)"}));
+  ASSERT_EQ(heap->segments.size(), 4U);
+  EXPECT_EQ(heap->segments[0].generation, HeapGeneration::kGen2);
+  EXPECT_EQ(heap->segments[0].end, 0x40U);
+  EXPECT_EQ(heap->segments[0].objects, 1U);
+  EXPECT_EQ(heap->segments[3].generation, HeapGeneration::kLarge);
+  EXPECT_THAT(heap->notes, IsEmpty());
+}
+
+TEST(Gcdump, WritesWhatItWrote) {
+  EXPECT_EQ(*read_file(test_data("fuzz/gcdump/clrscope.gcdump")), file_of(small_heap()));
 }
 
 TEST(Gcdump, MutatedFilesAreReadOrRefused) {

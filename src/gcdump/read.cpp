@@ -7,6 +7,7 @@
 #include "gcdump/gcdump.h"
 #include "gcdump/graph_builder.h"
 #include "gcdump/object_reader.h"
+#include "model/heap_segments.h"
 
 namespace clrscope::gcdump {
 namespace {
@@ -52,6 +53,7 @@ class FileReader {
     auto built = TRY(build_graph(graph_));
     heap.graph = std::move(built.graph);
     heap.unresolved_edges = built.unresolved_edges;
+    count_objects(heap.graph, heap.segments);
     apply_extras(extras_, heap);
     return heap;
   }
@@ -125,7 +127,7 @@ class FileReader {
 
   static Failure cut() {
     return fail(Errc::kCorrupt,
-                "The file ends before its end: the process, its time and what "
+                "the file ends before its end: the process, its time and what "
                 "was noted about the heap are missing");
   }
 

@@ -43,9 +43,8 @@ struct TableHead {
 bool is_gc_table(const TableHead& head) {
   for (const auto zero : head.zeros)
     if (zero != 0) return false;
-  return head.major == 2 && head.minor >= 1 && head.minor < 32 &&
-         head.generations == kGenerations && head.generation_size >= 128 &&
-         head.generation_size <= 1024;
+  return head.major == 2 && head.minor < 32 && head.generations == kGenerations &&
+         head.generation_size >= 128 && head.generation_size <= 1024;
 }
 
 struct Segment {

@@ -18,8 +18,8 @@ constexpr std::size_t kMostGroups = 200;
 void add_head(Blocks& blocks, const AsyncSnapshot& seen, std::size_t groups) {
   auto text = fmt::format("{} ({})", seen.name, seen.pid);
   if (!seen.runtime.empty()) text += fmt::format(", .NET {}", seen.runtime);
-  text += fmt::format(" · {} async stacks in {} groups · {} pending async methods", seen.stacks.size(),
-                      groups, seen.pending);
+  text += fmt::format(" · {} async stacks in {} groups · {} pending async methods",
+                      seen.stacks.size(), groups, seen.pending);
   if (seen.target != TargetKind::kCore) text += " · paused for " + format_duration(seen.pause);
   blocks.emplace_back(Paragraph{std::move(text)});
   if (seen.timers > 0) blocks.emplace_back(Paragraph{fmt::format("{} active timers", seen.timers)});

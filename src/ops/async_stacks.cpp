@@ -15,10 +15,7 @@ Result<inspect::AsyncSnapshot> read(inspect::Target& target) {
   const auto start = TraceClock::now();
   const auto reader = TRY(inspect::open_runtime(target));
   const auto heap = TRY(inspect::read_heap(target, *reader, {}));
-  const auto threads = inspect::take_snapshot(target, reader.get(), {});
-  auto seen = inspect::read_async(target, *reader, heap, threads ? &*threads : nullptr);
-  if (!threads)
-    seen.notes.push_back("which thread runs or awaits what is unknown: " + threads.error().what);
+  auto seen = async_stacks_in(target, *reader, heap);
   seen.notes.insert(seen.notes.end(), heap.notes.begin(), heap.notes.end());
   if (seen.runtime.empty()) seen.runtime = heap.runtime;
   seen.took = TraceClock::now() - start;
@@ -33,6 +30,15 @@ void wait_for(std::chrono::nanoseconds time, std::span<const int> stop_fds) {
 }
 
 }  // namespace
+
+inspect::AsyncSnapshot async_stacks_in(inspect::Target& target, inspect::RuntimeReader& reader,
+                                       const HeapSnapshot& heap) {
+  const auto threads = inspect::take_snapshot(target, &reader, {});
+  auto seen = inspect::read_async(target, reader, heap, threads ? &*threads : nullptr);
+  if (!threads)
+    seen.notes.push_back("which thread runs or awaits what is unknown: " + threads.error().what);
+  return seen;
+}
 
 Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid) {
   auto twin = TRY(inspect::make_twin(pid));
@@ -64,13 +70,14 @@ Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request) {
   constexpr std::chrono::hours kMostOver{1};
   if (request.over && (request.over->count() <= 0 || *request.over > kMostOver))
     return fail(Errc::kUsage, "--over must be greater than zero and at most 1h");
-  const auto found = request.target.uid ? RunningProcess{}
-                                        : TRY(find_running(request.target, "stacks"));
+  const auto found =
+      request.target.uid ? RunningProcess{} : TRY(find_running(request.target, "stacks"));
   if (found.pid == 0)
     return fail(Errc::kUnsupported,
                 "async stacks require the process's memory, and only its diagnostic port is "
                 "accessible")
-        .hint("run clrscope in the pid namespace of the process, or on a dump of type heap or full");
+        .hint(
+            "run clrscope in the pid namespace of the process, or on a dump of type heap or full");
   auto seen = TRY(read_async_stacks(found.pid));
   if (request.over) {
     const auto before = std::move(seen);

@@ -1,7 +1,7 @@
 // Logical async stacks of a process or core: the use case and its text.
 //
-// The objects are read from a frozen twin of the process, which pauses it for a few milliseconds, or
-// from a core that has the heap. The diagnostic port cannot tell them.
+// The objects are read from a frozen twin of the process, which pauses it for a few milliseconds,
+// or from a core that has the heap. The diagnostic port cannot tell them.
 #pragma once
 
 #include <chrono>
@@ -31,6 +31,10 @@ Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request);
 // One snapshot, of a process by a twin.
 Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid);
 Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path);
+
+// In a frozen target whose heap has been read.
+inspect::AsyncSnapshot async_stacks_in(inspect::Target& target, inspect::RuntimeReader& reader,
+                                       const HeapSnapshot& heap);
 
 Document async_document(const inspect::AsyncSnapshot& seen);
 // Without colours, its lines as long as they are.

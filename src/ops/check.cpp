@@ -15,8 +15,8 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
-#include "ops/describe.h"
 #include "ops/dump.h"
+#include "ops/process_from.h"
 #include "ops/processes.h"
 
 namespace clrscope::ops {
@@ -217,7 +217,7 @@ Result<ipc::ProcessInfo> ask(const ipc::DotnetProcess& found) {
 // One of this machine, by what discovery found: also where its port is closed to us, or off.
 CheckReport check_found(const ipc::DotnetProcess& found) {
   CheckReport report;
-  report.process = describe(found);
+  report.process = process_from(found);
   const bool has_port = found.reachable();
   const auto info = has_port ? ask(found) : fail(found.unreachable);
   if (info) report.process->runtime = info->runtime_version;

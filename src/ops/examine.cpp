@@ -14,6 +14,7 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/async_stacks.h"
 #include "ops/heap_watch.h"
 #include "ops/process_facts.h"
 #include "ops/recorded_evidence.h"
@@ -38,6 +39,7 @@ constexpr int kPauseShare = 100;  // a snapshot may cost the process at most one
 struct Sources {
   bool snapshots = false;
   bool recording = false;
+  bool async = false;
   bool heap = false;
 };
 
@@ -45,6 +47,7 @@ Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds d
   Sources sources;
   for (const auto& one : selected) {
     const auto& needs = one.finding->needs;
+    sources.async = sources.async || needs.async;
     sources.snapshots = sources.snapshots || needs.snapshots || needs.events_or_snapshots;
     sources.heap = sources.heap || needs.heap;
     sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_snapshots;
@@ -206,6 +209,9 @@ class Visit {
       add_foreign(evidence);
     else if (sources.snapshots)
       open_reader(evidence);
+    if (still) evidence.no_async = "needs a running process, but it is stopped";
+    const bool by_heap = heap_ && duration_.count() > 0;  // it makes the copies
+    if (sources.async && !by_heap && duration_.count() > 0) take_async(evidence);
     auto next_snapshot = start_;
     auto next_memory = start_;
     for (;;) {
@@ -233,6 +239,7 @@ class Visit {
     if (evidence.process.web_server) evidence.process.listens = has_listener(evidence.process.pid);
     // The last one is what people are shown.
     if (reader_) take_snapshot(evidence, SnapshotReader::Detail::kLines);
+    if (sources.async && !by_heap) take_async(evidence);
     evidence.watched = TraceClock::now() - start_;
     tell(evidence, evidence.watched, true);
     finish_heap(evidence);
@@ -282,6 +289,27 @@ class Visit {
     return true;
   }
 
+  // Each copies the process once, and pauses it for that.
+  void take_async(Evidence& evidence) {
+    if (patient_.foreign || !evidence.no_async.empty()) {
+      if (evidence.no_async.empty()) evidence.no_async = kForeign;
+      return;
+    }
+    const auto at = TraceClock::now();
+    auto seen = read_async_stacks(evidence.process.pid);
+    if (!seen) {
+      if (evidence.async.empty()) evidence.no_async = reason_of(seen.error());
+      return;
+    }
+    if (!evidence.async.empty()) {
+      seen->over = at - first_async_;
+      inspect::mark_unchanged(*seen, evidence.async.front());
+    } else {
+      first_async_ = at;
+    }
+    evidence.async.push_back(std::move(*seen));
+  }
+
   // What the kernel says of its memory now.
   void add_memory(Evidence& evidence) const {
     const auto status = proc_status(evidence.process.pid);
@@ -297,7 +325,11 @@ class Visit {
     if (stopped_) heap_->stop();
     auto seen = heap_->take();
     evidence.heap = std::move(seen.facts);
-    evidence.no_heap = std::move(seen.reason);
+    evidence.no_heap = seen.reason;
+    if (evidence.async.empty()) {
+      evidence.async = std::move(seen.async);
+      evidence.no_async = std::move(seen.reason);
+    }
     if (!seen.note.empty()) evidence.notes.push_back(std::move(seen.note));
   }
 
@@ -330,6 +362,7 @@ class Visit {
   const ExamineWatcher& watcher_;
   nanoseconds duration_;
   TraceTime start_{};
+  TraceTime first_async_{};
   bool stopped_ = false;
   std::optional<SnapshotReader>& reader_;
   std::string& reader_note_;
@@ -337,13 +370,18 @@ class Visit {
   std::optional<HeapWatch> heap_;
 };
 
-Result<Evidence> read_core(const std::string& path) {
+Result<Evidence> read_core(const std::string& path, const Sources& sources) {
   Evidence evidence{.live = false};
   auto reader = TRY(SnapshotReader::of_core(path));
   evidence.snapshots.push_back(TRY(reader.take(SnapshotReader::Detail::kLines)));
   evidence.snapshot_times.emplace_back();
   const auto& snapshot = evidence.snapshots.back();
   evidence.process = {.pid = snapshot.pid, .name = snapshot.name, .runtime = snapshot.runtime};
+  if (!sources.async) return evidence;
+  if (auto seen = read_async_stacks_of_core(path))
+    evidence.async.push_back(std::move(*seen));
+  else
+    evidence.no_async = reason_of(seen.error());
   return evidence;
 }
 
@@ -351,6 +389,7 @@ Result<Evidence> read_core(const std::string& path) {
 void sum_up(const Evidence& evidence, doctor::Examination& examination) {
   examination.snapshots = evidence.snapshots.size();
   for (const auto& snapshot : evidence.snapshots) examination.paused += snapshot.pause;
+  for (const auto& snapshot : evidence.async) examination.paused += snapshot.pause;
   if (evidence.heap) examination.paused += evidence.heap->paused;
   if (evidence.events) examination.lost = evidence.events->lost;
   examination.cost = evidence.cost;
@@ -368,7 +407,8 @@ std::vector<std::string> quick_findings() {
   std::vector<std::string> ids;
   for (const auto* finding : findings()) {
     const auto& needs = finding->needs;
-    if (!needs.events && !needs.cpu && needs.least.count() == 0) ids.emplace_back(finding->id);
+    if (!needs.events && !needs.cpu && !needs.async && needs.least.count() == 0)
+      ids.emplace_back(finding->id);
   }
   return ids;
 }
@@ -379,7 +419,7 @@ Result<doctor::Examination> examine(const ExamineRequest& request, const Examine
   const auto selected = TRY(doctor::select(request.only, request.settings));
   Evidence evidence;
   if (!request.core.empty()) {
-    evidence = TRY(read_core(request.core));
+    evidence = TRY(read_core(request.core, sources_for(selected, {})));
   } else {
     const auto duration = request.duration.value_or(usual_duration(selected));
     const bool files =

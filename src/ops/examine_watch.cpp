@@ -18,7 +18,7 @@ bool is_readable(std::span<const int> fds) {
 
 class Vigil {
  public:
-  Vigil(const WatchRequest& request, const WatchListener& listener)
+  Vigil(const FindingWatchRequest& request, const FindingWatchListener& listener)
       : request_(request), listener_(listener), each_(request.each) {
     if (each_.only.empty()) each_.only = cheap_findings();
     each_.recording = false;
@@ -27,7 +27,7 @@ class Vigil {
         std::max<std::chrono::nanoseconds>(std::chrono::milliseconds{200}, request.interval / 3);
   }
 
-  Result<WatchReport> run() {
+  Result<FindingWatchReport> run() {
     const Deadline end{request_.duration.value_or(std::chrono::hours{24 * 365})};
     while (!end.passed() && !report_.process_ended && !is_readable(each_.stop_fds)) {
       each_.duration = std::min<std::chrono::nanoseconds>(request_.interval, end.left());
@@ -65,13 +65,13 @@ class Vigil {
     for (const auto& change : changes) listener_.on_change(last_, change);
   }
 
-  const WatchRequest& request_;
-  const WatchListener& listener_;
+  const FindingWatchRequest& request_;
+  const FindingWatchListener& listener_;
   ExamineRequest each_;
   Bedside bedside_;
   doctor::FindingHistory history_;
   doctor::Examination last_;
-  WatchReport report_;
+  FindingWatchReport report_;
 };
 
 }  // namespace
@@ -107,7 +107,8 @@ ChangeAnswer answer_of(const doctor::Examination& examination, const FindingChan
   return answer;
 }
 
-Result<WatchReport> watch_findings(const WatchRequest& request, const WatchListener& listener) {
+Result<FindingWatchReport> watch_findings(const FindingWatchRequest& request,
+                                          const FindingWatchListener& listener) {
   TRY(doctor::select(request.each.only, request.each.settings));
   if (!request.each.core.empty())
     return fail(Errc::kUsage, "--watch requires a live process").hint("use -p PID or -n NAME");

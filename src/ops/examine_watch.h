@@ -16,20 +16,20 @@ namespace clrscope::ops {
 
 using doctor::FindingChange;
 
-struct WatchRequest {
+struct FindingWatchRequest {
   ExamineRequest each{};  // its `only`: all that cost little, when empty
   std::chrono::nanoseconds interval{std::chrono::seconds{5}};
   std::optional<std::chrono::nanoseconds> duration{};  // nothing: until the process ends
 };
 
-struct WatchReport {
+struct FindingWatchReport {
   std::size_t examinations = 0;
   std::size_t open = 0;  // findings that had not ended
   bool process_ended = false;
   std::optional<Severity> worst{};  // of all that were found
 };
 
-struct WatchListener {
+struct FindingWatchListener {
   std::function<void(const doctor::Examination&)> on_start{};  // with the first examination
   std::function<void(const doctor::Examination&, const FindingChange&)> on_change{};
 };
@@ -48,7 +48,8 @@ const Shape& shape_of(const ChangeAnswer*);
 ChangeAnswer answer_of(const doctor::Examination& examination, const FindingChange& change);
 
 // Ends when the time is over, a stop_fd of `each` is readable, or the process has ended.
-Result<WatchReport> watch_findings(const WatchRequest& request, const WatchListener& listener);
+Result<FindingWatchReport> watch_findings(const FindingWatchRequest& request,
+                                          const FindingWatchListener& listener);
 
 // What can be found without events and CPU samples.
 std::vector<std::string> cheap_findings();

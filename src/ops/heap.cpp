@@ -162,7 +162,7 @@ Result<HeapSnapshot> from_process(const HeapRequest& request, const HeapWatcher&
     return from_port(request.target, process, heap.error(), watcher);
   if (!heap) return fail(heap.error());
   if (heap->name.empty()) heap->name = process.name;
-  if (heap->runtime.empty()) heap->runtime = process.runtime;
+  if (!process.runtime.empty()) heap->runtime = process.runtime;
   return heap;
 }
 

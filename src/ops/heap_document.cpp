@@ -16,9 +16,10 @@ using analyze::HeapNodeKind;
 using analyze::HeapStep;
 using analyze::HeapSummary;
 
-constexpr std::size_t kHoldsShown = 5;     // levels below a root
-constexpr std::uint32_t kTreeDepth = 6;    // levels of --dominators
-constexpr std::size_t kShortestRoot = 60;  // columns of a root's name
+constexpr std::size_t kHoldsShown = 5;   // levels below a root
+constexpr std::uint32_t kTreeDepth = 6;  // levels of --dominators
+constexpr std::size_t kRootWidth = 40;   // columns of a root's name
+constexpr std::size_t kHoldsWidth = 38;  // columns of what it holds; at least one level
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "";
@@ -61,6 +62,32 @@ std::string root_text(RootKind kind, std::string_view name) {
   return fmt::format("{} {}", word, name);
 }
 
+// "LeakList.s_orders" of "Samples.Symptoms.LeakList.s_orders", "thread 7: Cart.Add" of
+// "thread 7: Shop.Cart.Add(int)".
+std::string short_root(std::string_view name) {
+  const auto colon = name.find(": ");
+  const auto prefix = colon == name.npos ? std::string_view{} : name.substr(0, colon + 2);
+  name.remove_prefix(prefix.size());
+  name = name.substr(0, name.find('('));
+  std::size_t open = 0, dot = name.npos;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name[at] == '[') ++open;
+    if (name[at] == ']' && open > 0) --open;
+    if (name[at] == '.' && open == 0) dot = at;
+  }
+  if (dot == name.npos) return fmt::format("{}{}", prefix, name);
+  return fmt::format("{}{}.{}", prefix, short_type(name.substr(0, dot)), name.substr(dot + 1));
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
+}
+
+bool is_own(std::string_view type) {
+  return !type.starts_with("System.") && !type.starts_with("Microsoft.") &&
+         !type.starts_with("Interop");
+}
+
 std::string who(const HeapSummary& heap) {
   auto text = heap.name.empty() ? std::string{"heap"} : heap.name;
   if (heap.pid > 0) text += fmt::format(" ({})", heap.pid);
@@ -92,12 +119,12 @@ std::string how(const HeapSummary& heap) {
 }
 
 std::string size_line(const HeapSummary& heap) {
-  auto text = fmt::format("{}: {} objects, {} on the managed heap", who(heap),
-                          format_count(heap.objects), format_bytes(heap.bytes));
+  auto text = fmt::format("{}: {}, {} on the managed heap", who(heap),
+                          counted(heap.objects, "object"), format_bytes(heap.bytes));
   if (heap.unreachable_bytes.value_or(0) > 0)
-    text += fmt::format("; {} of it ({} objects) are garbage, not collected yet",
+    text += fmt::format("; {} of it ({}) are garbage, not collected yet",
                         format_bytes(*heap.unreachable_bytes),
-                        format_count(heap.unreachable_objects.value_or(0)));
+                        counted(heap.unreachable_objects.value_or(0), "object"));
   return text + ".";
 }
 
@@ -105,6 +132,7 @@ std::string size_line(const HeapSummary& heap) {
 // its parent.
 std::string holds(const std::vector<HeapNode>& tree, std::size_t node) {
   std::vector<std::string> parts;
+  std::size_t width = 0;
   for (std::size_t level = 0; level < kHoldsShown; ++level) {
     std::size_t largest = 0;
     for (std::size_t at = node + 1; at < tree.size(); ++at)
@@ -113,10 +141,12 @@ std::string holds(const std::vector<HeapNode>& tree, std::size_t node) {
         largest = at;
     if (largest == 0) break;
     if (level > 0 && tree[largest].retained * 2 < tree[node].retained) break;
-    parts.push_back(tree[largest].count > 1
-                        ? fmt::format("{} {}", format_count(tree[largest].count),
-                                      short_type(tree[largest].name))
-                        : short_type(tree[largest].name));
+    auto part = short_type(tree[largest].name);
+    if (tree[largest].count > 1)
+      part = fmt::format("{} {}", format_count(tree[largest].count), part);
+    width += display_width(part) + 3;
+    if (level > 0 && width > kHoldsWidth) break;
+    parts.push_back(std::move(part));
     node = largest;
   }
   return fmt::format("{}", fmt::join(parts, " > "));
@@ -137,9 +167,9 @@ DocumentTable keepers(const HeapAnswer& heap, std::size_t rows) {
     }
     auto root = node.kind == HeapNodeKind::kShared
                     ? std::string{"several roots"}
-                    : root_text(node.root.value_or(RootKind::kOther), node.name);
+                    : root_text(node.root.value_or(RootKind::kOther), short_root(node.name));
     table.rows.push_back({format_bytes(node.retained), percent(node.retained, reachable),
-                          cut_middle(root, kShortestRoot), holds(tree, at)});
+                          cut_middle(root, kRootWidth), holds(tree, at)});
   }
   if (left > 0) table.note = fmt::format("{} more roots; --top N shows more.", left);
   return table;
@@ -235,8 +265,8 @@ void add_facts(Document& page, const HeapAnswer& heap) {
     if (!parts.empty()) facts.push_back(fmt::format("Handles: {}.", fmt::join(parts, ", ")));
   }
   if (heap.pinned_objects.value_or(0) > 0)
-    facts.push_back(fmt::format("Pinned by handles: {} objects, {}.",
-                                format_count(*heap.pinned_objects),
+    facts.push_back(fmt::format("Pinned by handles: {}, {}.",
+                                counted(*heap.pinned_objects, "object"),
                                 format_bytes(heap.pinned_bytes.value_or(0))));
   if (heap.to_finalize.value_or(0) > 0)
     facts.push_back(fmt::format("{} objects wait for their finalizer to run.",
@@ -247,10 +277,12 @@ void add_facts(Document& page, const HeapAnswer& heap) {
   if (heap.unresolved_edges > 0)
     facts.push_back(
         fmt::format("{} references lead to no known object.", format_count(heap.unresolved_edges)));
+  if (!facts.empty()) page.blocks.emplace_back(Gap{});
   for (auto& fact : facts) page.blocks.emplace_back(Paragraph{std::move(fact)});
 }
 
-// The type that is worth a question: the one that the largest root keeps most of.
+// The type that is worth a question: the one that the largest root keeps most of; of .NET's own
+// only when there is no other.
 std::string suspect(const HeapAnswer& heap) {
   const auto& tree = heap.dominators;
   std::string name;
@@ -261,7 +293,9 @@ std::string suspect(const HeapAnswer& heap) {
           (largest == 0 || tree[at].retained > tree[largest].retained))
         largest = at;
     if (largest == 0 || (level > 1 && tree[largest].retained * 2 < tree[node].retained)) break;
-    if (tree[largest].kind == HeapNodeKind::kObjects) name = tree[largest].name;
+    if (tree[largest].kind == HeapNodeKind::kObjects &&
+        (name.empty() || is_own(tree[largest].name)))
+      name = tree[largest].name;
     node = largest;
   }
   if (name.empty() && !heap.types.empty()) name = heap.types[0].type;
@@ -352,7 +386,7 @@ Document heap_type_document(const HeapTypeAnswer& type, const HeapStyle& style) 
                         ? type.types[0].type
                         : fmt::format("{} types named '{}'", type.types.size(), type.type);
   auto line =
-      fmt::format("{}: {} objects, {}", name, format_count(type.count), format_bytes(type.bytes));
+      fmt::format("{}: {}, {}", name, counted(type.count, "object"), format_bytes(type.bytes));
   if (type.retained)
     line += fmt::format(", {} with what they keep alive", format_bytes(*type.retained));
   if (type.unreachable > 0) line += fmt::format("; {} are garbage", format_count(type.unreachable));
@@ -446,9 +480,13 @@ Document heap_diff_document(const HeapDiffAnswer& diff, const HeapStyle& style) 
         fmt::format("{} more types changed.", format_count(diff.all_types - types.rows.size()));
   if (diff.types.empty()) types.note = "No type changed.";
   page.tables.push_back(std::move(types));
-  if (!style.target.empty() && !diff.types.empty() && diff.types[0].bytes_change > 0)
-    page.next = fmt::format("Next: clrscope heap {} --type {}", style.target,
-                            shell_word(diff.types[0].type));
+  const auto grew = [](const analyze::HeapDiffRow& row) { return row.bytes_change > 0; };
+  auto next = std::ranges::find_if(diff.types,
+                                   [&](const auto& row) { return grew(row) && is_own(row.type); });
+  if (next == diff.types.end()) next = std::ranges::find_if(diff.types, grew);
+  if (!style.target.empty() && next != diff.types.end())
+    page.next =
+        fmt::format("Next: clrscope heap {} --type {}", style.target, shell_word(next->type));
   return page;
 }
 

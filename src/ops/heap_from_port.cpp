@@ -70,9 +70,8 @@ Result<HeapSnapshot> heap_from_port(const TargetRequest& request, const PortHeap
   heap.name = process.name;
   if (!process.runtime.empty()) heap.runtime = process.runtime;
   heap.notes.insert(heap.notes.begin(),
-                    "From the garbage collector's events: a full collection ran before, so that "
-                    "objects nobody refers to are not in it. Nested types and static fields are "
-                    "named without their class.");
+                    "by the garbage collector's events: nested types and static fields are named "
+                    "without their class, and objects that nothing refers to are missing");
   heap.took = std::chrono::steady_clock::now() - began;
   return heap;
 }

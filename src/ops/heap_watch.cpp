@@ -9,6 +9,7 @@
 #include "inspect/headroom.h"
 #include "inspect/heap/heap.h"
 #include "inspect/target.h"
+#include "ops/async_stacks.h"
 
 namespace clrscope::ops {
 namespace {
@@ -28,12 +29,15 @@ std::string reason_of(const Error& error) {
 struct Look {
   HeapSnapshot heap{};
   inspect::TwinCost cost{};
+  inspect::AsyncSnapshot async{};
 };
 
 Result<Look> look_once(pid_t pid) {
   auto twin = TRY(inspect::make_twin(pid));
   auto reader = TRY(inspect::open_runtime(*twin.target));
   auto heap = inspect::read_heap(*twin.target, *reader, {.equal_strings = true});
+  inspect::AsyncSnapshot async;
+  if (heap) async = async_stacks_in(*twin.target, *reader, *heap);
   reader.reset();
   const auto cost = twin.end();
   if (!heap) return fail(heap.error());
@@ -41,7 +45,7 @@ Result<Look> look_once(pid_t pid) {
   if (heap->unread_bytes > 0)
     return fail(Errc::kCorrupt, "{} of the heap could not be read",
                 format_bytes(heap->unread_bytes));
-  return Look{*std::move(heap), cost};
+  return Look{*std::move(heap), cost, std::move(async)};
 }
 
 }  // namespace
@@ -63,6 +67,18 @@ bool HeapWatch::wait_until(TraceTime time, const std::stop_token& stop) const {
     std::this_thread::sleep_for(std::min<nanoseconds>(left, kStep));
   }
   return false;
+}
+
+void HeapWatch::keep(inspect::AsyncSnapshot seen, TraceTime at) {
+  auto& all = seen_.async;
+  if (all.empty()) {
+    first_async_ = at;
+  } else {
+    seen.over = at - first_async_;
+    inspect::mark_unchanged(seen, all.front());
+    all.resize(1);
+  }
+  all.push_back(std::move(seen));
 }
 
 void HeapWatch::run(std::stop_token stop) {
@@ -90,7 +106,8 @@ void HeapWatch::run(std::stop_token stop) {
       const auto due = duration_ * static_cast<int>(looks.size()) / static_cast<int>(planned - 1);
       if (!wait_until(start + due, stop)) break;
     }
-    const auto at = TraceClock::now() - start;
+    const auto now = TraceClock::now();
+    const auto at = now - start;
     auto look = look_once(pid_);
     if (!look) {
       if (looks.empty())
@@ -102,6 +119,7 @@ void HeapWatch::run(std::stop_token stop) {
     cost += look->cost.at_most();
     facts.paused += look->cost.pause;
     last = std::move(look->heap);
+    keep(std::move(look->async), now);
     const analyze::HeapReport report{last};
     if (!report.has_references()) {
       seen_.reason = "the references between objects could not be read";

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "doctor/evidence.h"
@@ -29,6 +30,9 @@ class HeapWatch {
     std::optional<doctor::HeapFacts> facts{};
     std::string reason{};  // why there are none
     std::string note{};    // what is worth knowing beside them
+    // Async methods at the first look, and at the last compared with that. Their pauses are those
+    // of the looks.
+    std::vector<inspect::AsyncSnapshot> async{};
   };
   // Waits for the last look. After stop() there is none.
   Seen take();
@@ -38,10 +42,12 @@ class HeapWatch {
   void run(std::stop_token stop);
   // False: it is over.
   bool wait_until(TraceTime time, const std::stop_token& stop) const;
+  void keep(inspect::AsyncSnapshot seen, TraceTime at);
 
   pid_t pid_;
   std::chrono::nanoseconds duration_;
   std::atomic<bool> stopping_ = false;
+  TraceTime first_async_{};
   Seen seen_;            // until take(), touched by worker_ only
   std::jthread worker_;  // last: joins first
 };

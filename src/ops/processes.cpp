@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "ipc/commands.h"
-#include "ops/describe.h"
+#include "ops/process_from.h"
 #include "ops/runtimes.h"
 
 namespace clrscope::ops {
@@ -31,7 +31,7 @@ void ask_runtime(const ipc::DotnetProcess& found, Process& process) {
 
 }  // namespace
 
-Process describe(const ipc::DotnetProcess& found) {
+Process process_from(const ipc::DotnetProcess& found) {
   Process process{.pid = found.pid, .name = found.name, .user = found.user};
   process.runtime = found.runtime;
   process.command_line = fmt::format("{}", fmt::join(found.command_line, " "));
@@ -52,7 +52,7 @@ void update_usage(Process& process, const ProcStatus& now) {
 
 Result<Process> list_process(pid_t pid) {
   const auto found = TRY(ipc::find_process(pid));
-  auto process = describe(found);
+  auto process = process_from(found);
   if (found.reachable()) ask_runtime(found, process);
   return process;
 }
@@ -61,7 +61,7 @@ Result<std::vector<Process>> list_processes(const std::function<bool(pid_t)>& sk
   const auto found = TRY(ipc::find_processes(skip));
   std::vector<Process> processes;
   processes.reserve(found.size());
-  for (const auto& one : found) processes.push_back(describe(one));
+  for (const auto& one : found) processes.push_back(process_from(one));
 
   std::atomic<std::size_t> next{0};
   const auto ask_all = [&] {

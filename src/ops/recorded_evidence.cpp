@@ -13,10 +13,10 @@
 #include "hub/counter.h"
 #include "model/provider_names.h"
 #include "nettrace/payload.h"
-#include "ops/describe.h"
 #include "ops/output.h"
 #include "ops/plan.h"
 #include "ops/portless.h"
+#include "ops/process_from.h"
 #include "ops/record.h"
 #include "ops/record_machine.h"
 #include "ops/trace_file.h"
@@ -67,7 +67,7 @@ Result<RecordSummary> record_samples(const RecordRequest& request,
   const auto plan =
       TRY(plan_recording({.profiles = request.providers.profiles}, perf_grant(process.pid)));
   if (!plan.kernel) return fail(process.unreachable);
-  Target target{.process = describe(process), .endpoint = nullptr};
+  Target target{.process = process_from(process), .endpoint = nullptr};
   RecordSummary summary{.file = "-", .process = target.process, .outcome = {}};
   return record_with_kernel(request, plan, target, std::move(summary), request.output_fd, watcher);
 }

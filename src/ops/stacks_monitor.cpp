@@ -186,14 +186,14 @@ const Shape& shape_of(const SpeedscopeFile*) {
 const ValueShape& stacks_monitor_shape() { return value_shape<MonitorStacks>(); }
 
 const ValueShape& stacks_route_shape() {
-  static const ValueShape value{
-      .kind = ValueShape::Kind::kAlternatives,
-      .alternatives = []() -> std::span<const ValueShape> {
-        static const std::vector<ValueShape> all{stacks_monitor_shape(),
-                                                 value_shape<inspect::AsyncStacksAnswer>()};
-        return all;
-      },
-      .write = nullptr};
+  static const ValueShape value{.kind = ValueShape::Kind::kAlternatives,
+                                .alternatives = []() -> std::span<const ValueShape> {
+                                  static const std::vector<ValueShape> all{
+                                      stacks_monitor_shape(),
+                                      value_shape<inspect::AsyncStacksAnswer>()};
+                                  return all;
+                                },
+                                .write = nullptr};
   return value;
 }
 

@@ -10,7 +10,7 @@
 #include "ipc/commands.h"
 #include "ipc/discover.h"
 #include "ipc/greeter.h"
-#include "ops/describe.h"
+#include "ops/process_from.h"
 #include "ops/runtimes.h"
 
 namespace clrscope::ops {
@@ -25,7 +25,7 @@ Failure unreachable(const ipc::DotnetProcess& found) {
 
 Result<Target> from_discovery(const ipc::DotnetProcess& found) {
   if (!found.reachable()) return unreachable(found);
-  Target target{.process = describe(found),
+  Target target{.process = process_from(found),
                 .endpoint = ipc::connect_endpoint(found.socket, found.pid)};
   if (const auto info = ipc::process_info(*target.endpoint, std::chrono::seconds{1})) {
     target.process.runtime = info->runtime_version;
@@ -40,7 +40,7 @@ Process describe_answer(const ipc::ProcessInfo& info, pid_t peer) {
   if (peer != 0)
     if (const auto found = ipc::find_process(peer);
         found && found->reachable() && std::cmp_equal(found->status.namespace_pid, info.pid)) {
-      auto process = describe(*found);
+      auto process = process_from(*found);
       process.runtime = info.runtime_version;
       return process;
     }

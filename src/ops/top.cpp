@@ -11,10 +11,10 @@
 #include "collect/machine/machine_recorder.h"
 #include "ipc/discover.h"
 #include "model/provider_names.h"
-#include "ops/describe.h"
 #include "ops/live_names.h"
 #include "ops/memory_names.h"
 #include "ops/portless.h"
+#include "ops/process_from.h"
 
 namespace clrscope::ops {
 namespace {
@@ -181,7 +181,7 @@ Result<TopSummary> top(const TopRequest& request, const TopWatcher& watcher) {
   if (request.whole_machine)
     target.process = {.pid = 0, .name = "machine", .user = ""};
   else if (portless)
-    target.process = describe(*portless);
+    target.process = process_from(*portless);
   else
     target = TRY(find_target(request.target, kWaitForRuntime,
                              request.stop_fds.empty() ? -1 : request.stop_fds[0]));

@@ -103,6 +103,7 @@ class Walk:
         for route in ("GET /process", "GET /env", "GET /check", "GET /stacks"):
             self.ask(route, route.split(" ")[1] + of)
         self.ask("GET /stacks", "/stacks" + of, accept="application/speedscope+json")
+        self.ask("GET /stacks", "/stacks" + of + "&async=true", status=200)
         self.ask("GET /process", "/process?pid=2147483647", status=400)
         self.watch()
         self.live(of)

@@ -30,6 +30,7 @@ CALLS = [
     ("check", "check"),
     ("check", "check -p {sick}"),
     ("stacks", "stacks -p {sick}"),
+    ("stacks --async", "stacks -p {sick} --async"),
     ("doctor", "doctor -p {sick} --duration 2s"),
     ("doctor --all", "doctor --all --duration 1s"),
     ("doctor --list", "doctor --list"),

@@ -34,7 +34,10 @@ Search search(const RootedGraph& graph) {
   for (;;) {
     const auto successors = graph.successors(found.vertex[at]);
     auto& cursor = next[at];
-    while (cursor < successors.size() && found.number[successors[cursor]] != kNone) ++cursor;
+    const auto rank = graph.rank(found.vertex[at]);
+    while (cursor < successors.size() &&
+           (found.number[successors[cursor]] != kNone || !graph.counts(rank, successors[cursor])))
+      ++cursor;
     if (cursor < successors.size())
       at = enter(successors[cursor++], at);
     else if (at == 0)
@@ -53,14 +56,17 @@ struct Predecessors {
 Predecessors predecessors(const RootedGraph& graph, const Search& found) {
   const auto count = found.vertex.size();
   Predecessors made{.first = Numbers(count + 1), .all = {}};
-  for (const auto node : found.vertex)
-    for (const auto to : graph.successors(node)) ++made.first[found.number[to]];
+  const auto for_each = [&](std::uint32_t node, auto&& visit) {
+    const auto rank = graph.rank(node);
+    for (const auto to : graph.successors(node))
+      if (graph.counts(rank, to)) visit(found.number[to]);
+  };
+  for (const auto node : found.vertex) for_each(node, [&](std::uint32_t to) { ++made.first[to]; });
   std::uint32_t sum = 0;
   for (auto& first : made.first) first = sum += first;  // the end of each; filled backwards
   made.all.resize(sum);
   for (std::uint32_t from = 0; from < count; ++from)
-    for (const auto to : graph.successors(found.vertex[from]))
-      made.all[--made.first[found.number[to]]] = from;
+    for_each(found.vertex[from], [&](std::uint32_t to) { made.all[--made.first[to]] = from; });
   return made;
 }
 

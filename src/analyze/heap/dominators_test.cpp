@@ -23,7 +23,8 @@ Nodes reached(const RootedGraph& graph, const Nodes& without) {
   while (!todo.empty()) {
     const auto node = todo.back();
     todo.pop_back();
-    for (const auto to : graph.successors(node)) visit(to);
+    for (const auto to : graph.successors(node))
+      if (graph.counts(graph.rank(node), to)) visit(to);
   }
   return seen;
 }
@@ -161,6 +162,28 @@ TEST(Dominators, SayWhichOfTwoRootsKeepsAnObjectAlive) {
   EXPECT_EQ(tree.dominator[shared], graph.top());
   EXPECT_EQ(tree.retained[mine], 100U);
   EXPECT_EQ(graph.name(graph.root(tree.dominator[mine])), "A.s_mine");
+}
+
+TEST(Dominators, GiveWhatAStaticFieldReachesToTheFieldAlone) {
+  TestHeap heap;
+  const auto table = heap.add("System.Object[]");
+  const auto list = heap.add("List");
+  const auto order = heap.add("Order");
+  const auto mine = heap.add("Mine");
+  heap.refer(table, list);
+  heap.refer(list, order);
+  heap.refer(mine, order);
+  heap.root(table, RootKind::kStrongHandle, "handle");
+  heap.root(list, RootKind::kStatic, "Shop.Cart.s_all");
+  heap.root(order, RootKind::kStack, "thread 7: Shop.Place");
+  heap.root(mine, RootKind::kStack, "thread 7: Shop.Place");
+  const RootedGraph graph{heap.made().graph};
+  const auto tree = find_dominators(graph);
+  EXPECT_EQ(tree.dominator[order], list);
+  EXPECT_EQ(graph.name(graph.root(tree.dominator[list])), "Shop.Cart.s_all");
+  EXPECT_EQ(tree.retained[list], 48U);
+  EXPECT_EQ(tree.retained[table], 24U);
+  EXPECT_EQ(tree.retained[mine], 24U);
 }
 
 TEST(HeapGraphCheck, RefusesWhatIsOutOfRange) {

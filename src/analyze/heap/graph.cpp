@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace clrscope::analyze {
 
@@ -54,6 +55,47 @@ RootedGraph::RootedGraph(const HeapGraph& graph) : heap_(graph) {
       rooted_.push_back(root.object);
   }
   first_rooted_.push_back(static_cast<std::uint32_t>(rooted_.size()));
+  rank_objects();
+}
+
+std::uint8_t RootedGraph::rank_of(RootKind kind) {
+  switch (kind) {
+    case RootKind::kStatic:
+    case RootKind::kThreadStatic:
+      return 0;
+    case RootKind::kStack:
+      return 1;
+    case RootKind::kStrongHandle:
+    case RootKind::kPinnedHandle:
+    case RootKind::kRefCountHandle:
+      return 2;
+    case RootKind::kFinalizer:
+    case RootKind::kOther:
+      break;
+  }
+  return kRanks - 1;
+}
+
+void RootedGraph::rank_objects() {
+  rank_.assign(objects(), kRanks);
+  std::vector<std::uint32_t> todo;
+  for (std::uint8_t rank = 0; rank < kRanks; ++rank) {
+    const auto reach = [&](std::span<const std::uint32_t> all) {
+      for (const auto object : all) {
+        if (rank_[object] != kRanks) continue;
+        rank_[object] = rank;
+        todo.push_back(object);
+      }
+    };
+    for (const auto node : root_nodes_) {
+      if (rank_of(root(node).kind) == rank) reach(successors(node));
+      while (!todo.empty()) {
+        const auto object = todo.back();
+        todo.pop_back();
+        reach(heap_.referred_by(object));
+      }
+    }
+  }
 }
 
 std::string_view RootedGraph::name(const Root& root) const {

@@ -4,6 +4,11 @@
 //   then one for each root     (roots of the same kind and name are one node)
 //   then the top               which refers to all roots
 //
+// Some roots explain more than others: a static field more than a local variable, that one more
+// than a handle. What a better root reaches is explained by it alone: references to it from what
+// only lesser roots reach do not count. Otherwise the runtime's own table of static fields, which a
+// handle keeps alive, would own half of every object.
+//
 // Refers to the HeapGraph, which must outlive it.
 #pragma once
 
@@ -45,6 +50,18 @@ class RootedGraph {
   const Root& root(std::uint32_t node) const { return roots_[node - objects()]; }
   std::string_view name(const Root& root) const;
 
+  // How well the best root that reaches it explains; less is better.
+  std::uint8_t rank(std::uint32_t node) const {
+    if (is_object(node)) return rank_[node];
+    return node == top() ? 0 : rank_of(root(node).kind);
+  }
+  static std::uint8_t rank_of(RootKind kind);
+  static constexpr std::uint8_t kRanks = 4;
+  // Whether a reference from a node of that rank counts.
+  bool counts(std::uint8_t rank, std::uint32_t to) const {
+    return !is_object(to) || rank_[to] >= rank;
+  }
+  // All of them, also those that do not count.
   std::span<const std::uint32_t> successors(std::uint32_t node) const {
     if (is_object(node)) return heap_.referred_by(node);
     if (node == top()) return root_nodes_;
@@ -54,11 +71,14 @@ class RootedGraph {
   }
 
  private:
+  void rank_objects();
+
   const HeapGraph& heap_;
   std::vector<Root> roots_;
   std::vector<std::uint32_t> root_nodes_;    // their node numbers
   std::vector<std::uint32_t> first_rooted_;  // by root
   std::vector<std::uint32_t> rooted_;        // objects
+  std::vector<std::uint8_t> rank_;           // by object; kRanks: unreachable
 };
 
 }  // namespace clrscope::analyze

@@ -16,10 +16,6 @@ constexpr std::uint32_t kDeepest = 64;
 // Of one path as it is shown: its beginning and its end.
 constexpr std::size_t kStepsShown = 64;
 
-bool comes_first(RootKind kind) {
-  return kind == RootKind::kStatic || kind == RootKind::kThreadStatic || kind == RootKind::kStack;
-}
-
 // Types from a root on, each by the one before.
 class PathTree {
  public:
@@ -68,9 +64,9 @@ std::string heap_address(std::uint64_t address) { return fmt::format("{:#x}", ad
 Paths::Paths(const RootedGraph& graph) : graph_(graph), from_(graph.objects(), kNone) {
   std::vector<std::uint32_t> queue;
   queue.reserve(graph.objects());
-  for (const bool first : {true, false}) {
+  for (std::uint8_t rank = 0; rank < RootedGraph::kRanks; ++rank) {
     for (std::uint32_t node = graph.objects(); node < graph.top(); ++node) {
-      if (comes_first(graph.root(node).kind) != first) continue;
+      if (graph.rank(node) != rank) continue;
       for (const auto object : graph.successors(node)) {
         if (reaches(object)) continue;
         from_[object] = node;

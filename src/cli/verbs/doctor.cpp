@@ -156,7 +156,7 @@ Result<int> watch(const Args& args, Console& console) {
   const auto limit = TRY(fail_on(args));
   if (form == Form::kHtml)
     return fail(Errc::kUsage, "--format html is unavailable with --watch").hint("use text or json");
-  ops::WatchRequest request{.each = TRY(examine_request(args))};
+  ops::FindingWatchRequest request{.each = TRY(examine_request(args))};
   request.duration = request.each.duration;
   request.interval = TRY(args.duration("--interval")).value_or(request.interval);
   if (request.interval < std::chrono::seconds{1})

@@ -45,7 +45,8 @@ Result<int> run_async(const Args& args, Console& console, Format format) {
           .hint("use it without --async, for the stacks of threads");
   if (format == Format::kHtml)
     return fail(Errc::kUsage, "--async has no HTML report").hint("use --format text or json");
-  ops::AsyncRequest request{.target = TRY(target_request(args)), .over = TRY(args.duration("--over"))};
+  ops::AsyncRequest request{.target = TRY(target_request(args)),
+                            .over = TRY(args.duration("--over"))};
   if (!args.positionals().empty()) request.core = args.positionals()[0];
   const auto seen = TRY(ops::take_async_stacks(request));
   auto whole = console.text_style();
@@ -92,20 +93,22 @@ Result<int> run(const Args& args, Console& console) {
 
 const Options kOptions[] = {kTargetOptions, Options{kStacks}, kCommonOptions};
 
-constexpr JsonAnswer kAnswers[] = {answers_with<ops::StacksAnswer>(),
-                                   answers_with<ops::AsyncStacksAnswer>(
-                                       JsonAnswer::Form::kObject, "--async")};
+constexpr JsonAnswer kAnswers[] = {
+    answers_with<ops::StacksAnswer>(),
+    answers_with<ops::AsyncStacksAnswer>(JsonAnswer::Form::kObject, "--async")};
 
 }  // namespace
 
 extern const Verb stacks_verb{
     .name = "stacks",
     .summary = "Show the stack of every thread, and which threads hold or wait for locks",
-    .usage = "(-p PID | -n NAME | CORE-FILE) [--async] [--native] [--merged] [--lines]\n"
-             "[--format FORMAT]",
+    .usage =
+        "(-p PID | -n NAME | CORE-FILE) [--async] [--native] [--merged] [--lines]\n"
+        "[--format FORMAT]",
     .options = kOptions,
-    .examples = "  clrscope stacks -p 4312 --merged\n  clrscope stacks -p 4312 --async\n"
-                "  clrscope stacks core.4312 --native",
+    .examples =
+        "  clrscope stacks -p 4312 --merged\n  clrscope stacks -p 4312 --async\n"
+        "  clrscope stacks core.4312 --native",
     .run = run,
     .positionals = 1,
     .answers = kAnswers,

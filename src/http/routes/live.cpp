@@ -36,8 +36,7 @@ Result<live::FeedRequest> feed_of(const Call& call, std::string_view name) {
   if (const auto topic = live::find_topic(name))
     return live::runtime_feed(*topic, messages_for(call));
   return fail(Errc::kUsage, "topics: unknown topic {}", name)
-      .hint(
-          "counters, gc, jit, exceptions, contention, threadpool, thread-starts, logs, events");
+      .hint("counters, gc, jit, exceptions, contention, threadpool, thread-starts, logs, events");
 }
 
 Result<> serve(Call& call) {

@@ -72,8 +72,7 @@ const Shape& shape_of(const AsyncWaitAnswer*) {
   using T = AsyncWaitAnswer;
   static const auto shape = describe<T>(
       "AsyncWait", "what the innermost async method of a stack is waiting for",
-      {member<&T::kind>("kind", "kind of wait"),
-       member<&T::text>("text", "the wait in words"),
+      {member<&T::kind>("kind", "kind of wait"), member<&T::text>("text", "the wait in words"),
        member_or_null<&T::object>("object",
                                   "address of the object, null if each stack has its own"),
        member<&T::type>("type", "type of the object"),
@@ -86,10 +85,10 @@ const Shape& shape_of(const AsyncWaitAnswer*) {
 
 const Shape& shape_of(const AsyncFrameAnswer*) {
   using T = AsyncFrameAnswer;
-  static const auto shape = describe<T>(
-      "AsyncFrame", "an async method of a logical stack, or a task between two methods",
-      {member<&T::method>("method", "method, or a task such as Task.WhenAll"),
-       member<&T::await>("await", "number of the await it is suspended at, from 0")});
+  static const auto shape =
+      describe<T>("AsyncFrame", "an async method of a logical stack, or a task between two methods",
+                  {member<&T::method>("method", "method, or a task such as Task.WhenAll"),
+                   member<&T::await>("await", "number of the await it is suspended at, from 0")});
   return shape;
 }
 
@@ -108,14 +107,14 @@ const Shape& shape_of(const AsyncGroupAnswer*) {
 
 const Shape& shape_of(const AsyncLinkAnswer*) {
   using T = AsyncLinkAnswer;
-  static const auto shape = describe<T>(
-      "AsyncLink", "one async method of a cycle",
-      {member<&T::method>("method", "method that is waiting"),
-       member<&T::object>("object", "address of its task"),
-       member<&T::awaits>("awaits", "method or semaphore that it is waiting for"),
-       member<&T::awaits_object>("awaitsObject", "address of that task or semaphore"),
-       member_unless_empty<&T::holds>("holds", "semaphore that it holds, inferred"),
-       member<&T::frames>("frames", "its async stack, innermost first")});
+  static const auto shape =
+      describe<T>("AsyncLink", "one async method of a cycle",
+                  {member<&T::method>("method", "method that is waiting"),
+                   member<&T::object>("object", "address of its task"),
+                   member<&T::awaits>("awaits", "method or semaphore that it is waiting for"),
+                   member<&T::awaits_object>("awaitsObject", "address of that task or semaphore"),
+                   member_unless_empty<&T::holds>("holds", "semaphore that it holds, inferred"),
+                   member<&T::frames>("frames", "its async stack, innermost first")});
   return shape;
 }
 

@@ -90,6 +90,7 @@ class Reading {
     out_.pid = target.pid();
     out_.target = target.kind();
     out_.runtime = reader.version();
+    out_.runtime.resize(std::min(out_.runtime.find('-'), out_.runtime.size()));
     if (threads) note_threads(*threads);
     note_version();
   }
@@ -242,8 +243,8 @@ class Reading {
       climb(id, on_path);
     }
     if (out_.stacks_cut > 0)
-      out_.notes.push_back(fmt::format("only {} async stacks are shown; there are more",
-                                       out_.stacks.size()));
+      out_.notes.push_back(
+          fmt::format("only {} async stacks are shown; there are more", out_.stacks.size()));
   }
 
   // Every way from a leaf to an outermost method.
@@ -291,7 +292,8 @@ class Reading {
       if (&at != &path.front() || nodes_[at.node].method) stack.steps.push_back(step_of(at.node));
     const auto thread = blocked_.find(address(path.back().node));
     if (thread != blocked_.end()) stack.blocked_thread = thread->second;
-    stack.old = !stack.steps.empty() && is_old(stack.steps.front().object);
+    const auto& of = out_.waits[wait];
+    stack.old = is_old(of.task != 0 ? of.task : of.object);
     out_.stacks.push_back(std::move(stack));
   }
 
@@ -390,15 +392,13 @@ class Reading {
 
 std::span<const std::string_view> names_of(AwaitKind) {
   static constexpr std::array<std::string_view, 13> kNames{
-      "unknown", "Task.Delay", "TaskCompletionSource", "SemaphoreSlim", "channel",
-      "socket",  "file",       "pipe",                 "ValueTask source", "task",
-      "running", "ready",      "cycle"};
+      "unknown", "Task.Delay", "TaskCompletionSource", "SemaphoreSlim", "channel", "socket",
+      "file",    "pipe",       "ValueTask source",     "task",          "running", "ready",
+      "cycle"};
   return kNames;
 }
 
-std::string_view name_of(AwaitKind kind) {
-  return names_of(kind)[static_cast<std::size_t>(kind)];
-}
+std::string_view name_of(AwaitKind kind) { return names_of(kind)[static_cast<std::size_t>(kind)]; }
 
 AsyncSnapshot read_async(Target& target, RuntimeReader& reader, const HeapSnapshot& heap,
                          const Snapshot* threads) {
@@ -429,7 +429,8 @@ std::string async_title(std::string_view type_name) {
     method = method.substr(1, local - 1);
   }
   // The statements of a program without a Main are in <Main>$.
-  if (method.starts_with('<') && method.ends_with(">$")) method = method.substr(1, method.size() - 3);
+  if (method.starts_with('<') && method.ends_with(">$"))
+    method = method.substr(1, method.size() - 3);
   auto title = fmt::format("{}.{}", type, method);
   if (!inner.empty()) title += fmt::format(".{}", inner);
   return title.append(kind);

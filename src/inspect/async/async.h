@@ -45,10 +45,11 @@ std::span<const std::string_view> names_of(AwaitKind);
 struct AsyncWait {
   AwaitKind kind = AwaitKind::kUnknown;
   std::uint64_t object = 0;  // a semaphore, or the task or source that is awaited
+  std::uint64_t task = 0;    // the awaited task itself, where `object` is what it waits for
   std::string type{};        // of the object
   std::string detail{};      // "0 of 1 free", "due in 12 s", "queued" …
   std::optional<std::int64_t> free{}, most{};  // of a semaphore: its counts
-  std::uint32_t thread = 0;                    // OS id of the thread that runs it; 0: none or unknown
+  std::uint32_t thread = 0;  // OS id of the thread that runs it; 0: none or unknown
 };
 
 struct AsyncStep {
@@ -58,10 +59,10 @@ struct AsyncStep {
 };
 
 struct AsyncStack {
-  std::uint32_t wait = 0;           // in AsyncSnapshot::waits
-  std::vector<AsyncStep> steps{};   // innermost first
+  std::uint32_t wait = 0;            // in AsyncSnapshot::waits
+  std::vector<AsyncStep> steps{};    // innermost first
   std::uint32_t blocked_thread = 0;  // OS id of the thread that blocks on the outermost; 0: none
-  bool old = false;                  // its innermost method's object has survived collections
+  bool old = false;                  // what it awaits has survived collections
   bool unchanged = false;            // since the snapshot before: see mark_unchanged()
 };
 
@@ -76,7 +77,7 @@ struct AsyncCycle {
     std::uint64_t holds_object = 0;
     std::vector<std::string> frames{};  // its stack, innermost first
   };
-  std::vector<Link> links{};  // each waits for the next
+  std::vector<Link> links{};   // each waits for the next
   bool by_semaphores = false;  // who holds a semaphore is inferred
 };
 
@@ -87,7 +88,7 @@ struct AsyncSnapshot {
   TargetKind target = TargetKind::kTwin;
   std::chrono::system_clock::time_point taken{};
   std::chrono::nanoseconds took{};
-  std::chrono::nanoseconds pause{};  // that the process stood still
+  std::chrono::nanoseconds pause{};                // that the process stood still
   std::optional<std::chrono::nanoseconds> over{};  // since the snapshot that it was compared with
   std::uint64_t state_machines = 0;  // of async methods, finished ones not collected yet included
   std::uint64_t pending = 0;         // of them, not finished

@@ -141,8 +141,7 @@ TEST(AsyncTitle, NamesMethodsLambdasAndLocalFunctions) {
   EXPECT_EQ(async_title("X+AsyncStateMachineBox`1[System.Int32,Shop.Cart+<Load>d__3]"),
             "Shop.Cart.Load");
   EXPECT_EQ(async_title("Shop.Cart+<>c+<<Load>b__3_0>d"), "Shop.Cart.Load (lambda)");
-  EXPECT_EQ(async_title("Shop.Cart+<>c__DisplayClass3_0+<<Load>b__1>d"),
-            "Shop.Cart.Load (lambda)");
+  EXPECT_EQ(async_title("Shop.Cart+<>c__DisplayClass3_0+<<Load>b__1>d"), "Shop.Cart.Load (lambda)");
   EXPECT_EQ(async_title("Program+<<<Main>$>g__Ask|0_1>d"), "Program.Main.Ask (local function)");
   EXPECT_EQ(async_title("Program+<<Main>$>d__0"), "Program.Main");
   EXPECT_EQ(async_title("Shop.Cart"), "Shop.Cart");
@@ -375,8 +374,9 @@ TEST_F(AsyncTest, OfALadderOfJoinsAreBounded) {
 
 TEST_F(AsyncTest, SurviveGarbage) {
   const auto load = method("Shop.Cart+<Load>d__3");
-  for (int i = 0; i < 100; ++i) add(std::vector{task_, load, list_, array_, node_, semaphore_,
-                                                 source_, action_}[static_cast<std::size_t>(i) % 8]);
+  for (int i = 0; i < 100; ++i)
+    add(std::vector{task_, load, list_, array_, node_, semaphore_, source_,
+                    action_}[static_cast<std::size_t>(i) % 8]);
   std::uint64_t seed = 7;
   for (int round = 0; round < 20; ++round) {
     for (const auto address : heap_.graph.addresses)

@@ -10,7 +10,7 @@ namespace clrscope::inspect {
 namespace {
 
 constexpr std::uint32_t kNone = HeapView::kNone;
-constexpr std::uint32_t kInfinite = 0xffffffff;  // of a timer
+constexpr std::uint32_t kInfinite = 0xffffffff;                  // of a timer
 constexpr std::uint32_t kStarted = 0x10000, kInvoked = 0x20000;  // of m_stateFlags
 constexpr std::size_t kMostWaiters = 2'000'000;
 
@@ -126,15 +126,17 @@ AsyncWait AwaitKinds::delay(std::uint32_t object, std::string what) {
     wait.detail += "of " + format_duration(whole);
     return wait;
   }
-  const auto passed =
-      std::chrono::milliseconds{std::min<std::uint64_t>(*now_ - static_cast<std::uint64_t>(*start), *due)};
-  wait.detail +=
-      fmt::format("of {}, due in {}", format_duration(whole), format_duration(whole - passed));
+  const auto passed = std::chrono::milliseconds{
+      std::min<std::uint64_t>(*now_ - static_cast<std::uint64_t>(*start), *due)};
+  wait.detail += "of " + format_duration(whole);
+  wait.detail += passed < whole ? ", due in " + format_duration(whole - passed) : ", due now";
   return wait;
 }
 
 AsyncWait AwaitKinds::semaphore(std::uint32_t node) {
-  AsyncWait wait{.kind = AwaitKind::kSemaphore, .type = "System.Threading.SemaphoreSlim"};
+  AsyncWait wait{.kind = AwaitKind::kSemaphore,
+                 .task = heap_.graph().addresses[node],
+                 .type = "System.Threading.SemaphoreSlim"};
   const auto found = semaphore_of_.find(node);
   if (found == semaphore_of_.end()) {  // it has been let go just now
     wait.object = heap_.graph().addresses[node];

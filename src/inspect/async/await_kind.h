@@ -35,7 +35,7 @@ class AwaitKinds {
   HeapView& heap_;
   TaskObjects& tasks_;
   std::optional<std::uint64_t> now_;
-  std::vector<Note> notes_{};                                    // by type
+  std::vector<Note> notes_{};  // by type
   std::vector<std::uint32_t> semaphores_{};
   std::unordered_map<std::uint32_t, std::uint32_t> semaphore_of_{};  // by its waiter
   std::unordered_map<std::uint32_t, std::uint32_t> source_of_{};     // by its task

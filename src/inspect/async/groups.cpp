@@ -18,7 +18,7 @@ bool is_shared(const AsyncWait& wait) { return wait.kind == AwaitKind::kSemaphor
 std::string identity(const AsyncSnapshot& seen, const AsyncStack& stack, bool addresses) {
   const auto& wait = seen.waits[stack.wait];
   auto text = fmt::format("{}", static_cast<int>(wait.kind));
-  if (addresses) text += fmt::format(" {:x}", wait.object);
+  if (addresses) text += fmt::format(" {:x} {:x}", wait.object, wait.task);
   for (const auto& step : stack.steps) {
     text += fmt::format("|{} {}", seen.method(step), step.state);
     if (addresses) text += fmt::format(" {:x}", step.object);

@@ -56,7 +56,8 @@ const TypeInfo* HeapView::last_argument(const TypeInfo& type) {
   if (!info.type) return nullptr;
   // The name of the whole has its name.
   const std::string_view name{info.type->name};
-  return type.name.find(name.substr(0, name.find('['))) != std::string::npos ? &*info.type : nullptr;
+  return type.name.find(name.substr(0, name.find('['))) != std::string::npos ? &*info.type
+                                                                             : nullptr;
 }
 
 }  // namespace clrscope::inspect

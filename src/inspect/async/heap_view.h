@@ -62,8 +62,8 @@ class HeapView {
   Memory memory_;
   RuntimeReader& reader_;
   const HeapGraph& graph_;
-  std::vector<Info> infos_;                                   // by type
-  std::unordered_map<std::uint64_t, Info> arguments_;         // by method table
+  std::vector<Info> infos_;                            // by type
+  std::unordered_map<std::uint64_t, Info> arguments_;  // by method table
 };
 
 }  // namespace clrscope::inspect

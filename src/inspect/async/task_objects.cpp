@@ -123,8 +123,7 @@ std::uint32_t TaskObjects::machine_object(std::uint32_t box) {
 std::optional<TaskObjects::Inside> TaskObjects::inside(std::uint32_t box) {
   const auto& layout = layout_of(box);
   if (!layout.machine) return std::nullopt;
-  if (layout.inside)
-    return Inside{heap_.graph().addresses[box] + *layout.machine, &*layout.inside};
+  if (layout.inside) return Inside{heap_.graph().addresses[box] + *layout.machine, &*layout.inside};
   const auto object = machine_object(box);
   if (object == kNone) return std::nullopt;
   const auto* const machine = machine_of_type(heap_.graph().type_of[object]);
@@ -151,7 +150,8 @@ std::uint32_t TaskObjects::awaited(std::uint32_t box) {
   auto first = kNone;
   std::size_t words = 0;
   for (const auto& [from, to] : in->machine->awaiters)
-    for (auto at = (from + 7) / 8 * 8; at + 8 <= to && words < kMostAwaiterWords; at += 8, ++words) {
+    for (auto at = (from + 7) / 8 * 8; at + 8 <= to && words < kMostAwaiterWords;
+         at += 8, ++words) {
       const auto object = heap_.at(heap_.memory().pointer(in->start + at).value_or(0));
       if (object == kNone) continue;
       if (is_task(object)) return object;

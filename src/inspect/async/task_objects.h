@@ -12,14 +12,14 @@
 namespace clrscope::inspect {
 
 enum class TaskKind : std::uint8_t {
-  kNone,        // not a task
-  kMethod,      // of an async method: the box of its state machine
-  kPooled,      // of an async method that returns a pooled ValueTask: a box, but not a Task
-  kDelay,       // Task.Delay
-  kSemaphore,   // a waiter of a SemaphoreSlim
-  kJoin,        // WhenAll, WhenAny, Unwrap, WaitAsync: completes with other tasks
-  kContinue,    // ContinueWith
-  kPlain,       // Task or Task<T> itself
+  kNone,       // not a task
+  kMethod,     // of an async method: the box of its state machine
+  kPooled,     // of an async method that returns a pooled ValueTask: a box, but not a Task
+  kDelay,      // Task.Delay
+  kSemaphore,  // a waiter of a SemaphoreSlim
+  kJoin,       // WhenAll, WhenAny, Unwrap, WaitAsync: completes with other tasks
+  kContinue,   // ContinueWith
+  kPlain,      // Task or Task<T> itself
   kOther,
 };
 
@@ -32,7 +32,7 @@ struct TaskLayout {
   bool machine_is_object = false;
   struct Machine {
     std::string type{};
-    std::optional<std::uint32_t> state{};                           // offset in the machine
+    std::optional<std::uint32_t> state{};                             // offset in the machine
     std::vector<std::pair<std::uint32_t, std::uint32_t>> awaiters{};  // offsets: from, to
   };
   std::optional<Machine> inside{};  // nothing: unknown, or an object of its own
@@ -87,7 +87,7 @@ class TaskObjects {
     TaskLayout layout{};
   };
   HeapView& heap_;
-  std::vector<Known> layouts_;  // by type
+  std::vector<Known> layouts_;                                       // by type
   std::unordered_map<std::uint32_t, TaskLayout::Machine> machines_;  // of objects, by type
   std::uint64_t resolved_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <unordered_set>
 
 namespace clrscope::inspect {
@@ -73,8 +74,10 @@ class HandleReader {
   bool read_segments(std::uint64_t table, std::uint64_t at) {
     bool any = false;
     while (at != 0 && seen_.size() < kMostSegments && seen_.insert(at).second) {
-      const auto bytes = memory_.block(at, kSegmentBytes);
+      auto bytes = memory_.block(at, kHeaderBytes);
       if (bytes.empty()) break;
+      bytes.resize(kSegmentBytes);
+      read_values(at, bytes);
       auto sorts = kLeastSorts;
       while (sorts <= kMostSorts &&
              get<std::uint64_t>(bytes, kSortsAt + sorts * kSortBytes + 8) != table)
@@ -86,6 +89,12 @@ class HandleReader {
     }
     tables_ += any ? 1 : 0;
     return any;
+  }
+
+  // What was never used need not be there: a core leaves it out.
+  void read_values(std::uint64_t segment, std::vector<std::uint8_t>& bytes) {
+    for (auto page = kHeaderBytes; page < kSegmentBytes; page += kHeaderBytes)
+      (void)memory_.read(segment + page, std::span{bytes}.subspan(page, kHeaderBytes));
   }
 
   void read_segment(const std::vector<std::uint8_t>& bytes, std::size_t kinds) {

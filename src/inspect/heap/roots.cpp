@@ -69,6 +69,10 @@ void Roots::add_statics(const std::vector<RuntimeThread>& threads) {
   for (const auto& type : heap_.graph.types) tables.push_back(type.id);
   const auto fields = reader_.static_fields(tables);
   if (!fields) note("static fields have no names", fields.error());
+  if (fields && fields->empty())
+    heap_.notes.emplace_back(
+        "static fields have no names: the runtime's tables of types cannot be read, as in a core "
+        "of the heap alone");
   for (const auto& field : fields ? *fields : std::vector<StaticField>{}) {
     if (!static_places_.insert(field.address).second) continue;
     add_address(field.thread != 0 ? RootKind::kThreadStatic : RootKind::kStatic,
@@ -110,12 +114,14 @@ void Roots::add_handles() {
 // Static fields are the elements of arrays on the pinned heap that the runtime holds by handles.
 void Roots::add_unnamed_statics() {
   const auto& graph = heap_.graph;
+  std::vector<HeapSegment> pinned;
+  for (const auto& segment : heap_.segments)
+    if (segment.generation == HeapGeneration::kPinned) pinned.push_back(segment);
   for (const auto array : held_) {
     const auto address = graph.addresses[array];
     if (graph.types[graph.type_of[array]].name != "System.Object[]" ||
-        std::ranges::none_of(heap_.segments, [&](const HeapSegment& segment) {
-          return segment.generation == HeapGeneration::kPinned && segment.start <= address &&
-                 address < segment.end;
+        std::ranges::none_of(pinned, [&](const HeapSegment& segment) {
+          return segment.start <= address && address < segment.end;
         }))
       continue;
     const auto slots =

@@ -1,5 +1,6 @@
 // For tests/e2e/heap_*.case and bench/gcdump_bench.py: heaps from ports and files, without a verb.
 //   heap_live port PID [FILE]       by the garbage collector's events; written to FILE
+//   heap_live twin PID [FILE]       read from its memory
 //   heap_live trace FILE.nettrace [FILE]
 //   heap_live read FILE.gcdump [FILE]
 //   heap_live make OBJECTS FILE     a made-up heap, written to FILE
@@ -17,6 +18,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gcdump/gcdump.h"
+#include "inspect/dac/worker.h"
+#include "inspect/heap/heap.h"
 #include "ops/heap_from_port.h"
 #include "ops/output_file.h"
 
@@ -32,6 +35,12 @@ double ms_since(Clock::time_point start) {
 Result<HeapSnapshot> read_dump(const std::string& path) {
   const auto file = TRY(read_file(path, std::size_t{4} << 30));
   return gcdump::read_gcdump(as_bytes(file));
+}
+
+Result<HeapSnapshot> read_memory(pid_t pid) {
+  const auto twin = TRY(inspect::make_twin(pid));
+  const auto reader = TRY(inspect::open_runtime(*twin.target));
+  return inspect::read_heap(*twin.target, *reader, {});
 }
 
 Result<> write_dump(const HeapSnapshot& heap, const std::string& path) {
@@ -70,13 +79,10 @@ void print(const HeapSnapshot& heap, double got_ms, double wrote_ms) {
   struct Sum {
     std::uint64_t count = 0, bytes = 0;
   };
-  std::map<std::pair<std::string, std::string>, Sum> types;
+  std::vector<Sum> sums(graph.types.size());
   Sum all;
-  for (std::uint32_t i = 0; i < graph.objects(); ++i) {
-    const auto& type = graph.types[graph.type_of[i]];
-    for (auto* sum : {&all, &types[{type.name, type.module}]})
-      ++sum->count, sum->bytes += graph.size_of(i);
-  }
+  for (std::uint32_t i = 0; i < graph.objects(); ++i)
+    for (auto* sum : {&all, &sums[graph.type_of[i]]}) ++sum->count, sum->bytes += graph.size_of(i);
   std::map<std::string_view, std::uint64_t> roots;
   for (const auto& root : graph.roots)
     ++roots[names_of(RootKind{})[static_cast<std::size_t>(root.kind)]];
@@ -106,13 +112,15 @@ void print(const HeapSnapshot& heap, double got_ms, double wrote_ms) {
   for (const auto& root : graph.roots)
     if (root.kind == RootKind::kStatic) out.value(graph.root_names[root.name]);
   out.end_array().key("types").begin_array();
-  for (const auto& [type, sum] : types)
-    out.begin_object()
-        .member("type", type.first)
-        .member("module", type.second)
-        .member("count", sum.count)
-        .member("bytes", sum.bytes)
-        .end_object();
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (sums[i].count > 0)
+      out.begin_object()
+          .member("type", graph.types[i].name)
+          .member("module", graph.types[i].module)
+          .member("id", graph.types[i].id)
+          .member("count", sums[i].count)
+          .member("bytes", sums[i].bytes)
+          .end_object();
   out.end_array().end_object();
   fmt::print("{}\n", out.text());
 }
@@ -123,7 +131,8 @@ Result<HeapSnapshot> get(const std::string& what, const std::string& from) {
   const auto number = parse_number(from);
   if (!number) return fail(Errc::kUsage, "{} is not a number", from);
   if (what == "make") return make_heap(static_cast<std::uint32_t>(*number));
-  return ops::heap_from_port({.pid = static_cast<pid_t>(*number)});
+  const auto pid = static_cast<pid_t>(*number);
+  return what == "twin" ? read_memory(pid) : ops::heap_from_port({.pid = pid});
 }
 
 Result<> run(const std::string& what, const std::string& from, const std::string& to) {
@@ -139,8 +148,9 @@ Result<> run(const std::string& what, const std::string& from, const std::string
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const auto code = inspect::dac_worker_main(argc, argv)) return *code;
   if (argc < 3) {
-    fmt::print(stderr, "usage: heap_live port|trace|read|make WHAT [FILE]\n");
+    fmt::print(stderr, "usage: heap_live port|twin|trace|read|make WHAT [FILE]\n");
     return 3;
   }
   if (const auto done = run(argv[1], argv[2], argc > 3 ? argv[3] : ""); !done) {

@@ -6,6 +6,6 @@
 
 namespace clrscope::ops {
 
-Process describe(const ipc::DotnetProcess& found);
+Process process_from(const ipc::DotnetProcess& found);
 
 }  // namespace clrscope::ops
