@@ -265,8 +265,8 @@ Document Gc::page() const {
         share(collections_.paused()), count_text(all.size()), all.size() == 1 ? "" : "s",
         format_duration(collections_.paused()), span_.seconds()));
   page.summary.push_back(fmt::format("Longest pause {}: #{}, generation {}, {}{}.",
-                                     format_duration(worst.longest_pause), worst.number, worst.generation,
-                                     value_name("GCReason", worst.reason),
+                                     format_duration(worst.longest_pause), worst.number,
+                                     worst.generation, value_name("GCReason", worst.reason),
                                      several ? ", in " + who(worst.process) : ""));
   if (several)
     page.tables.push_back(processes());

@@ -180,8 +180,7 @@ Document ThreadPoolReport::page() const {
   if (pool_.queue().matched > 0)
     page.summary.push_back(fmt::format(
         "{} work items queued {} on average, {} at most.", count_text(pool_.queue().enqueued),
-        format_duration(pool_.queue().waited /
-                        static_cast<std::int64_t>(pool_.queue().matched)),
+        format_duration(pool_.queue().waited / static_cast<std::int64_t>(pool_.queue().matched)),
         format_duration(pool_.queue().longest)));
   if (!pool_.adjustments().empty()) {
     std::map<std::uint32_t, std::uint64_t> reasons;

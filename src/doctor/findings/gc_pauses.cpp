@@ -36,11 +36,11 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                      ? fmt::format("GC pauses: the program is paused {:.0f} % of the time", percent)
                      : fmt::format("GC pauses: the program was paused for {} at once",
                                    format_duration(worst->longest_pause));
-  report.summary = fmt::format(
-      "{} paused it for {} of {}; the longest, #{} of generation {} ({}), lasted {}.",
-      counted(events.collections.size(), "collection"), format_duration(events.gc_paused),
-      seconds_text(events.length), worst->number, worst->generation, worst->reason,
-      format_duration(worst->longest_pause));
+  report.summary =
+      fmt::format("{} paused it for {} of {}; the longest, #{} of generation {} ({}), lasted {}.",
+                  counted(events.collections.size(), "collection"),
+                  format_duration(events.gc_paused), seconds_text(events.length), worst->number,
+                  worst->generation, worst->reason, format_duration(worst->longest_pause));
   std::map<std::pair<std::uint32_t, std::string>, std::pair<std::size_t, std::chrono::nanoseconds>>
       groups;
   for (const auto& gc : events.collections) {

@@ -60,9 +60,8 @@ std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence
                     format_duration(place.longest));
     report.numbers.push_back(
         {"waits", static_cast<double>(place.waits), "", counted(place.waits, "wait")});
-    report.numbers.push_back(
-        {"waitedMs", 1000 * seconds(place.waited), "ms",
-         format_duration(place.waited) + " waited in total"});
+    report.numbers.push_back({"waitedMs", 1000 * seconds(place.waited), "ms",
+                              format_duration(place.waited) + " waited in total"});
     reports.push_back(std::move(report));
   }
   return reports;
