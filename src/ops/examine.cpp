@@ -407,7 +407,7 @@ std::vector<std::string> quick_findings() {
   std::vector<std::string> ids;
   for (const auto* finding : findings()) {
     const auto& needs = finding->needs;
-    if (!needs.events && !needs.cpu && !needs.async && needs.least.count() == 0)
+    if (!needs.events && !needs.cpu && !needs.heap && !needs.async && needs.least.count() == 0)
       ids.emplace_back(finding->id);
   }
   return ids;

@@ -78,8 +78,11 @@ class Vigil {
 
 std::vector<std::string> cheap_findings() {
   std::vector<std::string> ids;
-  for (const auto* finding : findings())
-    if (!finding->needs.events && !finding->needs.cpu) ids.emplace_back(finding->id);
+  for (const auto* finding : findings()) {
+    const auto& needs = finding->needs;
+    // A look at the heap copies the process each time.
+    if (!needs.events && !needs.cpu && !needs.heap && !needs.async) ids.emplace_back(finding->id);
+  }
   return ids;
 }
 

@@ -51,7 +51,7 @@ ChangeAnswer answer_of(const doctor::Examination& examination, const FindingChan
 Result<FindingWatchReport> watch_findings(const FindingWatchRequest& request,
                                           const FindingWatchListener& listener);
 
-// What can be found without events and CPU samples.
+// What can be found without events, CPU samples and copies of the process.
 std::vector<std::string> cheap_findings();
 
 }  // namespace clrscope::ops
