@@ -71,7 +71,7 @@ Document CallsReport::page() const {
   Document page;
   page.summary.push_back(fmt::format("{} in {:.1f} s: {} in total, slowest {}.",
                                      counted(all.count, words_.noun), calls_.span().seconds(),
-                                     ms_text(all.total), ms_text(all.longest)));
+                                     format_duration(all.total), format_duration(all.longest)));
   if (all.failed > 0) page.summary.push_back(fmt::format("{} failed.", count_text(all.failed)));
   if (all.unfinished > 0)
     page.summary.push_back(

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
-#include "base/proc.h"
 #include "base/text.h"
-#include "ops/processes.h"
 #include "ops/runtimes.h"
 
 namespace clrscope::http {
-namespace {
-
-constexpr std::chrono::seconds kKnownFor{3};
-
-}  // namespace
 
 Result<Selector> selector_of(const Call& call) {
   Selector selector{.uid = call.text("uid"), .name = call.text("name")};
@@ -28,7 +21,7 @@ Result<> Processes::machine_allowed() const {
 }
 
 Result<std::vector<Process>> Processes::list() const {
-  auto found = ops::list_processes();
+  auto found = book_.list();
   if (!found && !runtimes_) return fail(found.error());  // without /proc the port may do
   if (!found) found = std::vector<Process>{};
   if (runtimes_) found = ops::joined(*std::move(found), runtimes_->list());
@@ -43,24 +36,7 @@ Result<Process> Processes::chosen(const Call& call) const {
 // Without looking at all others. Nothing: it is not known for sure, the list tells.
 std::optional<Process> Processes::by_pid(pid_t pid) const {
   if (runtimes_) return std::nullopt;  // its pid may be of another namespace
-  const auto status = proc_status(pid);
-  if (!status || status->state == 'T') return std::nullopt;
-  const auto now = TraceClock::now();
-  auto process = known_.with([&](auto& known) -> std::optional<Process> {
-    std::erase_if(known, [&](const auto& one) { return now - one.second.asked > kKnownFor; });
-    const auto at = known.find(pid);
-    if (at == known.end() || at->second.start_ticks != status->start_ticks) return std::nullopt;
-    return at->second.process;
-  });
-  if (process) {
-    ops::update_usage(*process, *status);
-    return process;
-  }
-  auto found = ops::list_process(pid);
-  if (!found) return std::nullopt;
-  if (found->reachable())
-    known_.with([&](auto& known) { known[pid] = {*found, status->start_ticks, now}; });
-  return *std::move(found);
+  return book_.find(pid);
 }
 
 Result<Process> Processes::chosen(const Call& call, const Selector& selector) const {

@@ -3,20 +3,18 @@
 // The only way to a process, and to what was kept of one: --allow and --owner are judged here.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/guarded.h"
 #include "base/result.h"
 #include "base/shape.h"
 #include "http/route.h"
 #include "http/setting.h"
 #include "model/process.h"
 #include "ops/check.h"
+#include "ops/process_book.h"
 #include "ops/target.h"
 #include "ops/visibility.h"
 
@@ -47,17 +45,11 @@ class Processes {
   std::optional<ops::CheckRow> port_row() const;
 
  private:
-  // One that was looked up lately: pages ask about the same again and again.
-  struct Known {
-    Process process{};
-    std::uint64_t start_ticks = 0;
-    TraceTime asked{};
-  };
   std::optional<Process> by_pid(pid_t pid) const;
 
   const ServeSetting& setting_;
   std::shared_ptr<ops::Runtimes> runtimes_;
-  mutable Guarded<std::map<pid_t, Known>> known_{};
+  mutable ops::ProcessBook book_{};  // pages ask about the same again and again
 };
 
 // What dotnet-monitor tells of a process, and what we know beside.

@@ -37,8 +37,9 @@ bool is_ending(std::string_view status) {
 
 class SnapshotBuilder {
  public:
-  SnapshotBuilder(Target& target, RuntimeReader* reader, const SnapshotOptions& request)
-      : target_(target), reader_(reader), request_(request) {}
+  SnapshotBuilder(Target& target, RuntimeReader* reader, const SnapshotOptions& request,
+                  SnapshotMemo& memo)
+      : target_(target), reader_(reader), request_(request), memo_(memo), walker_(memo.walker) {}
 
   Result<Snapshot> run() {
     const auto began = Clock::now();
@@ -48,7 +49,10 @@ class SnapshotBuilder {
     out_.notes = target_.remarks();
     // First of all: a reader may forget what it knew before when it is asked for threads.
     if (reader_) read_runtime_threads();
-    walker_ = TRY(Walker::of(target_, reader_));
+    if (walker_)
+      TRY(walker_->look_again());
+    else
+      walker_ = TRY(Walker::of(target_, reader_));
     auto stacks = TRY(take_stacks(target_, *walker_, request_.stop));
     out_.pause = stacks.pause;
     std::ranges::move(stacks.notes, std::back_inserter(out_.notes));
@@ -64,11 +68,12 @@ class SnapshotBuilder {
 
  private:
   void name_frames(ThreadStacks& stacks) {
-    std::optional<SourceLines> lines;
-    if (reader_ && request_.lines) lines.emplace(target_, *reader_, request_.symbol_folder);
+    auto& lines = memo_.lines;
+    if (reader_ && request_.lines && !lines)
+      lines.emplace(target_, *reader_, request_.symbol_folder);
     FrameNames names{target_, *walker_, reader_,
                      request_.native ? NativeNaming::kFunctions : NativeNaming::kModuleOnly,
-                     lines ? &*lines : nullptr};
+                     request_.lines && lines ? &*lines : nullptr};
     std::ranges::sort(stacks.threads, {},
                       [](const ThreadStack& one) { return one.os.namespace_tid; });
     for (auto& stack : stacks.threads) {
@@ -208,7 +213,8 @@ class SnapshotBuilder {
   Target& target_;
   RuntimeReader* reader_;
   const SnapshotOptions& request_;
-  std::unique_ptr<Walker> walker_;
+  SnapshotMemo& memo_;
+  std::unique_ptr<Walker>& walker_;
   std::vector<RuntimeThread> runtime_threads_;
   std::vector<StackImage> images_;  // in the order of out_.threads
   Snapshot out_;
@@ -217,8 +223,9 @@ class SnapshotBuilder {
 }  // namespace
 
 Result<Snapshot> take_snapshot(Target& target, RuntimeReader* reader,
-                               const SnapshotOptions& request) {
-  return SnapshotBuilder{target, reader, request}.run();
+                               const SnapshotOptions& request, SnapshotMemo* memo) {
+  SnapshotMemo of_this_one;
+  return SnapshotBuilder{target, reader, request, memo ? *memo : of_this_one}.run();
 }
 
 std::string title_of(const ThreadView& thread) {

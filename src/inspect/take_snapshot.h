@@ -9,12 +9,16 @@
 // nothing could be seen at all, such as a process that has ended.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "inspect/runtime_reader.h"
 #include "inspect/snapshot.h"
+#include "inspect/source_lines.h"
 #include "inspect/thread_stacks.h"
+#include "inspect/walk.h"
 
 namespace clrscope::inspect {
 
@@ -25,9 +29,16 @@ struct SnapshotOptions {
   std::string symbol_folder{};  // more PDBs are looked for there
 };
 
-// `reader` may be null.
+// What one snapshot leaves for the next of the same target and reader: files as they were opened,
+// unwind rules, PDBs.
+struct SnapshotMemo {
+  std::unique_ptr<Walker> walker{};
+  std::optional<SourceLines> lines{};
+};
+
+// `reader` may be null, and `memo` where no snapshot follows.
 Result<Snapshot> take_snapshot(Target& target, RuntimeReader* reader,
-                               const SnapshotOptions& request);
+                               const SnapshotOptions& request, SnapshotMemo* memo = nullptr);
 
 // A thread as people name it: `thread 4312 "orders"`.
 std::string title_of(const ThreadView& thread);

@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint64_t kRedZone = 128;
 constexpr std::size_t kMostFrames = 20'000;
 constexpr std::size_t kMostVdso = 64 * 1024;
+constexpr std::size_t kMostWanted = 100'000;  // of one file; then its rules are made anew
 
 }  // namespace
 
@@ -72,22 +73,55 @@ struct Walker::File {
 struct Walker::Code {
   const Mapping* mapping = nullptr;
   bool opened = false;
-  File* file = nullptr;    // null: nothing is known of it but the runtime may know
-  std::uint64_t bias = 0;  // address - bias = the file's own address
-  bool changed = false;    // `wanted` has more than the table
-  std::vector<std::uint64_t> wanted{};
+  File* file = nullptr;                  // null: nothing is known of it but the runtime may know
+  std::uint64_t bias = 0;                // address - bias = the file's own address
+  std::vector<std::uint64_t> wanted{};   // what the table knows, sorted
+  std::vector<std::uint64_t> missing{};  // and what it must know too
   unwind::LazyTable table{};
 };
 
 Walker::Walker(Target& target, RuntimeReader* reader, std::vector<Mapping> mappings)
-    : target_(target), mappings_(std::move(mappings)), bytes_(new TargetCode{target}) {
-  std::ranges::sort(mappings_, {}, &Mapping::start);
-  for (const auto& m : mappings_)
-    if (m.executable && m.start < m.end) codes_.push_back({.mapping = &m});
-  for (const auto& code : codes_)
-    space_.add({.start = code.mapping->start, .end = code.mapping->end});
-  if (reader) rules_ = std::make_unique<RuntimeRules>(*reader);
+    : target_(target), reader_(reader), bytes_(new TargetCode{target}) {
+  map(std::move(mappings));
   buffer_.resize(256);
+}
+
+void Walker::map(std::vector<Mapping> mappings) {
+  std::ranges::sort(mappings, {}, &Mapping::start);
+  std::vector<Code> codes;
+  for (const auto& m : mappings) {
+    if (!m.executable || m.start >= m.end) continue;
+    auto* const before = code_at(m.start);
+    const bool same = before && before->file && before->wanted.size() < kMostWanted &&
+                      before->mapping->start == m.start && before->mapping->end == m.end &&
+                      before->mapping->file_offset == m.file_offset &&
+                      before->mapping->path == m.path;
+    codes.push_back(same ? std::move(*before) : Code{});
+    codes.back().mapping = &m;
+  }
+  codes_ = std::move(codes);
+  mappings_ = std::move(mappings);  // moved as a whole: what points into it stays valid
+  std::erase_if(files_, [&](const auto& one) {
+    return std::ranges::find(codes_, one.second.get(), &Code::file) == codes_.end();
+  });
+  space_ = {};
+  for (const auto& code : codes_) add_to_space(code);
+  if (reader_) rules_ = std::make_unique<RuntimeRules>(*reader_);
+}
+
+Result<> Walker::look_again() {
+  map(TRY(target_.mappings()));
+  return {};
+}
+
+void Walker::add_to_space(const Code& code) {
+  unwind::CodeRange range{.start = code.mapping->start, .end = code.mapping->end};
+  if (code.file && !code.wanted.empty()) {
+    range.bias = code.bias;
+    range.kind = code.file->elf ? unwind::CodeKind::kElf : unwind::CodeKind::kR2r;
+    range.table = &code.table;
+  }
+  space_.add(range);
 }
 
 Walker::~Walker() = default;
@@ -172,8 +206,8 @@ void Walker::note(std::uint64_t address) {
   if (!code) return;
   if (!code->opened) open(*code);
   if (!code->file) return;
-  code->wanted.push_back(address - code->bias);
-  code->changed = true;
+  const auto vaddr = address - code->bias;
+  if (!std::ranges::binary_search(code->wanted, vaddr)) code->missing.push_back(vaddr);
 }
 
 void Walker::note_words(const StackImage& stack) {
@@ -192,18 +226,15 @@ void Walker::note_words(const StackImage& stack) {
 void Walker::prepare(std::span<const StackImage> stacks) {
   for (const auto& stack : stacks) note_words(stack);
   for (auto& code : codes_) {
-    if (!code.changed) continue;
-    code.changed = false;
+    if (code.missing.empty()) continue;
+    code.wanted.insert(code.wanted.end(), code.missing.begin(), code.missing.end());
+    code.missing.clear();
     std::ranges::sort(code.wanted);
     code.wanted.erase(std::ranges::unique(code.wanted).begin(), code.wanted.end());
     const bool native = code.file->elf.has_value();
     code.table = unwind::LazyTable{native ? unwind::make_cfi_table(*code.file->elf, code.wanted)
                                           : unwind::make_r2r_table(*code.file->image, code.wanted)};
-    space_.add({.start = code.mapping->start,
-                .end = code.mapping->end,
-                .bias = code.bias,
-                .kind = native ? unwind::CodeKind::kElf : unwind::CodeKind::kR2r,
-                .table = &code.table});
+    add_to_space(code);
   }
 }
 

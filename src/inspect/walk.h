@@ -41,6 +41,9 @@ class Walker {
   // `reader` may be null; both outlive the walker.
   static Result<std::unique_ptr<Walker>> of(Target& target, RuntimeReader* reader);
   ~Walker();
+  // The process went on: what is mapped may have changed, and what the runtime made. What is known
+  // of files that are mapped as before stays.
+  Result<> look_again();
   Walker(const Walker&) = delete;
   Walker& operator=(const Walker&) = delete;
 
@@ -72,6 +75,8 @@ class Walker {
   Walker(Target& target, RuntimeReader* reader, std::vector<Mapping> mappings);
   WalkedStack walk_from(const unwind::Registers& registers, const StackImage& stack);
   std::optional<std::uint64_t> rbp_of(const unwind::Frame& frame, const StackImage& stack);
+  void map(std::vector<Mapping> mappings);
+  void add_to_space(const Code& code);
   void note_words(const StackImage& stack);
   void note(std::uint64_t address);
   Code* code_at(std::uint64_t address);
@@ -79,6 +84,7 @@ class Walker {
   File* file_of(const Mapping& mapping);
 
   Target& target_;
+  RuntimeReader* reader_;
   std::vector<Mapping> mappings_;  // by start
   std::vector<Code> codes_;        // the executable ones, by start
   std::map<std::string, std::unique_ptr<File>> files_;

@@ -195,7 +195,7 @@ std::string list_of(const std::vector<DotnetProcess>& processes) {
 
 }  // namespace
 
-Result<std::vector<DotnetProcess>> find_processes() {
+Result<std::vector<DotnetProcess>> find_processes(const std::function<bool(pid_t)>& skip) {
   Finder finder;
   std::vector<DotnetProcess> processes;
   const auto keep = [&](std::optional<DotnetProcess> process) {
@@ -204,6 +204,7 @@ Result<std::vector<DotnetProcess>> find_processes() {
   auto named = finder.named_in_tmp();
   for (const auto pid : TRY(all_pids())) {
     const bool has_socket = named.erase(pid) > 0;
+    if (skip && skip(pid)) continue;
     const auto threads = find_runtime_threads(pid);
     if (threads == RuntimeThreads::kFound) {
       keep(finder.describe(pid, Finder::Known::kRuntime));

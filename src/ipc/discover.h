@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,9 @@ struct DotnetProcess {
   bool reachable() const { return unreachable.what.empty(); }
 };
 
-// Every .NET process, by pid; those that cannot be reached too, with the reason.
-Result<std::vector<DotnetProcess>> find_processes();
+// Every .NET process, by pid; those that cannot be reached too, with the reason. `skip`: those that
+// the caller knows already.
+Result<std::vector<DotnetProcess>> find_processes(const std::function<bool(pid_t)>& skip = {});
 
 // One process. No such pid, or not .NET: an error that says so.
 Result<DotnetProcess> find_process(pid_t pid);

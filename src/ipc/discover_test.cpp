@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -149,6 +150,12 @@ TEST_F(Discover, ListsEveryProcessThatHasARuntime) {
   EXPECT_EQ(reachable.at(with.pid()), true);
   EXPECT_EQ(reachable.at(without.pid()), false);
   EXPECT_FALSE(reachable.contains(::getpid())) << "we are not .NET";
+  const auto others = find_processes([&](pid_t pid) { return pid == with.pid(); });
+  ASSERT_TRUE(others) << others.error().what;
+  EXPECT_TRUE(
+      std::ranges::none_of(*others, [&](const auto& one) { return one.pid == with.pid(); }));
+  EXPECT_TRUE(
+      std::ranges::any_of(*others, [&](const auto& one) { return one.pid == without.pid(); }));
 }
 
 TEST_F(Discover, NamesTheSwitchThatTurnedDiagnosticsOff) {

@@ -16,9 +16,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kThreads = 4;          // the first does all, the others when looks are late
-constexpr std::chrono::seconds kListFor{2};  // a list is good for so long
-constexpr std::chrono::seconds kAllowedFor{10};  // and for those that are known
+constexpr std::chrono::seconds kListFor{2};     // a list is good for so long
+constexpr std::chrono::minutes kAllowedFor{1};  // and for those that are known
 constexpr std::size_t kMostEnded = 256;
 constexpr std::size_t kMostAsks = 1024;
 constexpr std::chrono::minutes kAskedFor{1};
@@ -88,16 +87,27 @@ struct Watch::Entry {
   std::optional<TraceTime> looked{};
   WatchCost cost{};
   std::size_t looks = 0;
+  FindingHistory history{};
   std::optional<TraceTime> ended{};
   WallTime ended_at{};
 };
 
 Watch::Watch(WatchSetting setting) : setting_(std::move(setting)), schedule_(setting_.rhythm) {
-  for (std::size_t i = 0; i < kThreads; ++i)
-    threads_.emplace_back([this, i](const std::stop_token& stop) { work(stop, i); });
+  const std::lock_guard lock{mutex_};
+  start_helper(0);
 }
 
-Watch::~Watch() = default;
+Watch::~Watch() {
+  const std::lock_guard lock{mutex_};
+  ending_ = true;  // no thread is added from now on
+}
+
+// The first does all, each of the others when so many looks are late. It waits for that from now
+// on.
+void Watch::start_helper(std::size_t helper) {
+  if (ending_ || threads_.size() != helper || helper > setting_.rhythm.processes) return;
+  threads_.emplace_back([this, helper](const std::stop_token& stop) { work(stop, helper); });
+}
 
 void Watch::changed() {
   ++changes_;
@@ -221,6 +231,7 @@ WatchAnswer Watch::answer_of(const Entry& entry, TraceTime now) const {
   }
   if (entry.seen) {
     answer.findings = entry.seen->findings;
+    answer.history = entry.history.spans();
     answer.examined = entry.seen->examined;
     answer.notes = entry.seen->notes;
   } else if (!answer.process.note.empty()) {
@@ -295,6 +306,7 @@ void Watch::work(const std::stop_token& stop, std::size_t helper) {
     auto from = helper == 0 ? std::optional{now} : schedule_.helper_needed(helper);
     if (from && *from <= now) {
       if (const auto pid = schedule_.take(now)) {
+        start_helper(helper + 1);
         look_at(*pid, lock);
         continue;
       }
@@ -311,6 +323,17 @@ void Watch::work(const std::stop_token& stop, std::size_t helper) {
   }
 }
 
+// A collection may move locks while they are read: what the first look does not find is looked for
+// once more, so that the first answer is right.
+Result<ops::ExaminationAnswer> Watch::look(const ops::TargetRequest& target, Entry& entry) const {
+  const auto once = [&] {
+    return setting_.look ? setting_.look(target, entry.bedside) : quick_look(target, entry.bedside);
+  };
+  auto seen = once();
+  if (entry.looks == 0 && seen && seen->findings.empty()) seen = once();
+  return seen;
+}
+
 void Watch::look_at(pid_t pid, std::unique_lock<std::mutex>& lock) {
   const auto at = entries_.find(pid);
   if (at == entries_.end()) return schedule_.drop(pid);
@@ -322,8 +345,7 @@ void Watch::look_at(pid_t pid, std::unique_lock<std::mutex>& lock) {
   changed();  // a helper may be needed soon
   lock.unlock();
   const auto cpu = thread_cpu();
-  auto seen =
-      setting_.look ? setting_.look(target, entry->bedside) : quick_look(target, entry->bedside);
+  auto seen = look(target, *entry);
   WatchCost cost{.cpu = thread_cpu() - cpu, .took = TraceClock::now() - entry->began};
   if (seen) cost.pause = seen->pause;
   if (seen && by_worker(*seen)) cost.cpu *= 2;
@@ -336,6 +358,7 @@ void Watch::look_at(pid_t pid, std::unique_lock<std::mutex>& lock) {
   refresh(*entry, now);
   if (!entry->ended || !entry->seen) {  // of one that ended meanwhile the last whole look is kept
     entry->seen = seen ? *std::move(seen) : not_run(seen.error());
+    entry->history.add(*entry->seen);
     entry->looked = now;
     entry->cost = cost;
     ++entry->looks;

@@ -3,7 +3,8 @@
 // Only findings that one look tells are looked for: no events, no samples. Looks go on while
 // somebody asks; nothing runs when nobody does. What a process was found to have when it ended is
 // kept for some minutes. A process that answers late holds up the others for half a second, then a
-// helper goes on with them. Any thread; calls may wait for the process.
+// helper goes on with them: there are as many as are needed. Any thread; calls may wait for the
+// process.
 #pragma once
 
 #include <condition_variable>
@@ -65,8 +66,10 @@ class Watch {
   void close_unasked(std::unique_lock<std::mutex>& lock);
   WatchedProcess line_of(const Entry& entry, TraceTime now) const;
   WatchAnswer answer_of(const Entry& entry, TraceTime now) const;
+  void start_helper(std::size_t helper);
   void work(const std::stop_token& stop, std::size_t helper);
   void look_at(pid_t pid, std::unique_lock<std::mutex>& lock);
+  Result<ops::ExaminationAnswer> look(const ops::TargetRequest& target, Entry& entry) const;
 
   const WatchSetting setting_;
   std::mutex listing_;  // one at a time
@@ -78,7 +81,8 @@ class Watch {
   std::vector<pid_t> shown_;  // as it was listed last
   std::optional<TraceTime> listed_;
   std::map<std::pair<std::string, std::string>, TraceTime> asks_;  // by caller and what
-  std::vector<std::jthread> threads_;                              // last member: joins first
+  bool ending_ = false;
+  std::vector<std::jthread> threads_;  // last member: joins first
 };
 
 }  // namespace clrscope::live

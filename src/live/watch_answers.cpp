@@ -62,6 +62,9 @@ const Shape& shape_of(const WatchAnswer*) {
        member_unless_empty<&W::ended>("ended", "why it is not checked any more"),
        member<&W::ended_at>("endedAt", "when it was seen to have ended"),
        member<&W::findings>("findings", "findings of the last check; the first is the diagnosis"),
+       member<&W::history>("history",
+                           "since when there is each finding, then those of earlier checks, the "
+                           "newest first"),
        member<&W::examined>("examined", "what became of each examination"),
        member<&W::notes>("notes", "what could not be seen, and why"),
        member<&W::cost>("cost", "what the last check cost")});

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/shape.h"
+#include "live/finding_history.h"
 #include "model/process.h"
 #include "ops/examine.h"
 
@@ -56,6 +57,7 @@ struct WatchAnswer {
   std::string ended{};
   std::optional<WallTime> ended_at{};
   std::vector<ops::FoundAnswer> findings{};
+  std::vector<FindingSpan> history{};
   std::vector<ops::ExaminedAnswer> examined{};
   std::vector<std::string> notes{};
   WatchCost cost{};

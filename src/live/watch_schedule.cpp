@@ -6,7 +6,7 @@
 namespace clrscope::live {
 namespace {
 
-constexpr int kOwnShare = 333;    // a look may cost us one part in so many of the time: 0.3 %
+constexpr int kOwnShare = 1000;   // a look may cost us one part in so many of the time: 0.1 %
 constexpr int kListShare = 100;   // all looks at listed processes together: 1 %
 constexpr int kPauseShare = 100;  // and the process itself
 

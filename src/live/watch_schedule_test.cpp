@@ -103,8 +103,8 @@ TEST(WatchSchedule, DearLooksAreRarer) {
   schedule.ask(7, kStart);
   EXPECT_TRUE(looks(schedule, 7, kStart, costs(milliseconds{500})));
   EXPECT_EQ(schedule.every(7, kStart), seconds{3}) << "the first look opens what the next use";
-  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{3}, costs(milliseconds{40})));
-  EXPECT_EQ(schedule.every(7, kStart + seconds{3}), milliseconds{13'320});
+  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{3}, costs(milliseconds{13})));
+  EXPECT_EQ(schedule.every(7, kStart + seconds{3}), seconds{13});
   schedule.ask(7, kStart + seconds{10});
   EXPECT_EQ(schedule.take(kStart + seconds{16}), std::nullopt);
   EXPECT_TRUE(looks(schedule, 7, kStart + seconds{17}, costs(seconds{10})));

@@ -155,6 +155,48 @@ TEST_F(WatchTest, ALookThatHangsDoesNotHoldUpTheOthers) {
   EXPECT_TRUE(first.get_future().get());
 }
 
+// One more than there were threads at first.
+TEST_F(WatchTest, ManyLooksThatHangDoNotHoldUpTheOthers) {
+  std::vector<std::unique_ptr<Child>> hung;
+  std::vector<pid_t> pids{child_.pid()};
+  for (int i = 0; i < 9; ++i) pids.push_back(hung.emplace_back(std::make_unique<Child>())->pid());
+  auto slow = setting(pids);
+  std::promise<void> go_on;
+  slow.look = [&, well = child_.pid(), goes_on = go_on.get_future().share()](
+                  const ops::TargetRequest& target, ops::Bedside&) {
+    if (target.pid != well) {
+      ++looks_;
+      goes_on.wait();
+    }
+    return Result<ops::ExaminationAnswer>{deadlock()};
+  };
+  slow.rhythm.late = milliseconds{1};
+  Watch watch{std::move(slow)};
+  std::vector<std::jthread> askers;
+  for (const auto& one : hung)
+    askers.emplace_back([&watch, pid = one->pid()] { (void)watch.one(pid); });
+  while (looks_ < 9) std::this_thread::yield();
+  const auto answer = watch.one(child_.pid());
+  go_on.set_value();  // before what may fail
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->findings.size(), 1U);
+}
+
+TEST_F(WatchTest, WhatTheFirstLookMissesIsLookedForOnceMore) {
+  auto moving = setting({child_.pid()});
+  moving.look = [this](const ops::TargetRequest&, ops::Bedside&) {
+    return Result<ops::ExaminationAnswer>{++looks_ == 1 ? ops::ExaminationAnswer{} : deadlock()};
+  };
+  Watch watch{std::move(moving)};
+  const auto answer = watch.one(child_.pid());
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->findings.size(), 1U);
+  EXPECT_EQ(answer->looks, 1U);
+  ASSERT_EQ(answer->history.size(), 1U);
+  EXPECT_EQ(answer->history[0].id, "CS1001");
+  EXPECT_FALSE(answer->history[0].ended);
+}
+
 TEST_F(WatchTest, TheFirstAskDoesNotWaitForEver) {
   auto slow = setting({child_.pid()});
   std::promise<void> go_on;

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -32,7 +33,8 @@ namespace {
 using Socket = asio::generic::stream_protocol::socket;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
-constexpr auto kSweep = std::chrono::milliseconds{200};
+constexpr std::chrono::nanoseconds kLeastSweep = std::chrono::milliseconds{50};
+constexpr std::chrono::nanoseconds kMostSweep = std::chrono::seconds{1};  // the Date lags as much
 constexpr auto kBreath = std::chrono::milliseconds{100};  // after an accept that failed
 constexpr int kAtATime = 64;  // accepted; then the loop serves those it has
 
@@ -140,12 +142,20 @@ class Loop {
     on_closed_();
   }
 
+  // Often enough for the shortest time that a client is given.
+  static std::chrono::nanoseconds sweep_interval(const HttpServerSetting& setting) {
+    const auto shortest = std::min(
+        {setting.request_time, setting.first_byte_time, setting.idle_time, setting.write_time});
+    return std::clamp(shortest / 5, kLeastSweep, kMostSweep);
+  }
+
   asio::awaitable<void> sweep() {
+    const auto every = sweep_interval(service_.setting);
     while (!ended_) {
       service_.date = http_date(::time(nullptr));
       const auto now = TraceClock::now();
       for (auto* connection : connections_) connection->sweep(now);
-      sweep_.expires_after(kSweep);
+      sweep_.expires_after(every);
       (void)co_await sweep_.async_wait(kToken);
     }
   }

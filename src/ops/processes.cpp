@@ -57,8 +57,8 @@ Result<Process> list_process(pid_t pid) {
   return process;
 }
 
-Result<std::vector<Process>> list_processes() {
-  const auto found = TRY(ipc::find_processes());
+Result<std::vector<Process>> list_processes(const std::function<bool(pid_t)>& skip) {
+  const auto found = TRY(ipc::find_processes(skip));
   std::vector<Process> processes;
   processes.reserve(found.size());
   for (const auto& one : found) processes.push_back(process_from(one));

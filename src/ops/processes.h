@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,8 @@
 namespace clrscope::ops {
 
 // Sorted by pid. A runtime that does not answer within a moment is listed all the same, with the
-// reason.
-Result<std::vector<Process>> list_processes();
+// reason. `skip`: those that the caller knows already.
+Result<std::vector<Process>> list_processes(const std::function<bool(pid_t)>& skip = {});
 // One of them.
 Result<Process> list_process(pid_t pid);
 // Age, CPU and memory as they are now.

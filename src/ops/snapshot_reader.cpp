@@ -20,7 +20,8 @@ Result<SnapshotReader> SnapshotReader::at(std::unique_ptr<inspect::Target> targe
 }
 
 Result<inspect::Snapshot> SnapshotReader::take(Detail detail) {
-  return inspect::take_snapshot(*target_, reader_.get(), {.lines = detail == Detail::kLines});
+  return inspect::take_snapshot(*target_, reader_.get(), {.lines = detail == Detail::kLines},
+                                &memo_);
 }
 
 }  // namespace clrscope::ops

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "inspect/runtime_reader.h"
 #include "inspect/snapshot.h"
+#include "inspect/take_snapshot.h"
 
 namespace clrscope::ops {
 
@@ -24,6 +25,7 @@ class SnapshotReader {
 
   std::unique_ptr<inspect::Target> target_;
   std::unique_ptr<inspect::RuntimeReader> reader_;  // destroyed before its target
+  inspect::SnapshotMemo memo_{};                    // and this before both
 };
 
 }  // namespace clrscope::ops

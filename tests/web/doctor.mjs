@@ -59,7 +59,7 @@ export const doctorTests = [
       await page.locator('[data-running]').waitFor();
       const id = reportId(page);
       await page.locator('.rail a', {hasText: 'Doctor'}).click();
-      await page.getByRole('link', {name: 'See how far it is'}).click();
+      await page.getByRole('link', {name: 'See how far it is', exact: true}).click();
       await page.waitForURL(new RegExp(id));
       await page.locator('[data-report]').waitFor({timeout: 50_000});
       await visitor.leave();
@@ -127,7 +127,7 @@ export const doctorTests = [
       const page = await visitor.open(`/doctor?pid=${world.evil.pid}`);
       const id = await examined(page, world.evil.pid, 'durationSeconds=2&only=CS1001,CS1501&set=CS1501.perSecond=1');
       await page.goto(`${world.server.url}/doctor/reports/${id}?pid=${world.evil.pid}&open=examined`);
-      await page.getByRole('region', {name: 'Checks'}).waitFor();
+      await page.getByRole('region', {name: 'Checks', exact: true}).waitFor();
       const card = page.locator('[data-finding="CS1501"]');
       assert.equal(await card.locator('.fold-body').count(), 0);
       await card.getByText(/^Evidence/).click();

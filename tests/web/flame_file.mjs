@@ -30,7 +30,7 @@ checks.that('the picture has colours', await page.evaluate(() => {
 checks.that('the call tree names the method', (await page.locator('.flame-table').textContent()).includes(short));
 
 // Search.
-const search = page.getByLabel('Search functions');
+const search = page.getByLabel('Search functions', {exact: true});
 await search.fill(method);
 const matched = await result();
 checks.that(`a search says how much it matched: ${matched}`, percent(matched) > 5 && percent(matched) <= 100);
@@ -91,10 +91,10 @@ await press('Functions');
 const rows = page.locator('.flame-table tbody tr');
 const hottest = await rows.first().textContent();
 checks.that(`the first function is the hottest: ${hottest}`, hottest.includes(short));
-await page.getByLabel('Filter functions').fill(short);
+await page.getByLabel('Filter functions', {exact: true}).fill(short);
 await page.waitForFunction((name) => [...document.querySelectorAll('.flame-function')].every((one) => one.textContent.includes(name)), short.split('.').at(-1));
 checks.that('the filter leaves it', (await rows.count()) >= 1);
-await page.getByLabel('Filter functions').fill('');
+await page.getByLabel('Filter functions', {exact: true}).fill('');
 await press('total');
 await page.waitForFunction(() => document.querySelector('th[aria-sort="descending"]')?.textContent === 'total');
 const totals = (await rows.locator('td:first-child').allTextContents()).map(percent);
@@ -139,7 +139,7 @@ checks.that('no frame of the framework is left', !(await page.locator('.flame-ta
 await press('Hide framework');
 
 // Threads.
-const select = page.getByLabel('Threads');
+const select = page.getByLabel('Threads', {exact: true});
 const threads = await select.locator('option').count();
 checks.that(`threads to choose from: ${threads - 1}`, threads >= 2);
 await select.selectOption({index: 1});

@@ -8,7 +8,7 @@ const {page, troubles, close} = await openBrowser((url) => url.split(/[?#]/)[0] 
 const checks = new Checks();
 await page.goto(address);
 await page.waitForSelector('.flame-canvas');
-const search = page.getByLabel('Search functions');
+const search = page.getByLabel('Search functions', {exact: true});
 const name = () => page.locator('.flame-name').textContent();
 for (const part of ['</script><script>alert(1)', '<img src=x onerror=alert(2)>', '${alert(3)}']) {
   await search.fill(part);
@@ -23,7 +23,7 @@ for (const weight of ['Waiting', 'Both', 'On CPU']) {
   await page.getByRole('button', {name: weight, exact: true}).click();
   checks.that(`${weight} has rows`, (await page.locator('.flame-table tbody tr').count()) >= 2);
 }
-await page.getByLabel('Threads').selectOption({label: 'thread 1 · 50.0 ms'});
+await page.getByLabel('Threads', {exact: true}).selectOption({label: 'thread 1 · 50 ms'});
 await page.getByRole('button', {name: 'Waiting', exact: true}).click();
 checks.that('a thread that never waited says so', (await page.locator('.flame-empty').textContent()).includes('not seen waiting'));
 checks.same('elements that names made', await page.locator('main img, main b, main script').count(), 0);

@@ -27,13 +27,13 @@ export const foreignTests = [
       const page = await context.newPage();
       page.setDefaultTimeout(20_000);
       await page.goto(`${world.server.address}/stacks?pid=${world.idle.pid}`);
-      await page.getByLabel('Key').fill(await kit.makeKey(world.server, 'read'));
-      await page.getByRole('button', {name: 'Sign in'}).click();
-      await page.getByRole('heading', {name: 'Stacks of'}).waitFor();
+      await page.getByLabel('Key', {exact: true}).fill(await kit.makeKey(world.server, 'read'));
+      await page.getByRole('button', {name: 'Sign in', exact: true}).click();
+      await page.getByRole('heading', {name: /^Stacks of/}).waitFor();
       assert.ok(page.url().startsWith(`${world.server.url}/stacks`), page.url());
       assert.ok((await context.cookies()).every((one) => one.domain.endsWith('.localhost')), 'no cookie of 127.0.0.1');
       await page.reload();
-      await page.getByRole('heading', {name: 'Stacks of'}).waitFor();
+      await page.getByRole('heading', {name: /^Stacks of/}).waitFor();
       await page.goto(other.url);
       assert.deepEqual(other.cookies.filter(Boolean), []);
       await context.close();
@@ -58,8 +58,8 @@ export const foreignTests = [
         if (!refused.length) await page.waitForTimeout(100); // the browser asks for the image when it likes
       }
       assert.deepEqual(refused, [403]);
-      await page.getByText('look').click();
-      await page.getByRole('heading', {name: 'Stacks of'}).waitFor();
+      await page.getByText('look', {exact: true}).click();
+      await page.getByRole('heading', {name: /^Stacks of/}).waitFor();
       await context.close();
       other.close();
       await kit.end(server.child);

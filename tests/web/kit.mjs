@@ -119,6 +119,15 @@ export function hasBrowser() {
   return kChromium !== undefined;
 }
 
+// A run that fails outside of a test, or that is interrupted, leaves nothing running.
+for (const name of ['uncaughtException', 'unhandledRejection', 'SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.once(name, (why) => {
+    console.error(why?.stack ?? why);
+    for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    rmSync(work, {recursive: true, force: true});
+    process.exit(1);
+  });
+
 export async function endAll() {
   await browser?.close();
   await Promise.all(children.map(end));

@@ -62,7 +62,7 @@ export const landingTests = [
     async run(world) {
       const visitor = await Visitor.come(world.server);
       const page = await visitor.open('/');
-      await page.getByRole('button', {name: 'Memory'}).click();
+      await page.getByRole('button', {name: 'Memory', exact: true}).click();
       await page.waitForURL(/sort-processes=-memory/);
       await page.reload();
       const header = page.locator('th', {hasText: 'Memory'});
@@ -94,6 +94,9 @@ export const landingTests = [
       const visitor = await Visitor.come(world.server);
       const page = await overviewOf(visitor, world.sick.pid);
       const card = page.locator('[data-finding="CS1001"]');
+      const {history} = await ask(page, `watch/${world.sick.pid}`);
+      const began = new Date(history.find((one) => one.id === 'CS1001').began).toTimeString().slice(0, 8);
+      assert.match(await card.locator('[data-since]').first().innerText(), new RegExp(`^Since ${began}( or earlier)?, .+ ago\\.$`));
       await card.getByText(/^Evidence: 2 threads/).click();
       const [first] = world.sick.truth.deadlock.cycle;
       const link = card.locator(`a[href$="#t${first}"]`);
@@ -170,7 +173,7 @@ export const landingTests = [
       await page.waitForSelector('.check tbody tr');
       const machine = await ask(page, 'check');
       assert.deepEqual(await page.locator('.check').first().locator('tbody th').allInnerTexts(), machine.sources.map((one) => one.source));
-      await page.getByLabel('For').selectOption(String(world.sick.pid));
+      await page.getByLabel(/^For\b/).selectOption(String(world.sick.pid));
       await page.waitForURL(new RegExp(`/check\\?pid=${world.sick.pid}`));
       await page.getByRole('heading', {name: 'What each verb can use'}).waitFor();
       const check = await ask(page, `check?pid=${world.sick.pid}`);
@@ -191,7 +194,7 @@ export const landingTests = [
       await page.locator('[data-table="audit"] td.code', {hasText: '/doctor/findings'}).first().waitFor();
       const targets = await page.locator('[data-table="audit"] td.code').allInnerTexts();
       assert.ok(targets.every((one) => one.includes('doctor/findings')), `${targets}`);
-      await page.getByRole('button', {name: 'Took'}).click();
+      await page.getByRole('button', {name: 'Took', exact: true}).click();
       await page.waitForURL(/q=doctor.*&sort-audit=-took/);
       await looksRight(page);
       await visitor.leave();
@@ -228,7 +231,7 @@ export const landingTests = [
       assert.equal(await page.locator('.routes > details').count(), routes);
       await page.locator('[data-fold="GET /stacks"] > summary').click();
       await page.locator('[data-fold="GET /stacks"]').getByText(`/stacks?pid=${world.sick.pid}'`).waitFor();
-      await page.getByLabel('Filter').fill('doctor/reports');
+      await page.getByLabel('Filter', {exact: true}).fill('doctor/reports');
       await page.waitForFunction(() => document.querySelectorAll('.routes > details').length < 8);
       await page.reload();
       await page.waitForSelector('.routes');

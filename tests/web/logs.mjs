@@ -20,7 +20,7 @@ export const logsTests = [
       await first.waitFor();
       await fetch(`${app.truth.address}/log?text=order-2-lost`);
       await page.locator('.log-entry', {hasText: 'order-2-lost'}).first().waitFor();
-      await page.getByLabel('Filter').fill('order-2');
+      await page.getByLabel('Filter', {exact: true}).fill('order-2');
       await page.waitForURL(/q=order-2/);
       await first.waitFor({state: 'detached'});
       for (const entry of await page.locator('.log-entry').allInnerTexts()) assert.match(entry, /order-2-lost/);

@@ -16,7 +16,7 @@ const kStyles = {
 // Name → path and what must have come before the picture.
 function pagesOf(pid, recording, report) {
   return {
-    processes: {path: '/'},
+    processes: {path: '/', wait: 12_000},
     overview: {path: `/overview?pid=${pid}`, wait: 20_000},
     doctor: {path: `/doctor?pid=${pid}`},
     report: {path: `/doctor/reports/${report}?pid=${pid}`},

@@ -22,7 +22,7 @@ export const recordTests = [
     async run(world) {
       const visitor = await Visitor.come(world.server);
       const page = await visitor.open(`/record?pid=${world.sick.pid}&seconds=2`);
-      await page.getByRole('button', {name: 'Record 2 s of CPU'}).waitFor();
+      await page.getByRole('button', {name: 'Record 2 s of CPU', exact: true}).waitFor();
       assert.deepEqual(await kit.seriousFaults(page), []);
       if (world.screenshots) await page.screenshot({path: `${world.screenshots}/record.png`});
       const id = await started(page);
@@ -49,9 +49,9 @@ export const recordTests = [
       const posts = [];
       page.on('request', (request) => request.method() !== 'GET' && posts.push(request.url()));
       await page.goto(`${world.server.url}/record?pid=${world.idle.pid}&profile=thread-time&seconds=7&start=1&providers=System.Net.Http%3A0x3%3A5`);
-      await page.getByRole('button', {name: 'Record 7 s of CPU and waits'}).waitFor();
+      await page.getByRole('button', {name: 'Record 7 s of CPU and waits', exact: true}).waitFor();
       assert.equal(await page.locator('input[name="profile"]:checked').getAttribute('value'), 'thread-time');
-      assert.equal(await page.getByLabel('Name').inputValue(), 'System.Net.Http');
+      assert.equal(await page.getByLabel('Name', {exact: true}).inputValue(), 'System.Net.Http');
       assert.equal(await page.getByLabel('Keywords', {exact: true}).inputValue(), '0x3');
       await page.waitForResponse((one) => new URL(one.url()).pathname === '/sessions');
       assert.deepEqual(posts, []);
@@ -71,7 +71,7 @@ export const recordTests = [
       await page.reload();
       await card(page, id).waitFor();
       assert.match(await card(page, id).innerText(), /s of 600/);
-      await page.locator('.rail').getByRole('link', {name: 'Stacks'}).click();
+      await page.locator('.rail').getByRole('link', {name: 'Stacks', exact: true}).click();
       await page.waitForURL(/\/stacks/);
       await page.locator('.rail').getByRole('link', {name: 'Record', exact: true}).click();
       await card(page, id).waitFor();
@@ -79,10 +79,10 @@ export const recordTests = [
       const phone = await other.open(`/record?pid=${world.sick.pid}`);
       await card(phone, id).waitFor();
       assert.ok((await kit.sideways(phone)) <= 0, 'it moves sideways');
-      await card(phone, id).getByRole('button', {name: 'Stop and keep'}).click();
+      await card(phone, id).getByRole('button', {name: 'Stop and keep', exact: true}).click();
       await phone.locator(`[data-result="${id}"]`).waitFor();
       assert.match(phone.url(), /\/record/, 'it was not started here: a link is enough');
-      await page.locator(`[data-result="${id}"]`).getByRole('link', {name: 'Flame graph'}).click();
+      await page.locator(`[data-result="${id}"]`).getByRole('link', {name: 'Flame graph', exact: true}).click();
       await page.waitForSelector('.flame-canvas');
       await other.leave();
       await visitor.leave();
@@ -94,13 +94,13 @@ export const recordTests = [
       const visitor = await Visitor.come(world.server);
       const page = await visitor.open(`/record?pid=${world.idle.pid}&seconds=300`);
       await page.getByText('Providers of your own choice').click();
-      await page.getByRole('button', {name: 'Add a provider'}).click();
+      await page.getByRole('button', {name: 'Add a provider', exact: true}).click();
       await page.getByRole('checkbox', {name: 'exception', exact: true}).check();
       assert.equal(await page.getByLabel('Keywords', {exact: true}).inputValue(), '0x8001');
       const id = await started(page);
       const {providers} = (await sessions(visitor)).find((one) => one.id === id);
       assert.ok(providers.some((one) => one.toLowerCase().includes('microsoft-windows-dotnetruntime:0x')), providers.join(' '));
-      await card(page, id).getByRole('button', {name: 'Discard'}).click();
+      await card(page, id).getByRole('button', {name: 'Discard', exact: true}).click();
       await card(page, id).waitFor({state: 'detached'});
       await page.waitForFunction(() => !new URL(location.href).searchParams.has('session'));
       assert.ok(!(await sessions(visitor)).some((one) => one.id === id));

@@ -44,16 +44,16 @@ export const recordingsTests = [
         await rowOf(page, one.file).locator('input').check();
       }
       await page.reload();
-      const link = page.getByRole('link', {name: 'Compare with the older one'});
+      const link = page.getByRole('link', {name: 'Compare with the older one', exact: true});
       assert.match(await link.getAttribute('href'), new RegExp(`/flame\\?recording=${newer.id}&compare=${older.id}`));
-      await page.getByRole('button', {name: 'Size'}).click();
+      await page.getByRole('button', {name: 'Size', exact: true}).click();
       await page.waitForURL(/sort-recordings=-size/);
 
-      await rowOf(page, older.file).getByRole('link', {name: older.file}).click();
+      await rowOf(page, older.file).getByRole('link', {name: older.file, exact: true}).click();
       await page.locator('[data-report="overview"]').waitFor();
       const overview = await ask(page, `/recordings/${older.id}/report/overview`);
       assert.deepEqual(await page.locator('.reports [aria-label="Report"] button').allInnerTexts(), ['overview', ...overview.reports.map((one) => one.name)]);
-      await page.locator('.reports [aria-label="Report"]').getByRole('button', {name: 'exceptions'}).click();
+      await page.locator('.reports [aria-label="Report"]').getByRole('button', {name: 'exceptions', exact: true}).click();
       const table = page.locator('[data-table="exceptions-byType"]');
       await table.waitFor();
       const report = await ask(page, `/recordings/${older.id}/report/exceptions`);
@@ -64,11 +64,11 @@ export const recordingsTests = [
       const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.downloads').getByText('collapsed', {exact: true}).click()]);
       assert.ok(statSync(await download.path()).size > 100);
 
-      await page.getByRole('button', {name: 'Delete'}).click();
-      await page.getByRole('button', {name: 'Keep'}).click();
+      await page.getByRole('button', {name: 'Delete', exact: true}).click();
+      await page.getByRole('button', {name: 'Keep', exact: true}).click();
       assert.ok((await ask(page, '/recordings')).some((one) => one.id === older.id));
-      await page.getByRole('button', {name: 'Delete'}).click();
-      await page.getByRole('group', {name: /for good/}).getByRole('button', {name: 'Delete'}).click();
+      await page.getByRole('button', {name: 'Delete', exact: true}).click();
+      await page.getByRole('group', {name: /for good/}).getByRole('button', {name: 'Delete', exact: true}).click();
       await page.locator('[data-table="recordings"]').waitFor();
       assert.ok(!(await ask(page, '/recordings')).some((one) => one.id === older.id));
       await visitor.leave();
@@ -82,18 +82,18 @@ export const recordingsTests = [
       const {id} = await upload(page, 'named.nettrace', await trace(visitor, world.sick.pid));
       await page.goto(`${world.server.url}/recordings?recording=${id}`);
       const rename = async (name, heading) => {
-        await page.getByLabel('Name').fill(name);
-        await page.getByRole('button', {name: 'Rename'}).click();
-        await page.getByRole('heading', {level: 1, name: heading}).waitFor();
+        await page.getByLabel('Name', {exact: true}).fill(name);
+        await page.getByRole('button', {name: 'Rename', exact: true}).click();
+        await page.getByRole('heading', {level: 1, name: heading, exact: true}).waitFor();
       };
       await rename('release 12 <b>', 'release 12 <b>');
       assert.equal((await ask(page, `/recordings/${id}`)).name, 'release 12 <b>');
-      await page.getByRole('link', {name: 'All recordings'}).click();
-      await page.getByLabel('Filter recordings').fill('release 12');
+      await page.getByRole('link', {name: /^← All recordings$/}).click();
+      await page.getByLabel('Filter recordings', {exact: true}).fill('release 12');
       await page.waitForURL(/filter=release/);
       await rowOf(page, 'release 12 <b>').waitFor();
       await page.goto(`${world.server.url}/recordings?recording=${id}`);
-      await page.getByRole('heading', {level: 1, name: 'release 12 <b>'}).waitFor();
+      await page.getByRole('heading', {level: 1, name: 'release 12 <b>', exact: true}).waitFor();
       await rename('', 'named.nettrace');
       await visitor.leave();
     },
@@ -107,7 +107,7 @@ export const recordingsTests = [
       const refused = page.locator('[data-upload="failed"]');
       await refused.waitFor();
       assert.match(await refused.innerText(), /the body is not a trace/);
-      await refused.getByRole('button', {name: 'Close'}).click();
+      await refused.getByRole('button', {name: 'Close', exact: true}).click();
       assert.equal(await refused.count(), 0);
       await visitor.leave();
 

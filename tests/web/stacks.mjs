@@ -22,7 +22,7 @@ export const stacksTests = [
       assert.match(text, /Deadlock: 2 threads are waiting for each other/);
       for (const osId of cycle) assert.ok(text.includes(`thread ${osId} “transfer-`), text);
       assert.ok(text.includes(lockType));
-      await page.getByRole('button', {name: 'Fold all'}).click();
+      await page.getByRole('button', {name: 'Fold all', exact: true}).click();
       await page.locator(`.group:not(.open) #t${cycle[1]}`).waitFor();
       await card.locator(`a[href="#t${cycle[1]}"]`).first().click();
       await page.locator(`.group.target.open #t${cycle[1]}`).waitFor();
@@ -55,7 +55,7 @@ export const stacksTests = [
       assert.equal(inGroups + idle, all);
       const ranks = await page.$$eval('.groups > .rank > .group', (groups) => groups.map((one) => one.querySelector('.head').textContent));
       assert.ok(ranks[0].includes(holder.name), `who holds the lock comes first: ${ranks[0]}`);
-      await page.getByRole('button', {name: 'and 16 more threads'}).click();
+      await page.getByRole('button', {name: 'and 16 more threads', exact: true}).click();
       assert.equal(await group.locator('.members > li[id]').count(), 19);
       await group.locator('a[href^="#l0x"]').first().click();
       await page.locator('.locks[open] tr.target').waitFor();
@@ -75,7 +75,7 @@ export const stacksTests = [
       const match = page.getByText(/2 of \d+ threads match/);
       await match.waitFor();
       assert.equal(await page.locator('.groups mark').first().innerText(), 'transfer-');
-      await page.getByRole('button', {name: 'By thread'}).click();
+      await page.getByRole('button', {name: 'By thread', exact: true}).click();
       await page.waitForURL(/view=threads/);
       assert.match(page.url(), /filter=transfer-/);
       await page.locator('.group .fold').first().click();
@@ -99,7 +99,7 @@ export const stacksTests = [
       const visitor = await Visitor.come(world.server);
       const page = await visitor.open(`/stacks?pid=${world.sick.pid}`);
       await page.getByText(/\[\d+ native frames\]/).first().waitFor();
-      await page.getByLabel('native frames').check();
+      await page.getByLabel('native frames', {exact: true}).check();
       await page.getByText(/^libcoreclr\.so!/).first().waitFor();
       assert.match(page.url(), /native=true/);
       assert.equal(await page.getByText(/\[\d+ native frames\]/).count(), 0);
@@ -131,7 +131,7 @@ export const stacksTests = [
       const page = await visitor.open(`/stacks?pid=${world.idle.pid}`);
       await page.locator('.group').first().waitFor();
       await page.click('[data-copy-stacks]');
-      await page.getByText('copied').waitFor();
+      await page.getByText('copied', {exact: true}).waitFor();
       const copied = await page.evaluate(() => navigator.clipboard.readText());
       const printed = await askText(page, `/stacks?pid=${world.idle.pid}&lines=true&merged=true`);
       const frames = (text) => text.split('\n').filter((line) => line.includes('samples!')); // the runtime's own threads come and go

@@ -64,8 +64,8 @@ export const stateTests = [
       const context = await kit.newContext();
       const page = await context.newPage();
       await page.goto(`${world.server.address}/recordings`);
-      await page.getByLabel('Key').fill(key);
-      await page.getByRole('button', {name: 'Sign in'}).click();
+      await page.getByLabel('Key', {exact: true}).fill(key);
+      await page.getByRole('button', {name: 'Sign in', exact: true}).click();
       await page.locator('main [role="alert"]', {hasText: /Not permitted.*trace/s}).first().waitFor();
       await page.locator('.rail a.refused', {hasText: 'Recordings'}).waitFor();
       await context.close();

@@ -76,12 +76,12 @@ export const viewerTests = [
       const id = await recorded(world, visitor);
       const page = await visitor.open(`/flame?recording=${id}`);
       await page.waitForSelector('.flame-canvas');
-      await page.getByLabel('Search functions').fill('PriceOrder');
-      await page.getByLabel('Search functions').press('Enter');
+      await page.getByLabel('Search functions', {exact: true}).fill('PriceOrder');
+      await page.getByLabel('Search functions', {exact: true}).press('Enter');
       await page.locator('.flame-canvas').focus();
       await page.keyboard.press('Enter');
       await page.waitForFunction(() => document.querySelector('.flame').dataset.zoom !== '0');
-      await page.getByRole('button', {name: 'Hide framework'}).click();
+      await page.getByRole('button', {name: 'Hide framework', exact: true}).click();
       await page.waitForURL(/hide=framework/);
       const [zoomed, matched] = [await zoomOf(page), await page.locator('.flame-result').textContent()];
       assert.notEqual(zoomed, '0');
@@ -89,7 +89,7 @@ export const viewerTests = [
       await page.waitForSelector('.flame-canvas');
       assert.equal(await zoomOf(page), zoomed);
       assert.equal(await page.locator('.flame-result').textContent(), matched);
-      assert.equal(await page.getByRole('button', {name: 'Hide framework'}).getAttribute('aria-pressed'), 'true');
+      assert.equal(await page.getByRole('button', {name: 'Hide framework', exact: true}).getAttribute('aria-pressed'), 'true');
       const elsewhere = await visitor.open(page.url().slice(world.server.url.length));
       await elsewhere.waitForSelector('.flame-canvas');
       assert.equal(await zoomOf(elsewhere), zoomed, 'a link that was passed on');
@@ -105,7 +105,7 @@ export const viewerTests = [
       const [id, other] = [await recorded(world, visitor), await uploaded(visitor)];
       const page = await visitor.open(`/flame?recording=${id}&panel=functions&sort=-change`);
       await page.waitForSelector('.flame-canvas');
-      await page.getByLabel('Compare with').selectOption(other);
+      await page.getByLabel(/^Compare with/).selectOption(other);
       await page.waitForSelector('.flame.compared');
       const now = selfShare(await flameOf(visitor, id), 'PriceOrder');
       const points = (now * 100).toFixed(now >= 0.1 ? 0 : 1);
@@ -129,7 +129,7 @@ export const viewerTests = [
       const visitor = await Visitor.come(world.server);
       const id = await recorded(world, visitor);
       const page = await visitor.open(`/flame?recording=${id}&weight=off`);
-      await page.getByRole('link', {name: 'Record waits'}).click();
+      await page.getByRole('link', {name: 'Record waits', exact: true}).click();
       await page.waitForURL(/\/record\?/);
       const {searchParams} = new URL(page.url());
       assert.equal(searchParams.get('pid'), String(world.sick.pid));
@@ -145,10 +145,10 @@ export const viewerTests = [
       const page = await phone.open(`/flame?recording=${id}`);
       await page.waitForSelector('.flame-canvas');
       assert.ok((await kit.sideways(page)) <= 0, 'it moves sideways');
-      await page.getByLabel('Search functions').fill('PriceOrder');
-      await page.getByLabel('Search functions').press('Enter');
-      await page.getByRole('button', {name: 'More …'}).click();
-      await page.getByRole('menuitem', {name: 'Callers and callees (sandwich)'}).click();
+      await page.getByLabel('Search functions', {exact: true}).fill('PriceOrder');
+      await page.getByLabel('Search functions', {exact: true}).press('Enter');
+      await page.getByRole('button', {name: 'More …', exact: true}).click();
+      await page.getByRole('menuitem', {name: 'Callers and callees (sandwich)', exact: true}).click();
       await page.waitForSelector('.flame-sandwich .flame-canvas');
       assert.match(await page.locator('.flame-sandwich p').innerText(), /PriceOrder/);
       assert.ok((await kit.sideways(page)) <= 0, 'the sandwich moves sideways');
@@ -162,7 +162,7 @@ export const viewerTests = [
       const visitor = await Visitor.come(world.server);
       const id = await recorded(world, visitor);
       const page = await visitor.open(`/flame?recording=${id}`);
-      await page.getByRole('link', {name: 'Open in speedscope'}).click();
+      await page.getByRole('link', {name: 'Open in speedscope', exact: true}).click();
       await page.getByText('Left Heavy').waitFor();
       await visitor.leave();
     },
@@ -174,7 +174,7 @@ export const viewerTests = [
       const id = await recorded(world, visitor);
       const page = await visitor.open(`/flame?recording=${id}`);
       const download = page.waitForEvent('download');
-      await page.getByRole('link', {name: 'Save as one HTML file'}).click();
+      await page.getByRole('link', {name: 'Save as one HTML file', exact: true}).click();
       const file = await download;
       assert.match(file.suggestedFilename(), /\.html$/);
       assert.match(readFileSync(await file.path(), 'utf8'), /PriceOrder/);
@@ -188,12 +188,12 @@ export const viewerTests = [
       const id = await uploaded(visitor);
       const page = await visitor.open(`/flame?recording=${id}&panel=functions`);
       await page.waitForSelector('.flame-canvas');
-      await page.getByLabel('Search functions').fill('<img src=x');
-      await page.getByLabel('Search functions').press('Enter');
+      await page.getByLabel('Search functions', {exact: true}).fill('<img src=x');
+      await page.getByLabel('Search functions', {exact: true}).press('Enter');
       assert.match(await page.locator('.flame-name').textContent(), /<img src=x onerror=alert\(2\)>/);
       assert.equal(await page.locator('main img, main script').count(), 0);
-      await page.getByLabel('Search functions').fill('xxxx');
-      await page.getByLabel('Search functions').press('Enter');
+      await page.getByLabel('Search functions', {exact: true}).fill('xxxx');
+      await page.getByLabel('Search functions', {exact: true}).press('Enter');
       assert.equal((await page.locator('.flame-name').textContent()).length, 'Lang.()'.length + 3000);
       assert.ok((await kit.sideways(page)) <= 0, 'a long name moves it sideways');
       await visitor.leave();

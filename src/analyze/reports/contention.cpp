@@ -118,15 +118,15 @@ Document ContentionReport::page() const {
     return {.summary = {"No thread waited for a lock in this trace, or it was not recorded."},
             .next = "Record it: clrscope collect -p PID --clrevents contention"};
   Document page;
-  page.summary.push_back(
-      fmt::format("{} wait{} for locks in {:.1f} s: {:.1f} ms in total, longest {}.",
-                  count_text(all()), all() == 1 ? "" : "s", waits_.span().seconds(),
-                  ms(waits_.all().total), ms_text(waits_.all().longest)));
+  page.summary.push_back(fmt::format("{} wait{} for locks in {:.1f} s: {} in total, longest {}.",
+                                     count_text(all()), all() == 1 ? "" : "s",
+                                     waits_.span().seconds(), format_duration(waits_.all().total),
+                                     format_duration(waits_.all().longest)));
   if (const auto recorded = waits_.only_counted().recorded())
     page.summary.push_back(
         fmt::format("Times and places cover the first {} only ({} waits); after that, waits were "
                     "counted but not recorded, to limit the overhead.",
-                    ms_text(*recorded), count_text(waits_.all().count)));
+                    format_duration(*recorded), count_text(waits_.all().count)));
   if (waits_.all().unfinished > 0)
     page.summary.push_back(fmt::format("{} thread{} still waiting when the trace ended.",
                                        count_text(waits_.all().unfinished),

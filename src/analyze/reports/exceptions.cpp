@@ -130,7 +130,7 @@ Document ExceptionsReport::page() const {
     page.summary.push_back(
         fmt::format("Recorded only in the first {} ({} of them, below); after that, exceptions "
                     "were counted but not recorded, to limit the overhead.",
-                    ms_text(*recorded), count_text(thrown_.total())));
+                    format_duration(*recorded), count_text(thrown_.total())));
   DocumentTable table{.columns = {">COUNT", ">SHARE", "TYPE", "THROWN IN"}, .keeps = "THROWN IN"};
   const auto rows = std::min(types.size(), options_.rows != 0 ? options_.rows : 20);
   for (std::size_t i = 0; i < rows; ++i) {

@@ -261,12 +261,12 @@ Document Gc::page() const {
         count_text(all.size()), share(collections_.most_paused()), span_.seconds()));
   else
     page.summary.push_back(fmt::format(
-        "{:.1f} % of the time in GC: {} collection{} paused the program for {:.1f} ms of {:.1f} s.",
+        "{:.1f} % of the time in GC: {} collection{} paused the program for {} of {:.1f} s.",
         share(collections_.paused()), count_text(all.size()), all.size() == 1 ? "" : "s",
-        ms(collections_.paused()), span_.seconds()));
+        format_duration(collections_.paused()), span_.seconds()));
   page.summary.push_back(fmt::format("Longest pause {}: #{}, generation {}, {}{}.",
-                                     ms_text(worst.longest_pause), worst.number, worst.generation,
-                                     value_name("GCReason", worst.reason),
+                                     format_duration(worst.longest_pause), worst.number,
+                                     worst.generation, value_name("GCReason", worst.reason),
                                      several ? ", in " + who(worst.process) : ""));
   if (several)
     page.tables.push_back(processes());

@@ -257,10 +257,11 @@ Document Jit::page() const {
     return {.summary = {"No method compilation in this trace, or none was recorded.", at_end},
             .next = "Record it: clrscope collect -p PID --clrevents jit --clreventlevel verbose"};
   Document page;
-  page.summary.push_back(fmt::format(
-      "{} method{} compiled in {:.1f} s{}.", count_text(methods_.size()),
-      methods_.size() == 1 ? "" : "s", span_.seconds(),
-      has_times() ? fmt::format(", {:.1f} ms of compiling", ms(total_)) : ", times not recorded"));
+  page.summary.push_back(
+      fmt::format("{} method{} compiled in {:.1f} s{}.", count_text(methods_.size()),
+                  methods_.size() == 1 ? "" : "s", span_.seconds(),
+                  has_times() ? fmt::format(", {} of compiling", format_duration(total_))
+                              : ", times not recorded"));
   if (loaded_jitted_ + loaded_precompiled_ > 0) page.summary.push_back(at_end);
   DocumentTable by_tier{.title = "By tier",
                         .columns = {">COUNT", ">TIME", ">IL", ">NATIVE", "TIER"}};

@@ -208,8 +208,8 @@ std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   if (thrown() > 0) all.emplace_back("exceptions", fmt::format("{} thrown", count_text(thrown())));
   if (lock_waits() > 0)
     all.emplace_back("contention",
-                     fmt::format("{} for locks, {:.1f} ms in total{}",
-                                 counted(lock_waits(), "wait"), ms(contended_.total),
+                     fmt::format("{} for locks, {} in total{}", counted(lock_waits(), "wait"),
+                                 format_duration(contended_.total),
                                  locks_only_counted_.recorded() ? " of those recorded" : ""));
   if (allocations_ > 0)
     all.emplace_back("allocations", fmt::format("{} sampled", count_text(allocations_)));

@@ -213,8 +213,8 @@ Document TasksReport::page() const {
   Document page;
   page.summary.push_back(fmt::format(
       "{} started in {:.1f} s: waited {} in total to run, longest {}; ran {}, longest {}.",
-      counted(waited.count, "task"), tasks_.span().seconds(), ms_text(waited.total),
-      ms_text(waited.longest), ms_text(ran.total), ms_text(ran.longest)));
+      counted(waited.count, "task"), tasks_.span().seconds(), format_duration(waited.total),
+      format_duration(waited.longest), format_duration(ran.total), format_duration(ran.longest)));
   if (ran.failed + ran.cancelled > 0)
     page.summary.push_back(fmt::format("{} failed, {} were cancelled.", count_text(ran.failed),
                                        count_text(ran.cancelled)));

@@ -165,7 +165,7 @@ Document ThreadPoolReport::page() const {
     page.summary.push_back(
         fmt::format("Recorded only in the first {}, to limit the overhead. To record all of it: "
                     "clrscope collect -p PID --clrevents threading",
-                    ms_text(*recorded)));
+                    format_duration(*recorded)));
   if (const auto blocked = pool_.adjusted(PoolChanges::kBlocking); blocked > 0)
     page.summary.push_back(
         fmt::format("{} workers were added because pool threads block on tasks: sync over async.",
@@ -180,8 +180,8 @@ Document ThreadPoolReport::page() const {
   if (pool_.queue().matched > 0)
     page.summary.push_back(fmt::format(
         "{} work items queued {} on average, {} at most.", count_text(pool_.queue().enqueued),
-        ms_text(pool_.queue().waited / static_cast<std::int64_t>(pool_.queue().matched)),
-        ms_text(pool_.queue().longest)));
+        format_duration(pool_.queue().waited / static_cast<std::int64_t>(pool_.queue().matched)),
+        format_duration(pool_.queue().longest)));
   if (!pool_.adjustments().empty()) {
     std::map<std::uint32_t, std::uint64_t> reasons;
     for (const auto& one : pool_.adjustments()) ++reasons[one.reason];

@@ -34,26 +34,27 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   Report report{.severity = Severity::kWarning};
   report.title = often
                      ? fmt::format("GC pauses: the program is paused {:.0f} % of the time", percent)
-                     : fmt::format("GC pauses: the program was paused for {:.0f} ms at once",
-                                   ms(worst->longest_pause));
-  report.summary = fmt::format(
-      "{} paused it for {:.0f} ms of {}; the longest, #{} of generation {} ({}), lasted {:.1f} ms.",
-      counted(events.collections.size(), "collection"), ms(events.gc_paused),
-      seconds_text(events.length), worst->number, worst->generation, worst->reason,
-      ms(worst->longest_pause));
-  std::map<std::pair<std::uint32_t, std::string>, std::pair<std::size_t, double>> groups;
+                     : fmt::format("GC pauses: the program was paused for {} at once",
+                                   format_duration(worst->longest_pause));
+  report.summary =
+      fmt::format("{} paused it for {} of {}; the longest, #{} of generation {} ({}), lasted {}.",
+                  counted(events.collections.size(), "collection"),
+                  format_duration(events.gc_paused), seconds_text(events.length), worst->number,
+                  worst->generation, worst->reason, format_duration(worst->longest_pause));
+  std::map<std::pair<std::uint32_t, std::string>, std::pair<std::size_t, std::chrono::nanoseconds>>
+      groups;
   for (const auto& gc : events.collections) {
     auto& [count, paused] = groups[{gc.generation, gc.reason}];
     ++count;
-    paused += ms(gc.pause);
+    paused += gc.pause;
   }
   for (const auto& [key, sum] : groups)
-    report.details.push_back(fmt::format("{} × generation {}, {}: {:.1f} ms", sum.first, key.first,
-                                         key.second, sum.second));
+    report.details.push_back(fmt::format("{} × generation {}, {}: {}", sum.first, key.first,
+                                         key.second, format_duration(sum.second)));
   report.numbers = {
       {"percentTimeInGc", percent, "%", fmt::format("{:.1f} % of the time", percent)},
       {"longestPauseMs", ms(worst->longest_pause), "ms",
-       fmt::format("longest pause {:.1f} ms", ms(worst->longest_pause))},
+       "longest pause " + format_duration(worst->longest_pause)},
       {"collections", static_cast<double>(events.collections.size()), "",
        counted(events.collections.size(), "collection")},
       {"induced", static_cast<double>(induced), "", fmt::format("{} of them induced", induced)}};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -53,15 +54,14 @@ std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence
     if (finished < 10 || waiters < least) continue;
     auto report = report_of(evidence, place.method, waiters);
     report.summary =
-        fmt::format("{} for it in {}: {:.1f} ms each on average, {:.1f} ms the longest.",
+        fmt::format("{} for it in {}: {} each on average, {} the longest.",
                     counted(place.waits, "wait"), seconds_text(recorded),
-                    1000 * seconds(place.waited) / static_cast<double>(place.waits),
-                    1000 * seconds(place.longest));
+                    format_duration(place.waited / static_cast<std::int64_t>(place.waits)),
+                    format_duration(place.longest));
     report.numbers.push_back(
         {"waits", static_cast<double>(place.waits), "", counted(place.waits, "wait")});
-    report.numbers.push_back(
-        {"waitedMs", 1000 * seconds(place.waited), "ms",
-         fmt::format("{:.0f} ms waited in total", 1000 * seconds(place.waited))});
+    report.numbers.push_back({"waitedMs", 1000 * seconds(place.waited), "ms",
+                              format_duration(place.waited) + " waited in total"});
     reports.push_back(std::move(report));
   }
   return reports;

@@ -13,7 +13,8 @@ import {addressOf, matchPath, open, usePlace} from './router';
 import {Strip} from './strip';
 
 const kProcessesMs = 5000;
-const kStatusMs = 3000;
+const kOthersMs = 15_000; // while one is chosen: the others change the picker only
+const kStatusMs = 5000;
 
 export function findPage(path: string): {page: Page; values: Record<string, string>} | undefined {
   for (const page of pages) {
@@ -26,7 +27,7 @@ export function findPage(path: string): {page: Page; values: Record<string, stri
 export function Frame() {
   const place = usePlace();
   const pid = Number(place.query.get('pid')) || 0;
-  const processes = useAnswer<ProcessInfo[]>('processes', {everyMs: kProcessesMs});
+  const processes = useAnswer<ProcessInfo[]>('processes', {everyMs: pid ? kOthersMs : kProcessesMs});
   const status = useAnswer<Status>(`status${pid ? `?pid=${pid}` : ''}`, {everyMs: kStatusMs});
   const found = findPage(place.path);
   const page = found?.page;

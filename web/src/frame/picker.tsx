@@ -4,7 +4,7 @@ import {processLabel, useProcesses} from './processes';
 import {addressOf, open} from './router';
 
 export function Picker({page, pid}: {page?: Page; pid: number}) {
-  const {data = [], at} = useProcesses();
+  const {data = [], at, refresh} = useProcesses();
   const path = page?.about ? page.path : '/overview';
   const isKnown = data.some((one) => one.pid === pid);
   return (
@@ -13,6 +13,7 @@ export function Picker({page, pid}: {page?: Page; pid: number}) {
       <select
         id="picker"
         value={pid ? String(pid) : ''}
+        onFocus={refresh}
         onChange={(event) => {
           const chosen = Number(event.currentTarget.value);
           open(chosen ? addressOf(path, {pid: chosen}) : addressOf('/'));

@@ -42,7 +42,7 @@ function OneFlame({id, pid, other}: {id: string; pid: number; other: string}) {
   return (
     <>
       <h1>Flame graph{recording?.name ? ` of ${recording.name}` : now.data ? ` of ${now.data.title}` : ''}</h1>
-      <div class="bar">
+      <div class="bar flame-links">
         {recording ? <a href={speedscopeAddress(api, recording)}>Open in speedscope</a> : null}
         <a href={api.address(`recordings/${encodeURIComponent(id)}/flame.html`)} download data-outside>
           Save as one HTML file

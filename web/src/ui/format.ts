@@ -15,12 +15,18 @@ export function formatBytes(value: number): string {
   return `${value.toFixed(size > 0 && size < 10 && !Number.isInteger(value) ? 1 : 0)} B`;
 }
 
+// 4.2, 42, 421: as the controller writes durations in sentences.
+function shortNumber(value: number): string {
+  const isWhole = Math.abs(value) >= 9.95 || Math.abs(value - Math.round(value)) < 0.05;
+  return value.toFixed(isWhole ? 0 : 1);
+}
+
 export function formatSeconds(value: number): string {
   const size = Math.abs(value);
   if (value === 0) return '0 ms';
-  if (size < 1e-3) return `${(value * 1e6).toFixed(0)} µs`;
-  if (size < 1) return `${(value * 1e3).toFixed(size < 0.01 ? 2 : size < 0.1 ? 1 : 0)} ms`;
-  if (size < 120) return `${value.toFixed(size < 10 ? 2 : 1)} s`;
+  if (size < 0.9995e-3) return `${shortNumber(value * 1e6)} µs`;
+  if (size < 0.9995) return `${shortNumber(value * 1e3)} ms`;
+  if (size < 120) return `${shortNumber(value)} s`;
   return formatLong(value);
 }
 
@@ -87,10 +93,17 @@ export function clockTime(ms: number): string {
   return new Date(ms).toTimeString().slice(0, 8);
 }
 
+// UTC, UTC+1, UTC+5:30: minutes east of Greenwich.
+function zoneWords(east: number): string {
+  if (east === 0) return 'UTC';
+  const size = Math.abs(east);
+  const minutes = size % 60;
+  return `UTC${east < 0 ? '−' : '+'}${Math.floor(size / 60)}${minutes ? `:${String(minutes).padStart(2, '0')}` : ''}`;
+}
+
 // Local date and time with zone; the ISO time belongs into a title.
 export function localTime(ms: number): string {
   const time = new Date(ms);
   const day = `${time.getFullYear()}-${String(time.getMonth() + 1).padStart(2, '0')}-${String(time.getDate()).padStart(2, '0')}`;
-  const zone = /\(([^)]+)\)|(GMT[+-]\d+|UTC)/.exec(time.toTimeString());
-  return `${day} ${clockTime(ms)} ${zone?.[2] ?? ''}`.trim();
+  return `${day} ${clockTime(ms)} ${zoneWords(-time.getTimezoneOffset())}`;
 }

@@ -1,5 +1,6 @@
 // Stack frames, one line each: method, module, file and line; coloured by whose code it is.
 import type {Frame} from '../api/types';
+import {Wrapped} from './wrapped';
 
 // The method without its arguments: shown where space is short. The whole name is the title.
 export function shortMethod(method: string): string {
@@ -23,7 +24,7 @@ export function FrameLine({frame}: {frame: Frame}) {
   const place = placeOf(frame);
   return (
     <span class={`frame-line kind-${frame.kind ?? 'unknown'}`} title={`${frame.method}${frame.module ? `  (${frame.module})` : ''}${frame.file ? `\n${frame.file}:${frame.line ?? ''}` : ''}`}>
-      {frame.method || '?'}
+      <Wrapped text={frame.method || '?'} />
       {place ? <span class="dim"> {place}</span> : frame.module ? <span class="dim"> {frame.module}</span> : null}
     </span>
   );

@@ -3,6 +3,8 @@ import {type Line, type Point, type Shape, swatch} from './chart';
 import {useCursor} from './cursor';
 import {clockTime, withUnit} from './format';
 
+const kShort = 14; // letters of a name and a unit that fit into a narrow column
+
 interface LegendProps {
   lines: Line[];
   unit: string;
@@ -32,8 +34,9 @@ export function Legend({lines, unit, reachMs, shape, syncKey}: LegendProps) {
   const shown = lines.map((line) => (cursor ? valueAt(line.points, cursor, reachMs, shape) : line.points[line.points.length - 1]));
   const latest = Math.max(0, ...shown.map((point) => point?.[0] ?? 0));
   const at = cursor && (shape !== 'stems' || !latest) ? cursor : latest;
+  const isLong = lines.length > 1 && lines.some((line) => line.label.length + unit.length > kShort);
   return (
-    <ul class="legend" data-cursor={cursor ? 'yes' : 'no'}>
+    <ul class={isLong ? 'legend long' : 'legend'} data-cursor={cursor ? 'yes' : 'no'}>
       {lines.map((line, i) => {
         const point = shown[i];
         const name = line.label || 'value';

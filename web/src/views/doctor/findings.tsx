@@ -14,6 +14,7 @@ interface CardsProps {
   open: OpenSet; // evidence by key, consequences by "key+", explanations by "key?"
   pid: number; // for links; 0 in a file that knows no server
   infos?: FindingInfo[]; // explains ids
+  sinceOf?: (finding: Finding) => string; // "since 12:03:11, 5 min ago"; empty: unknown
 }
 
 export function FindingCards({findings, ...rest}: CardsProps) {
@@ -34,10 +35,11 @@ export function SeverityMark({severity}: {severity: Finding['severity']}) {
   );
 }
 
-function Card({node, open, pid, infos}: {node: FindingNode} & Omit<CardsProps, 'findings'>) {
+function Card({node, open, pid, infos, sinceOf}: {node: FindingNode} & Omit<CardsProps, 'findings'>) {
   const {key, finding, consequences} = node;
   const info = infos?.find((one) => one.id === finding.id);
   const evidence = evidenceWords(finding.evidence);
+  const since = sinceOf?.(finding);
   const cause = finding.becauseOf ? `because of ${finding.becauseOf}` : finding.partOf ? `part of ${finding.partOf}` : '';
   return (
     <section class={`card finding ${finding.severity}`} id={key} data-finding={finding.id}>
@@ -48,6 +50,11 @@ function Card({node, open, pid, infos}: {node: FindingNode} & Omit<CardsProps, '
           {cause ? ` · ${cause}` : ''}
         </span>
       </h2>
+      {since ? (
+        <p class="dim" data-since>
+          {since}
+        </p>
+      ) : null}
       {finding.summary ? <p>{finding.summary}</p> : null}
       {finding.advice ? (
         <p>
@@ -63,7 +70,7 @@ function Card({node, open, pid, infos}: {node: FindingNode} & Omit<CardsProps, '
       {consequences.length ? (
         <Fold id={`${key}+`} open={open} class="consequences" summary={`${consequences.length === 1 ? 'Consequence' : `${consequences.length} consequences`}: ${consequences.map((one) => one.finding.title).join('; ')}`}>
           {consequences.map((one) => (
-            <Card key={one.key} node={one} open={open} pid={pid} infos={infos} />
+            <Card key={one.key} node={one} open={open} pid={pid} infos={infos} sinceOf={sinceOf} />
           ))}
         </Fold>
       ) : null}

@@ -112,7 +112,7 @@ export function ExceptionsThrown({view, span, rate, rateIntervalMs, open}: Props
           {id: 'thrown', title: 'Thrown', value: formatNumber(view.exceptions), note: view.onlyCounted ? `${formatNumber(view.onlyCounted)} only counted, without type and stack` : undefined},
           {id: 'rate', title: 'Per second', value: formatNumber(view.ratePerSecond ?? 0)},
           {id: 'types', title: 'Types', value: formatNumber(view.byType.length)},
-          {id: 'total', title: 'Since it is watched', value: formatNumber(view.total ?? view.exceptions)},
+          {id: 'total', title: 'Since watching began', value: formatNumber(view.total ?? view.exceptions)},
         ]}
       />
       <Timeline id="rate" title="Thrown per second" lines={rate} {...span} unit="{exception}/s" shape="line" intervalMs={rateIntervalMs} syncKey="exceptions" note="By the runtime's own counter, a value a second, each type a line." />

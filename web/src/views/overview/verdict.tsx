@@ -6,16 +6,12 @@ import {useNow} from '../../ui/state';
 import {ExaminedTable, NotChecked, ranWords, tallyOf, verdictClass} from '../doctor/examined';
 import {FindingCards} from '../doctor/findings';
 import {countWords} from '../doctor/report';
-
-// How long ago the last check was: what the controller said, and the time since it said so.
-function useAgo(watch: Watch, at: number): number | undefined {
-  const now = useNow();
-  return watch.checkedAgoMs === undefined ? undefined : watch.checkedAgoMs + Math.max(0, now - at);
-}
+import {Earlier, sinceWords} from './history';
 
 export function Verdict({watch, at, open, pid}: {watch: Watch; at: number; open: OpenSet; pid: number}) {
-  const ago = useAgo(watch, at);
-  const {findings, examined, ended} = watch;
+  const now = useNow();
+  const ago = watch.checkedAgoMs === undefined ? undefined : watch.checkedAgoMs + Math.max(0, now - at); // what the controller said, and the time since
+  const {findings, examined, ended, history = []} = watch;
   const tally = tallyOf(examined);
   if (ago === undefined)
     return (
@@ -42,7 +38,8 @@ export function Verdict({watch, at, open, pid}: {watch: Watch; at: number; open:
           <NotChecked tally={tally} />
         </section>
       )}
-      <FindingCards findings={findings} open={open} pid={pid} />
+      <FindingCards findings={findings} open={open} pid={pid} sinceOf={(one) => sinceWords(history, one, ended ? at : now)} />
+      <Earlier history={history} open={open} />
       {findings.length ? <NotChecked tally={tally} /> : null}
       {watch.notes.map((note) => (
         <p class="dim" key={note}>

@@ -4,6 +4,7 @@ import {addressOf} from '../../frame/router';
 import {formatBytes, formatNumber, formatSeconds} from '../../ui/format';
 import {type Column, Table} from '../../ui/table';
 import {Time} from '../../ui/time';
+import {Wrapped} from '../../ui/wrapped';
 
 export const titleOf = (one: Recording): string => one.name || one.file;
 export const isRunning = (one: Recording): boolean => ['starting', 'recording', 'stopping'].includes(one.state);
@@ -39,7 +40,9 @@ export function List({recordings, chosen, onChoose, detailsOf}: ListProps) {
       value: titleOf,
       show: (one) => (
         <>
-          <a href={detailsOf(one)}>{titleOf(one)}</a>
+          <a href={detailsOf(one)}>
+            <Wrapped text={titleOf(one)} />
+          </a>
           <div class="dim">{[one.kind === 'upload' ? 'uploaded' : one.profile || one.notes[0]?.replace(/^Profile: /, ''), one.state === 'finished' ? '' : one.state].filter(Boolean).join(' · ')}</div>
         </>
       ),

@@ -1,6 +1,7 @@
 // Deadlocks: who waits for which lock, held by whom, and where in the program.
 import type {ComponentChildren} from 'preact';
 import {placeOf, shortMethod} from '../../ui/frames';
+import {Wrapped} from '../../ui/wrapped';
 import {countBehind, type StacksData} from './threads';
 import {ThreadLink, WaitWords} from './words';
 
@@ -28,7 +29,7 @@ function Deadlock({data, cycle, actions}: {data: StacksData; cycle: number[]; ac
               <ThreadLink osId={osId} /> is {thread?.waitingFor ? <WaitWords wait={thread.waitingFor} /> : 'waiting'}
               {frame ? (
                 <div class="where mono" title={frame.method}>
-                  {shortMethod(frame.method)} <span class="dim">{placeOf(frame) || frame.module}</span>
+                  <Wrapped text={shortMethod(frame.method)} /> <span class="dim">{placeOf(frame) || frame.module}</span>
                 </div>
               ) : null}
             </li>
