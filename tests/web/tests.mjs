@@ -2,6 +2,7 @@
 import {countersTests} from './counters.mjs';
 import {doctorTests} from './doctor.mjs';
 import {foreignTests} from './foreign.mjs';
+import {heapTests} from './heap.mjs';
 import {insideTests} from './inside.mjs';
 import {landingTests} from './landing.mjs';
 import {logsTests} from './logs.mjs';
@@ -21,6 +22,7 @@ export const tests = [
   ...stacksTests,
   ...countersTests,
   ...viewsTests,
+  ...heapTests,
   ...logsTests,
   ...recordTests,
   ...recordingsTests,

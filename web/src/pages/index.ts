@@ -10,6 +10,7 @@ import {DoctorReport} from './doctor-report';
 import {Exceptions} from './exceptions';
 import {Flame} from './flame';
 import {Gc} from './gc';
+import {HeapPage} from './heap';
 import {Jit} from './jit';
 import {Landing} from './landing';
 import {Logs} from './logs';
@@ -36,6 +37,7 @@ export const pages: Page[] = [
   {path: '/views/contention', title: 'Locks', group: 'views', Content: Contention, about: 'process', key: 'l'},
   {path: '/views/threadpool', title: 'Thread pool', group: 'views', Content: ThreadPool, about: 'process', key: 't'},
   {path: '/views/thread-starts', title: 'Thread starts', group: 'views', Content: ThreadStarts, about: 'process'},
+  {path: '/heap', title: 'Heap', group: 'views', Content: HeapPage, about: 'process', key: 'h', scope: 'memory'},
   {path: '/logs', title: 'Logs', group: 'views', Content: Logs, about: 'process', scope: 'trace'},
   {path: '/recordings', title: 'Recordings', group: 'server', Content: Recordings, key: 'f', scope: 'trace'},
   {path: '/sessions', title: 'Sessions', group: 'server', Content: Sessions, scope: 'trace'},

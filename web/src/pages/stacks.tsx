@@ -1,12 +1,14 @@
 // What every thread does right now; the same view from data inside a file.
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {useAnswer, useApi} from '../api/answer';
-import type {MonitorStacks} from '../api/types';
+import type {AsyncStacks, MonitorStacks} from '../api/types';
 import {addressOf, setQuery, useParam, usePlace} from '../frame/router';
 import type {PageProps} from '../page';
 import {copyFrom} from '../ui/copy';
+import {useOpenParam} from '../ui/fold';
 import {Age, Loaded} from '../ui/state';
-import {Bar} from '../views/stacks/bar';
+import {AsyncView} from '../views/stacks/async';
+import {Bar, Filter, ViewSwitch} from '../views/stacks/bar';
 import {nextPasts, type Pasts} from '../views/stacks/changes';
 import {plainText} from '../views/stacks/text';
 import {type Group, look, type Seen, type StacksData} from '../views/stacks/threads';
@@ -34,7 +36,39 @@ function usePasts(seen: Seen[] | undefined, at: number): Pasts {
   return known.current.pasts;
 }
 
-export function Stacks({pid, process}: PageProps) {
+export function Stacks(props: PageProps) {
+  const [view] = useParam('view');
+  return view === 'async' ? <AsyncStacksPage {...props} /> : <ThreadStacks {...props} />;
+}
+
+// What async methods wait for: they have no thread while they do.
+function AsyncStacksPage({pid, process}: PageProps) {
+  const [filter, setFilter] = useParam('filter');
+  const answer = useAnswer<AsyncStacks>(`stacks?pid=${pid}&async=true`);
+  const open = useOpenParam('open');
+  return (
+    <>
+      <h1>
+        Async stacks{process ? ` of ${process.name}` : ''} ({pid})
+      </h1>
+      <div class="stacks-view">
+        <div class="bar stacks-bar">
+          <ViewSwitch view="async" hasAsync onView={(view) => setQuery({view}, 'push')} />
+          <Filter value={filter} onChange={setFilter} />
+          <button type="button" class="main" data-refresh aria-busy={answer.isLoading} onClick={answer.refresh}>
+            Refresh
+          </button>
+          <Age at={answer.at} />
+        </div>
+        <Loaded answer={answer} waiting="Reading the async methods of the process …">
+          {(data) => <AsyncView data={data} filter={filter} open={open} />}
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+function ThreadStacks({pid, process}: PageProps) {
   const api = useApi();
   const [choices, choose] = useChoices();
   const [every, setEvery] = useParam('every');
@@ -52,7 +86,7 @@ export function Stacks({pid, process}: PageProps) {
     await copyFrom(button, text);
   };
   const tools = (groups: Group[]) => (
-    <Bar choices={choices} choose={choose} hasNative>
+    <Bar choices={choices} choose={choose} hasNative hasAsync>
       <button type="button" class="main" data-refresh aria-busy={isLoading} onClick={answer.refresh}>
         Refresh
       </button>

@@ -44,7 +44,7 @@ export function Kept({recordings, reports, pid}: {recordings?: Recording[]; repo
           <ul class="list" data-kept="recordings">
             {recordings.slice(0, kMost).map((one) => (
               <li key={one.id}>
-                <a href={addressOf('/flame', {pid, recording: one.id})}>{one.name || <Time iso={one.started} />}</a>
+                <a href={one.kind === 'heap' ? addressOf('/heap', {pid, snapshot: one.id}) : addressOf('/flame', {pid, recording: one.id})}>{one.name || <Time iso={one.started} />}</a>
                 <br />
                 <span class="dim">
                   {one.profile || one.kind}, {formatMs(one.durationMs)}, {formatNumber(one.samples)} samples, {formatBytes(one.bytes)}

@@ -54,7 +54,7 @@ export function List({recordings, chosen, onChoose, detailsOf}: ListProps) {
     {id: 'samples', title: 'Samples', value: (one) => one.samples, show: (one) => (one.kind === 'upload' ? '' : formatNumber(one.samples)), as: 'number'},
     {id: 'events', title: 'Events', value: (one) => one.events, show: (one) => formatNumber(one.events), as: 'number'},
     {id: 'lost', title: 'Lost', value: (one) => one.lost, show: (one) => <span class={one.lost ? 'warn' : ''}>{formatNumber(one.lost)}</span>, as: 'number'},
-    {id: 'open', title: 'Look at it', value: titleOf, show: (one) => <a href={addressOf('/flame', {recording: one.id, pid: one.process.pid || undefined})}>Flame graph</a>},
+    {id: 'open', title: 'Look at it', value: titleOf, show: (one) => (one.kind === 'heap' ? <a href={addressOf('/heap', {pid: one.process.pid, snapshot: one.id})}>Heap</a> : <a href={addressOf('/flame', {recording: one.id, pid: one.process.pid || undefined})}>Flame graph</a>)},
   ];
   return <Table id="recordings" caption="Recordings, the newest first" rows={recordings} columns={columns} rowKey={(one) => one.id} most={1000} />;
 }

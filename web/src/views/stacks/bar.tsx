@@ -6,7 +6,7 @@ import type {Choices} from './view';
 const kTypingMs = 120;
 
 // A search box whose text reaches the page when the reader pauses.
-function Filter({value, onChange}: {value: string; onChange: (value: string) => void}) {
+export function Filter({value, onChange}: {value: string; onChange: (value: string) => void}) {
   const [text, setText] = useState(value);
   const timer = useRef(0);
   useEffect(() => setText(value), [value]);
@@ -26,25 +26,36 @@ function Filter({value, onChange}: {value: string; onChange: (value: string) => 
   );
 }
 
+// Threads merged, threads one by one, or what async methods wait for; the last only where a controller can be asked.
+export function ViewSwitch({view, hasAsync, onView}: {view: string; hasAsync: boolean; onView: (view: string) => void}) {
+  const views = [
+    ['', 'Merged'],
+    ['threads', 'By thread'],
+    ...(hasAsync ? [['async', 'Async']] : []),
+  ];
+  return (
+    <span class="switch" role="group" aria-label="View">
+      {views.map(([name, title]) => (
+        <button key={name} type="button" aria-pressed={view === name} onClick={() => onView(name)}>
+          {title}
+        </button>
+      ))}
+    </span>
+  );
+}
+
 interface BarProps {
   choices: Choices;
   choose: (changes: Partial<Choices>) => void;
   hasNative: boolean; // native frames can be asked for
+  hasAsync?: boolean;
   children: ComponentChildren;
 }
 
-export function Bar({choices, choose, hasNative, children}: BarProps) {
-  const isByThread = choices.view === 'threads';
+export function Bar({choices, choose, hasNative, hasAsync = false, children}: BarProps) {
   return (
     <div class="bar stacks-bar">
-      <span class="switch" role="group" aria-label="View">
-        <button type="button" aria-pressed={!isByThread} onClick={() => choose({view: ''})}>
-          Merged
-        </button>
-        <button type="button" aria-pressed={isByThread} onClick={() => choose({view: 'threads'})}>
-          By thread
-        </button>
-      </span>
+      <ViewSwitch view={choices.view === 'threads' ? 'threads' : ''} hasAsync={hasAsync} onView={(view) => choose({view})} />
       <Filter value={choices.filter} onChange={(filter) => choose({filter})} />
       {hasNative ? (
         <label>
