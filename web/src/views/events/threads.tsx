@@ -35,7 +35,7 @@ export function ThreadsStarted({view, span}: {view: ThreadStartsView; span: Span
     <>
       <Facts
         facts={[
-          {id: 'started', title: 'Threads started', value: formatNumber(view.started), note: `${formatNumber(view.startedPerSecond)} per second`},
+          {id: 'started', title: 'Threads started', value: formatNumber(view.started), note: `${formatNumber(view.startedPerSecond ?? 0)} per second`},
           {id: 'places', title: 'Places that start threads', value: formatNumber(view.sites.length)},
         ]}
       />

@@ -73,7 +73,7 @@ export function Generations({heap}: {heap: Heap}) {
         {id: 'bytes', title: 'Size', as: 'number', value: (one) => one.bytes, show: (one) => formatBytes(one.bytes)},
         {id: 'free', title: 'Free between', as: 'number', value: (one) => one.freeBytes, show: (one) => formatBytes(one.freeBytes)},
         {id: 'largest', title: 'Largest gap', as: 'number', value: (one) => one.largestFreeBytes, show: (one) => formatBytes(one.largestFreeBytes)},
-        {id: 'fragmentation', title: 'Fragmentation', as: 'number', value: (one) => one.fragmentation, show: (one) => `${one.fragmentation.toFixed(1)} %`},
+        {id: 'fragmentation', title: 'Fragmentation', as: 'number', value: (one) => one.fragmentation, show: (one) => `${(one.fragmentation ?? 0).toFixed(1)} %`},
         {id: 'committed', title: 'From the system', as: 'number', value: (one) => one.committedBytes, show: (one) => formatBytes(one.committedBytes)},
         {id: 'segments', title: 'Segments', as: 'number', value: (one) => one.segments, show: (one) => formatNumber(one.segments)},
       ]}
