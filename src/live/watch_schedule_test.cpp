@@ -106,7 +106,7 @@ TEST(WatchSchedule, DearLooksAreRarer) {
   EXPECT_TRUE(looks(schedule, 7, kStart + seconds{3}, costs(milliseconds{13})));
   EXPECT_EQ(schedule.every(7, kStart + seconds{3}), seconds{13});
   schedule.ask(7, kStart + seconds{10});
-  EXPECT_EQ(schedule.take(kStart + seconds{16}), std::nullopt);
+  EXPECT_EQ(schedule.take(kStart + seconds{15}), std::nullopt);
   EXPECT_TRUE(looks(schedule, 7, kStart + seconds{17}, costs(seconds{10})));
   EXPECT_EQ(schedule.every(7, kStart + seconds{17}), seconds{60});
 }

@@ -106,9 +106,7 @@ extern const Verb stacks_verb{
         "(-p PID | -n NAME | CORE-FILE) [--async] [--native] [--merged] [--lines]\n"
         "[--format FORMAT]",
     .options = kOptions,
-    .examples =
-        "  clrscope stacks -p 4312 --merged\n  clrscope stacks -p 4312 --async\n"
-        "  clrscope stacks core.4312 --native",
+    .examples = "  clrscope stacks -p 4312 --merged\n  clrscope stacks -p 4312 --async",
     .run = run,
     .positionals = 1,
     .answers = kAnswers,
