@@ -10,6 +10,7 @@ static class StuckFinalizer
     static bool s_healthy;
     static long s_finalized;
     static byte[]? s_last;
+    static Thread? s_finalizer;
 
     sealed class Connection
     {
@@ -18,6 +19,7 @@ static class StuckFinalizer
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void Close()
         {
+            s_finalizer = Thread.CurrentThread;
             s_entered.Set();
             if (!s_healthy) s_never.Wait();
             Thread.Sleep(2);
@@ -30,6 +32,7 @@ static class StuckFinalizer
         s_healthy = stage.Options.Has("healthy");
         stage.Work("opener", () => stage.Every(20, Open));
         while (!s_entered.IsSet && stage.Sleep(10)) GC.Collect();
+        while (!s_healthy && (s_finalizer!.ThreadState & ThreadState.WaitSleepJoin) == 0 && stage.Sleep(10)) { }
         stage.Ready(new { method = "Samples.Symptoms.StuckFinalizer+Connection.Close", openedPerSecond = 20, healthy = s_healthy });
         stage.FinishWork();
         stage.Done(new { finalized = Interlocked.Read(ref s_finalized) });

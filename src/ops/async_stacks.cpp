@@ -16,7 +16,8 @@ Result<inspect::AsyncSnapshot> read(inspect::Target& target) {
   const auto reader = TRY(inspect::open_runtime(target));
   const auto heap = TRY(inspect::read_heap(target, *reader, {}));
   auto seen = async_stacks_in(target, *reader, heap);
-  seen.notes.insert(seen.notes.end(), heap.notes.begin(), heap.notes.end());
+  for (const auto& note : heap.notes)
+    if (!note.starts_with("stack roots")) seen.notes.push_back(note);  // no async stack has one
   if (seen.runtime.empty()) seen.runtime = heap.runtime;
   seen.took = TraceClock::now() - start;
   return seen;

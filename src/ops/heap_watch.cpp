@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kLooks = 3;
-constexpr int kShare = 100;  // all looks together may cost one part of the time in so many
+constexpr int kShare = 50;  // all looks together may cost one part of the time in so many
 constexpr milliseconds kStep{100};
 constexpr std::size_t kStrings = 20;
 constexpr std::uint64_t kMostUnread = 50;  // one part of the heap in so many
@@ -93,21 +93,21 @@ void HeapWatch::run(std::stop_token stop) {
     seen_.reason = reason_of(price.error());
     return;
   }
-  if (2 * price->most_pause > allowed) {
+  const auto too_dear = [&](nanoseconds look) {
+    if (look * static_cast<int>(kLooks) <= allowed) return false;
     seen_.reason = fmt::format(
-        "a look at the heap may pause the process for {}, more than 1 % of the time; use a longer "
-        "--duration, or clrscope heap",
-        format_duration(price->most_pause));
-    return;
-  }
+        "{} looks at the heap may cost the process {} each, more than 2 % of the time; use a "
+        "longer --duration, or clrscope heap",
+        kLooks, format_duration(look));
+    return true;
+  };
+  if (too_dear(price->most_pause)) return;
   std::vector<analyze::HeapLook> looks;
   HeapSnapshot last;
-  nanoseconds cost{};
   doctor::HeapFacts facts;
-  std::size_t planned = kLooks;
-  while (looks.size() < planned) {
+  while (looks.size() < kLooks) {
     if (!looks.empty()) {
-      const auto due = duration_ * static_cast<int>(looks.size()) / static_cast<int>(planned - 1);
+      const auto due = duration_ * static_cast<int>(looks.size()) / static_cast<int>(kLooks - 1);
       if (!wait_until(start + due, stop)) break;
     }
     const auto now = TraceClock::now();
@@ -120,7 +120,6 @@ void HeapWatch::run(std::stop_token stop) {
         seen_.note = "the heap could not be read again: " + reason_of(look.error());
       break;
     }
-    cost += look->cost.at_most();
     facts.paused += look->cost.pause;
     last = std::move(look->heap);
     keep(std::move(look->async), now);
@@ -130,15 +129,7 @@ void HeapWatch::run(std::stop_token stop) {
       return;
     }
     looks.push_back(analyze::look_at(report, at));
-    if (looks.size() > 1) continue;
-    if (cost * static_cast<int>(kLooks) > allowed) planned = 2;
-    if (cost > allowed) {
-      seen_.reason = fmt::format(
-          "a look at the heap cost the process up to {}, more than 1 % of the time; use a longer "
-          "--duration, or clrscope heap",
-          format_duration(cost));
-      return;
-    }
+    if (looks.size() == 1 && too_dear(look->cost.at_most())) return;
   }
   if (looks.empty()) return;
   const analyze::HeapReport report{last};

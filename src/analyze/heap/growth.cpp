@@ -9,6 +9,7 @@ namespace {
 // time at least this share of the mean rate.
 constexpr double kSteady = 0.3;
 constexpr std::size_t kPathsOfType = 5;
+constexpr std::size_t kFewestLooks = 3;
 
 double seconds_between(const HeapLook& from, const HeapLook& to) {
   return std::max(std::chrono::duration<double>(to.at - from.at).count(), 1e-3);
@@ -103,7 +104,7 @@ HeapLook look_at(const HeapReport& heap, std::chrono::nanoseconds at) {
 std::vector<GrowingType> find_growth(std::span<const HeapLook> looks, const HeapReport& last,
                                      const GrowthLimits& limits) {
   std::vector<GrowingType> growing;
-  if (looks.size() < 2) return growing;
+  if (looks.size() < kFewestLooks) return growing;
   const auto seconds = seconds_between(looks.front(), looks.back());
   for (const auto& [name, now] : looks.back().types) {
     auto counts = steady_counts(name, looks, limits.objects_per_second);
@@ -133,6 +134,9 @@ std::vector<GrowingType> find_growth(std::span<const HeapLook> looks, const Heap
     one.path_objects = type->paths.front().count;
     one.holder = holder_of(one.path);
   }
+  std::erase_if(growing, [](const auto& one) {
+    return !one.path.empty() && one.path.front().name.starts_with("System.Diagnostics.Tracing.");
+  });
   std::vector<GrowingType> made;
   for (const auto& one : growing)
     if (std::ranges::none_of(growing, [&](const auto& other) { return is_part_of(one, other); }))

@@ -61,7 +61,8 @@ struct GrowthLimits {
 // Types whose number of objects grew from every look to the next at a similar rate, most retained
 // bytes first. What grows only with another type (the strings of an order, the timers that hold
 // sessions) is left out: it is that one's part. `last` is the heap of the last look. Nothing from
-// fewer than two looks.
+// fewer than three looks: two cannot tell growth from a jump. Nothing of what the runtime makes for
+// listeners to its events.
 std::vector<GrowingType> find_growth(std::span<const HeapLook> looks, const HeapReport& last,
                                      const GrowthLimits& limits);
 

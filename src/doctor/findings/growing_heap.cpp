@@ -111,7 +111,7 @@ extern const Finding growing_heap_finding{
     .needs = {.heap = true, .live = true, .least = std::chrono::seconds{5}},
     .price =
         "three copy-on-write snapshots: each pauses the process for milliseconds; left out "
-        "where they would cost more than 1 % of the time",
+        "where they would cost more than 2 % of the time",
     .rights = "to stop the process and read its memory (its user, or CAP_SYS_PTRACE)",
     .parameters = kParameters,
     .examine = examine,

@@ -21,9 +21,19 @@ double allocated(const CounterFact& per_second) {
   return std::accumulate(per_second.values.begin(), per_second.values.end(), 0.0);
 }
 
+// Each thread brings its stack: then the threads are what grows.
+bool threads_grow(const Evidence& evidence) {
+  if (evidence.snapshots.empty()) return false;
+  const auto all = [](const inspect::Snapshot& one) {
+    return one.threads.size() + one.without_os_thread.size();
+  };
+  constexpr std::size_t kMany = 5;
+  return all(evidence.snapshots.back()) >= all(evidence.snapshots.front()) + kMany;
+}
+
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {
   const auto* rate = evidence.events->counter("System.Runtime/alloc-rate");
-  if (!rate || evidence.memory.size() < 3) return {};
+  if (!rate || evidence.memory.size() < 3 || threads_grow(evidence)) return {};
   Series series;
   for (const auto& use : evidence.memory)
     series.emplace_back(use.time, static_cast<double>(use.anonymous));
