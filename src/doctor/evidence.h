@@ -178,6 +178,7 @@ struct Evidence {
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
   std::optional<HeapFacts> heap{};
+  bool copied = false;  // frozen copies were made meanwhile: each stopped all threads for a moment
   std::optional<Standstill> standstill{};
   std::chrono::nanoseconds
       silent{};  // its runtime was asked for events and said nothing for so long

@@ -119,7 +119,8 @@ std::string_view words_for(WaitKind kind) {
 
 bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
   // A thread that a snapshot had to stop for a moment ran for a moment too.
-  constexpr std::chrono::microseconds kStopCosts{100};
+  constexpr std::chrono::nanoseconds kStopCosts = std::chrono::microseconds{100};
+  constexpr std::chrono::nanoseconds kCopyCosts = std::chrono::microseconds{500};
   if (evidence.snapshots.size() < 2) return false;
   const ThreadView* before = nullptr;
   for (const auto& snapshot : evidence.snapshots) {
@@ -128,8 +129,9 @@ bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
     if (before) {
       if (now->waiting_for->kind != before->waiting_for->kind) return false;
       if (now->waiting_for->type != before->waiting_for->type) return false;
-      const auto tolerated = snapshot.pause.count() > 0 ? std::chrono::nanoseconds{kStopCosts}
-                                                        : std::chrono::nanoseconds{};
+      const auto tolerated = evidence.copied              ? kCopyCosts
+                             : snapshot.pause.count() > 0 ? kStopCosts
+                                                          : std::chrono::nanoseconds{};
       if (now->os.cpu - before->os.cpu > tolerated) return false;
     }
     before = now;

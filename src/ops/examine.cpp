@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/cgroup.h"
 #include "base/clock.h"
@@ -204,7 +205,10 @@ class Visit {
     start_ = TraceClock::now();
     const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
     if (sources.recording) recording_.emplace(patient_.target, duration_);
-    if (sources.heap && !patient_.foreign && !still) heap_.emplace(evidence.process.pid, duration_);
+    if (sources.heap && !patient_.foreign && !still) {
+      heap_.emplace(evidence.process.pid, duration_, stopping_);
+      evidence.copied = true;
+    }
     if (patient_.foreign)
       add_foreign(evidence);
     else if (sources.snapshots)
@@ -278,6 +282,7 @@ class Visit {
 
   bool take_snapshot(Evidence& evidence, SnapshotReader::Detail detail) {
     const auto at = TraceClock::now() - start_;
+    const std::lock_guard lock{stopping_};  // threads that stand still for a copy look stopped
     auto snapshot = reader_->take(detail);
     if (!snapshot) {
       if (evidence.snapshots.empty()) evidence.no_snapshots = reason_of(snapshot.error());
@@ -296,6 +301,7 @@ class Visit {
       return;
     }
     const auto at = TraceClock::now();
+    evidence.copied = true;
     auto seen = read_async_stacks(evidence.process.pid);
     if (!seen) {
       if (evidence.async.empty()) evidence.no_async = reason_of(seen.error());
@@ -367,6 +373,7 @@ class Visit {
   std::optional<SnapshotReader>& reader_;
   std::string& reader_note_;
   std::optional<RecordedEvidence> recording_;
+  std::mutex stopping_;  // the process, for a copy
   std::optional<HeapWatch> heap_;
 };
 

@@ -33,14 +33,21 @@ struct Look {
   inspect::AsyncSnapshot async{};
 };
 
-Result<Look> look_once(pid_t pid) {
-  auto twin = TRY(inspect::make_twin(pid));
+Result<Look> look_once(pid_t pid, std::mutex& stopping) {
+  auto made = [&] {
+    const std::lock_guard lock{stopping};
+    return inspect::make_twin(pid);
+  }();
+  auto twin = TRY(std::move(made));
   auto reader = TRY(inspect::open_runtime(*twin.target));
   auto heap = inspect::read_heap(*twin.target, *reader, {.equal_strings = true});
   inspect::AsyncSnapshot async;
   if (heap) async = async_stacks_in(*twin.target, *reader, *heap);
   reader.reset();
-  const auto cost = twin.end();
+  const auto cost = [&] {
+    const std::lock_guard lock{stopping};
+    return twin.end();
+  }();
   if (!heap) return fail(heap.error());
   TRY(analyze::check_graph(heap->graph));
   // A large array in the making is unread for a moment; more than a little makes counts wrong.
@@ -54,8 +61,11 @@ Result<Look> look_once(pid_t pid) {
 
 }  // namespace
 
-HeapWatch::HeapWatch(pid_t pid, nanoseconds duration)
-    : pid_(pid), duration_(duration), worker_([this](std::stop_token stop) { run(stop); }) {}
+HeapWatch::HeapWatch(pid_t pid, nanoseconds duration, std::mutex& stopping)
+    : pid_(pid),
+      duration_(duration),
+      stopping_now_(stopping),
+      worker_([this](std::stop_token stop) { run(stop); }) {}
 
 HeapWatch::~HeapWatch() { stopping_ = true; }
 
@@ -112,7 +122,7 @@ void HeapWatch::run(std::stop_token stop) {
     }
     const auto now = TraceClock::now();
     const auto at = now - start;
-    auto look = look_once(pid_);
+    auto look = look_once(pid_, stopping_now_);
     if (!look) {
       if (looks.empty())
         seen_.reason = reason_of(look.error());

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,8 +21,9 @@ namespace clrscope::ops {
 
 class HeapWatch {
  public:
-  // Begins at once; the last look is at the end of `duration`.
-  HeapWatch(pid_t pid, std::chrono::nanoseconds duration);
+  // Begins at once; the last look is at the end of `duration`. Holds `stopping` while the process
+  // is stopped for a copy.
+  HeapWatch(pid_t pid, std::chrono::nanoseconds duration, std::mutex& stopping);
   ~HeapWatch();
   HeapWatch(const HeapWatch&) = delete;
   HeapWatch& operator=(const HeapWatch&) = delete;
@@ -46,6 +48,7 @@ class HeapWatch {
 
   pid_t pid_;
   std::chrono::nanoseconds duration_;
+  std::mutex& stopping_now_;
   std::atomic<bool> stopping_ = false;
   TraceTime first_async_{};
   Seen seen_;            // until take(), touched by worker_ only

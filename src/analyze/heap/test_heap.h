@@ -1,6 +1,7 @@
 // Small heaps for tests.
 #pragma once
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <utility>
@@ -37,9 +38,11 @@ class TestHeap {
     auto& graph = heap.graph;
     graph.first_edge.assign(graph.objects() + 1, 0);
     graph.edges.clear();
+    std::ranges::stable_sort(references_, {}, [](const auto& one) { return one.first; });
+    auto next = references_.begin();
     for (std::uint32_t object = 0; object < graph.objects(); ++object) {
-      for (const auto& [from, to] : references_)
-        if (from == object) graph.edges.push_back(to);
+      for (; next != references_.end() && next->first == object; ++next)
+        graph.edges.push_back(next->second);
       graph.first_edge[object + 1] = static_cast<std::uint32_t>(graph.edges.size());
     }
     return heap;
