@@ -173,6 +173,7 @@ bool is_timed(const OsThread& thread) {
              static_cast<std::int32_t>(registers[unwind::kR10]) >= 0;
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
+    case SYS_restart_syscall:  // a wait with a timeout goes on as this after a stop
       return true;
     default:
       return false;

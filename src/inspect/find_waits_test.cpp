@@ -309,6 +309,12 @@ TEST(Timed, IsAFutexWithATimeout) {
   EXPECT_TRUE(is_timed(thread));
 }
 
+TEST(Timed, IsAWaitThatGoesOnAfterAStop) {
+  OsThread thread;
+  thread.syscall = SYS_restart_syscall;
+  EXPECT_TRUE(is_timed(thread));
+}
+
 TEST(Timed, IsNoPollThatWaitsForEver) {
   OsThread thread{.syscall = SYS_poll};
   thread.registers.set(unwind::kRdx, 0xffffffff);

@@ -328,7 +328,7 @@ class Visit {
 
   void finish_heap(Evidence& evidence) {
     if (!heap_) return;
-    if (stopped_) heap_->stop();
+    if (stopped_ || is_over(evidence)) heap_->stop();
     auto seen = heap_->take();
     evidence.heap = std::move(seen.facts);
     evidence.no_heap = seen.reason;

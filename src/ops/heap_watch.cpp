@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "analyze/heap/growth.h"
@@ -33,10 +34,29 @@ struct Look {
   inspect::AsyncSnapshot async{};
 };
 
+// Threads that were stopped for a copy run for a moment before they wait again: a snapshot taken
+// meanwhile would miss what they wait for. Until few run, for a while.
+void let_settle(pid_t pid) {
+  constexpr milliseconds kLongest{200}, kBetween{5};
+  const auto until = TraceClock::now() + kLongest;
+  const auto process = inspect::open_process(pid);
+  if (!process) return;
+  do {
+    std::this_thread::sleep_for(kBetween);
+    const auto threads = (*process)->threads();
+    if (!threads) return;
+    const auto awake = std::ranges::count_if(
+        *threads, [](const auto& one) { return one.state == 'R' || one.state == 't'; });
+    if (awake <= static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency())) return;
+  } while (TraceClock::now() < until);
+}
+
 Result<Look> look_once(pid_t pid, std::mutex& stopping) {
   auto made = [&] {
     const std::lock_guard lock{stopping};
-    return inspect::make_twin(pid);
+    auto twin = inspect::make_twin(pid);
+    let_settle(pid);
+    return twin;
   }();
   auto twin = TRY(std::move(made));
   auto reader = TRY(inspect::open_runtime(*twin.target));

@@ -24,8 +24,10 @@ double allocated(const CounterFact& per_second) {
 // Each thread brings its stack: then the threads are what grows.
 bool threads_grow(const Evidence& evidence) {
   if (evidence.snapshots.empty()) return false;
-  const auto all = [](const inspect::Snapshot& one) {
-    return one.threads.size() + one.without_os_thread.size();
+  const auto all = [](const inspect::Snapshot& one) {  // the program's own
+    const auto running = std::ranges::count_if(
+        one.threads, [](const auto& thread) { return !entry_of(thread).empty(); });
+    return static_cast<std::size_t>(running) + one.without_os_thread.size();
   };
   constexpr std::size_t kMany = 5;
   return all(evidence.snapshots.back()) >= all(evidence.snapshots.front()) + kMany;
