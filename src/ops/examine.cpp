@@ -206,7 +206,9 @@ class Visit {
     const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
     if (sources.recording) recording_.emplace(patient_.target, duration_);
     if (sources.heap && !patient_.foreign && !still) {
-      heap_.emplace(evidence.process.pid, duration_, stopping_);
+      heap_.emplace(evidence.process.pid, duration_,
+                    request_.only.empty() ? HeapWatch::Price::kLittle : HeapWatch::Price::kAny,
+                    stopping_);
       evidence.copied = true;
     }
     if (patient_.foreign)

@@ -81,9 +81,10 @@ Result<Look> look_once(pid_t pid, std::mutex& stopping) {
 
 }  // namespace
 
-HeapWatch::HeapWatch(pid_t pid, nanoseconds duration, std::mutex& stopping)
+HeapWatch::HeapWatch(pid_t pid, nanoseconds duration, Price price, std::mutex& stopping)
     : pid_(pid),
       duration_(duration),
+      price_(price),
       stopping_now_(stopping),
       worker_([this](std::stop_token stop) { run(stop); }) {}
 
@@ -124,7 +125,7 @@ void HeapWatch::run(std::stop_token stop) {
     return;
   }
   const auto too_dear = [&](nanoseconds look) {
-    if (look * static_cast<int>(kLooks) <= allowed) return false;
+    if (price_ == Price::kAny || look * static_cast<int>(kLooks) <= allowed) return false;
     seen_.reason = fmt::format(
         "{} looks at the heap may cost the process {} each, more than 2 % of the time; use a "
         "longer --duration, or clrscope heap",

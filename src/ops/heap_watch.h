@@ -21,9 +21,11 @@ namespace clrscope::ops {
 
 class HeapWatch {
  public:
+  // What it may cost the process: little, or what it takes, because somebody asked for it.
+  enum class Price { kLittle, kAny };
   // Begins at once; the last look is at the end of `duration`. Holds `stopping` while the process
   // is stopped for a copy.
-  HeapWatch(pid_t pid, std::chrono::nanoseconds duration, std::mutex& stopping);
+  HeapWatch(pid_t pid, std::chrono::nanoseconds duration, Price price, std::mutex& stopping);
   ~HeapWatch();
   HeapWatch(const HeapWatch&) = delete;
   HeapWatch& operator=(const HeapWatch&) = delete;
@@ -48,6 +50,7 @@ class HeapWatch {
 
   pid_t pid_;
   std::chrono::nanoseconds duration_;
+  Price price_;
   std::mutex& stopping_now_;
   std::atomic<bool> stopping_ = false;
   TraceTime first_async_{};
