@@ -178,7 +178,8 @@ struct Evidence {
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
   std::optional<HeapFacts> heap{};
-  bool copied = false;  // frozen copies were made meanwhile: each stopped all threads for a moment
+  // When frozen copies of it were made, since the first snapshot: each stopped all threads.
+  std::vector<std::chrono::nanoseconds> copies{};
   std::optional<Standstill> standstill{};
   std::chrono::nanoseconds
       silent{};  // its runtime was asked for events and said nothing for so long

@@ -118,21 +118,22 @@ std::string_view words_for(WaitKind kind) {
 }
 
 bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
-  // A thread that a snapshot had to stop for a moment ran for a moment too.
+  // A thread that was stopped for a moment ran for a moment too.
   constexpr std::chrono::nanoseconds kStopCosts = std::chrono::microseconds{100};
-  constexpr std::chrono::nanoseconds kCopyCosts = std::chrono::microseconds{500};
   if (evidence.snapshots.size() < 2) return false;
   const ThreadView* before = nullptr;
-  for (const auto& snapshot : evidence.snapshots) {
+  for (std::size_t i = 0; i < evidence.snapshots.size(); ++i) {
+    const auto& snapshot = evidence.snapshots[i];
     const auto* now = find_thread(snapshot, os_id);
     if (!now || now->running || !now->waiting_for) return false;
     if (before) {
       if (now->waiting_for->kind != before->waiting_for->kind) return false;
       if (now->waiting_for->type != before->waiting_for->type) return false;
-      const auto tolerated = evidence.copied              ? kCopyCosts
-                             : snapshot.pause.count() > 0 ? kStopCosts
-                                                          : std::chrono::nanoseconds{};
-      if (now->os.cpu - before->os.cpu > tolerated) return false;
+      const auto copies = std::ranges::count_if(evidence.copies, [&](auto time) {
+        return time > evidence.snapshot_times[i - 1] && time <= evidence.snapshot_times[i];
+      });
+      const auto stops = copies + (snapshot.pause.count() > 0 ? 1 : 0);
+      if (now->os.cpu - before->os.cpu > stops * kStopCosts) return false;
     }
     before = now;
   }

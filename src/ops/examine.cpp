@@ -209,7 +209,6 @@ class Visit {
       heap_.emplace(evidence.process.pid, duration_,
                     request_.only.empty() ? HeapWatch::Price::kLittle : HeapWatch::Price::kAny,
                     stopping_);
-      evidence.copied = true;
     }
     if (patient_.foreign)
       add_foreign(evidence);
@@ -283,8 +282,8 @@ class Visit {
   }
 
   bool take_snapshot(Evidence& evidence, SnapshotReader::Detail detail) {
-    const auto at = TraceClock::now() - start_;
     const std::lock_guard lock{stopping_};  // threads that stand still for a copy look stopped
+    const auto at = TraceClock::now() - start_;
     auto snapshot = reader_->take(detail);
     if (!snapshot) {
       if (evidence.snapshots.empty()) evidence.no_snapshots = reason_of(snapshot.error());
@@ -303,8 +302,8 @@ class Visit {
       return;
     }
     const auto at = TraceClock::now();
-    evidence.copied = true;
     auto seen = read_async_stacks(evidence.process.pid);
+    evidence.copies.push_back(TraceClock::now() - start_);
     if (!seen) {
       if (evidence.async.empty()) evidence.no_async = reason_of(seen.error());
       return;
@@ -333,6 +332,7 @@ class Visit {
     if (stopped_ || is_over(evidence)) heap_->stop();
     auto seen = heap_->take();
     evidence.heap = std::move(seen.facts);
+    for (const auto time : seen.copies) evidence.copies.push_back(time - start_);
     evidence.no_heap = seen.reason;
     if (evidence.async.empty()) {
       evidence.async = std::move(seen.async);

@@ -51,11 +51,12 @@ void let_settle(pid_t pid) {
   } while (TraceClock::now() < until);
 }
 
-Result<Look> look_once(pid_t pid, std::mutex& stopping) {
+Result<Look> look_once(pid_t pid, std::mutex& stopping, std::vector<TraceTime>& copies) {
   auto made = [&] {
     const std::lock_guard lock{stopping};
     auto twin = inspect::make_twin(pid);
     let_settle(pid);
+    copies.push_back(TraceClock::now());
     return twin;
   }();
   auto twin = TRY(std::move(made));
@@ -66,7 +67,9 @@ Result<Look> look_once(pid_t pid, std::mutex& stopping) {
   reader.reset();
   const auto cost = [&] {
     const std::lock_guard lock{stopping};
-    return twin.end();
+    auto ended = twin.end();
+    copies.push_back(TraceClock::now());
+    return ended;
   }();
   if (!heap) return fail(heap.error());
   TRY(analyze::check_graph(heap->graph));
@@ -143,7 +146,7 @@ void HeapWatch::run(std::stop_token stop) {
     }
     const auto now = TraceClock::now();
     const auto at = now - start;
-    auto look = look_once(pid_, stopping_now_);
+    auto look = look_once(pid_, stopping_now_, seen_.copies);
     if (!look) {
       if (looks.empty())
         seen_.reason = reason_of(look.error());

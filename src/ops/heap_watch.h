@@ -32,8 +32,9 @@ class HeapWatch {
 
   struct Seen {
     std::optional<doctor::HeapFacts> facts{};
-    std::string reason{};  // why there are none
-    std::string note{};    // what is worth knowing beside them
+    std::string reason{};             // why there are none
+    std::string note{};               // what is worth knowing beside them
+    std::vector<TraceTime> copies{};  // when the process was stopped for a look
     // Async methods at the first look, and at the last compared with that. Their pauses are those
     // of the looks.
     std::vector<inspect::AsyncSnapshot> async{};
