@@ -52,7 +52,9 @@ std::chrono::nanoseconds WatchSchedule::every(const Turn& turn, TraceTime now) c
   const auto spared = [&](std::chrono::nanoseconds least, std::chrono::nanoseconds by_cost) {
     return std::clamp(std::max(by_cost, turn.cost.pause * kPauseShare), least, rhythm_.rarest);
   };
-  if (asked_lately(turn, now)) return spared(rhythm_.asked, turn.cost.cpu * kOwnShare);
+  // Somebody waits for the verdict.
+  if (asked_lately(turn, now))
+    return spared(rhythm_.asked, std::min(turn.cost.cpu * kOwnShare, rhythm_.rarest_asked));
   std::chrono::nanoseconds all{};
   for (const auto& [pid, one] : turns_)
     if (!asked_lately(one, now)) all += one.cost.cpu;

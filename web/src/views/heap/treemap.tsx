@@ -102,7 +102,8 @@ export function Treemap({tree, at, onOpen}: TreemapProps) {
         {boxes.map((box, index) => {
           const node = tree.nodes[box.node];
           const label = node.kind === 'objects' ? shortType(node.name) : nodeTitle(node);
-          const isTitled = box.width > 34 && box.height > 15;
+          const title = box.width > 34 && box.height > 15 ? fitting(`${label} ${formatBytes(node.retainedBytes)}`, box.width) : '';
+          const words = nodeWords(node, all);
           return (
             <g
               key={box.node}
@@ -111,15 +112,15 @@ export function Treemap({tree, at, onOpen}: TreemapProps) {
               data-node={box.node}
               tabIndex={index === chosen ? 0 : -1}
               class={`heap-box ${classOf(node)} ${box.isInner ? 'inner' : ''}`}
-              aria-label={nodeWords(node, all)}
+              aria-label={title ? `${title}: ${words}` : words}
               onClick={() => enter(box.node)}
               onFocus={() => setChosen(index)}
             >
-              <title>{nodeWords(node, all)}</title>
+              <title>{words}</title>
               <rect x={box.x + 0.5} y={box.y + 0.5} width={Math.max(0, box.width - 1)} height={Math.max(0, box.height - 1)} />
-              {isTitled ? (
+              {title ? (
                 <text x={box.x + 5} y={box.y + 13}>
-                  {fitting(`${label} ${formatBytes(node.retainedBytes)}`, box.width)}
+                  {title}
                 </text>
               ) : null}
             </g>
