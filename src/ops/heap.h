@@ -1,9 +1,9 @@
 // The managed heap of a process, a core or a file: the use case and its text.
 //
 // Of a process it is read from a frozen copy (twin): the process stands still for milliseconds.
-// What that will cost is told first, and refused where the process has too little memory left. If
-// its memory may not be read, the runtime's own events over the diagnostic port tell the same; then
-// the process stands still for a whole collection.
+// The expected cost is reported first, and the snapshot is refused where the process has too little
+// memory left. If its memory may not be read, the runtime's own events over the diagnostic port
+// tell the same; then the process stands still for a whole collection.
 #pragma once
 
 #include <chrono>

@@ -13,7 +13,7 @@ constexpr Parameter kParameters[] = {
     {"seconds", 5, "age of the process from which on a start counts as hung"},
 };
 
-// Hosts that run wait here until they are told to stop.
+// Running hosts wait here until shutdown.
 bool waits_for_shutdown(const inspect::ThreadView& thread) {
   const auto tells = [](std::string_view text) {
     return text.find("WaitForShutdown") != std::string_view::npos;
