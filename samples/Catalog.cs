@@ -43,7 +43,7 @@ static class Catalog
         new("stuck-finalizer", "a finalizer that waits forever", "[--healthy]", StuckFinalizer.Run),
         new("regex", "a regular expression that backtracks forever", "[--healthy]", RegexBacktracking.Run),
         new("hung-start", "an ASP.NET application whose Main waits forever before it starts", "[--healthy]", HungStart.Run),
-        new("short-threads", "a new thread forevery job; every tenth never ends", "[--rate N/s] [--count N]", ShortThreads.Run),
+        new("short-threads", "a new thread for every job; every tenth never ends", "[--rate N/s] [--count N]", ShortThreads.Run),
         new("stuck-tasks", "tasks that wait for a reply that never comes, among healthy ones", "[N]", StuckTasks.Run),
         new("tasks", "tasks of known fates: quick, slow, queued, failing, awaiting, and three that never end", "[--count N]", Tasks.Run),
         new("leak-list", "objects kept by a static list", "[--rate N/s]", LeakList.Run),
