@@ -136,8 +136,12 @@ Result<ProcStatus> proc_status(pid_t pid) {
 }
 
 bool has_ended(pid_t pid) {
-  const auto status = proc_status(pid);
-  return !status || status->state == 'Z' || status->state == 'X';
+  const auto stat = read_file(proc_path(pid, "stat"));
+  if (!stat) return true;
+  const auto end_of_name = stat->rfind(')');
+  if (end_of_name == std::string::npos || end_of_name + 2 >= stat->size()) return true;
+  const char state = (*stat)[end_of_name + 2];
+  return state == 'Z' || state == 'X';
 }
 
 Result<std::vector<std::string>> proc_command_line(pid_t pid) {

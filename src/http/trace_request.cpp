@@ -223,7 +223,7 @@ constexpr Parameter kParameters[] = {
     {.name = "metricsIntervalSeconds",
      .type = "integer",
      .help = "interval of the profile metrics (default: 1)"},
-    {.name = "rate", .type = "integer", .help = "CPU samples per second (default: 999)"},
+    {.name = "rate", .type = "integer", .help = "CPU samples per second (default: 499)"},
     {.name = "tags",
      .type = "string",
      .help = "tags to find the operation by, separated by commas"},

@@ -57,7 +57,7 @@ Result<UniqueFd> only_regular(UniqueFd file, const std::string& path) {
   return file;
 }
 
-bool is_file_of(const UniqueFd& file, const MapsLine& line) {
+bool is_file_of(const UniqueFd& file, const FileMapping& line) {
   struct stat status {};
   return ::fstat(file.get(), &status) == 0 && status.st_ino == line.inode &&
          ::major(status.st_dev) == line.major && ::minor(status.st_dev) == line.minor;
@@ -195,23 +195,38 @@ Result<UniqueFd> ProcView::open_below_root(const std::string& path) const {
   return TRY(TargetRoot::open(folder_.get(), pid_)).open_file(path);
 }
 
+Result<> ProcView::read_files() const {
+  const auto maps = TRY(read("maps"));
+  files_.clear();
+  for (const auto line : split(maps, '\n'))
+    if (const auto m = parse_maps_line(line); m && m->inode != 0)
+      files_.try_emplace(path_of(*m), FileMapping{.start = m->start,
+                                                  .end = m->end,
+                                                  .inode = m->inode,
+                                                  .major = m->major,
+                                                  .minor = m->minor,
+                                                  .deleted = m->path.ends_with(kDeleted)});
+  return {};
+}
+
 Result<UniqueFd> ProcView::open_file(const std::string& path) const {
   if (!path.starts_with('/')) return fail(Errc::kNotFound, "{} is not a file", path);
-  const auto maps = TRY(read("maps"));
-  std::optional<MapsLine> mapping;
-  for (const auto line : split(maps, '\n'))
-    if (const auto m = parse_maps_line(line); m && m->inode != 0 && path_of(*m) == path) {
-      mapping = m;
-      break;
-    }
   auto named = open_below_root(path);
-  if (!mapping || (named && is_file_of(*named, *mapping))) return named;
+  // The file that was mapped when the mappings were last read is the right one still.
+  if (const auto known = files_.find(path);
+      known != files_.end() && named && is_file_of(*named, known->second))
+    return named;
+  TRY(read_files());
+  const auto mapped_at = files_.find(path);
+  if (mapped_at == files_.end()) return named;
+  const auto& mapping = mapped_at->second;
+  if (named && is_file_of(*named, mapping)) return named;
   // Replaced or deleted since it was mapped: the mapping still leads to it, for the privileged.
-  const auto link = fmt::format("map_files/{:x}-{:x}", mapping->start, mapping->end);
+  const auto link = fmt::format("map_files/{:x}-{:x}", mapping.start, mapping.end);
   auto mapped = only_regular(UniqueFd{::openat(folder_.get(), link.c_str(), kOpenFlags)}, path);
   if (mapped) return mapped;
   // Layered file systems show another device in the mappings than for the file.
-  if (named && !mapping->path.ends_with(kDeleted)) return named;
+  if (named && !mapping.deleted) return named;
   return fail(mapped.error().code, "cannot open {}: it was deleted or replaced, and {}", path,
               mapped.error().what)
       .hint("run as root: only then the mapping of a deleted file can be opened");

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/fd.h"
@@ -28,6 +29,14 @@ struct NamespaceIds {
 };
 NamespaceIds parse_namespace_ids(std::string_view status);
 
+// Where a process has mapped a file, and which file that is.
+struct FileMapping {
+  std::uint64_t start = 0, end = 0;
+  std::uint64_t inode = 0;
+  std::uint32_t major = 0, minor = 0;  // of the device
+  bool deleted = false;
+};
+
 class ProcView {
  public:
   static Result<ProcView> open(pid_t pid);
@@ -43,9 +52,13 @@ class ProcView {
  private:
   ProcView(pid_t pid, UniqueFd folder) : pid_(pid), folder_(std::move(folder)) {}
   Result<UniqueFd> open_below_root(const std::string& path) const;
+  Result<> read_files() const;
 
   pid_t pid_;
   UniqueFd folder_;
+  // Mapped files as of the last time one was asked for: /proc/PID/maps is dear to read. Reading
+  // belongs to one thread.
+  mutable std::unordered_map<std::string, FileMapping> files_;
 };
 
 }  // namespace clrscope::inspect

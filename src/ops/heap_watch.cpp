@@ -11,6 +11,7 @@
 #include "inspect/heap/heap.h"
 #include "inspect/target.h"
 #include "ops/async_stacks.h"
+#include "ops/heap_budget.h"
 
 namespace clrscope::ops {
 namespace {
@@ -18,8 +19,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kLooks = 3;
-constexpr int kShare = 50;  // all looks together may cost one part of the time in so many
+constexpr int kLooks = 3;
+constexpr milliseconds kMeasured{250};  // whether the process is busy
 constexpr milliseconds kStep{100};
 constexpr std::size_t kStrings = 20;
 constexpr std::uint64_t kMostUnread = 50;  // one part of the heap in so many
@@ -51,7 +52,14 @@ void let_settle(pid_t pid) {
   } while (TraceClock::now() < until);
 }
 
-Result<Look> look_once(pid_t pid, std::mutex& stopping, std::vector<TraceTime>& copies) {
+nanoseconds thread_cpu() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds{used.tv_sec} + nanoseconds{used.tv_nsec};
+}
+
+Result<Look> look_once(pid_t pid, bool strings, std::mutex& stopping,
+                       std::vector<TraceTime>& copies) {
   auto made = [&] {
     const std::lock_guard lock{stopping};
     auto twin = inspect::make_twin(pid);
@@ -61,7 +69,7 @@ Result<Look> look_once(pid_t pid, std::mutex& stopping, std::vector<TraceTime>& 
   }();
   auto twin = TRY(std::move(made));
   auto reader = TRY(inspect::open_runtime(*twin.target));
-  auto heap = inspect::read_heap(*twin.target, *reader, {.equal_strings = true});
+  auto heap = inspect::read_heap(*twin.target, *reader, {.equal_strings = strings});
   inspect::AsyncSnapshot async;
   if (heap) async = async_stacks_in(*twin.target, *reader, *heap);
   reader.reset();
@@ -121,32 +129,37 @@ void HeapWatch::keep(inspect::AsyncSnapshot seen, TraceTime at) {
 
 void HeapWatch::run(std::stop_token stop) {
   const auto start = TraceClock::now();
-  const auto allowed = duration_ / kShare;
+  const BusyMeter meter{pid_};
   const auto price = inspect::twin_price(pid_);
   if (!price) {
     seen_.reason = reason_of(price.error());
     return;
   }
-  const auto too_dear = [&](nanoseconds look) {
-    if (price_ == Price::kAny || look * static_cast<int>(kLooks) <= allowed) return false;
-    seen_.reason = fmt::format(
-        "{} looks at the heap may cost the process {} each, more than 2 % of the time; use a "
-        "longer --duration, or clrscope heap",
-        kLooks, format_duration(look));
-    return true;
+  HeapBudget budget{.duration = duration_,
+                    .looks = kLooks,
+                    .cpus = static_cast<double>(std::thread::hardware_concurrency())};
+  const auto refused = [&](const LookCost& look) {
+    if (price_ == Price::kAny) return false;
+    const auto why = too_dear(budget, look);
+    if (why) seen_.reason = *why;
+    return why.has_value();
   };
-  if (too_dear(price->most_pause)) return;
+  if (price_ == Price::kLittle && !wait_until(start + kMeasured, stop)) return;
+  budget.busy = meter.busy();
+  if (refused({price->most_pause, estimated_cpu(price->own)})) return;
   std::vector<analyze::HeapLook> looks;
   HeapSnapshot last;
   doctor::HeapFacts facts;
-  while (looks.size() < kLooks) {
+  while (std::ssize(looks) < kLooks) {
     if (!looks.empty()) {
       const auto due = duration_ * static_cast<int>(looks.size()) / static_cast<int>(kLooks - 1);
       if (!wait_until(start + due, stop)) break;
     }
     const auto now = TraceClock::now();
     const auto at = now - start;
-    auto look = look_once(pid_, stopping_now_, seen_.copies);
+    const auto used_before = thread_cpu();
+    const bool is_last = std::ssize(looks) + 1 == kLooks;
+    auto look = look_once(pid_, is_last, stopping_now_, seen_.copies);
     if (!look) {
       if (looks.empty())
         seen_.reason = reason_of(look.error());
@@ -163,9 +176,11 @@ void HeapWatch::run(std::stop_token stop) {
       return;
     }
     looks.push_back(analyze::look_at(report, at));
-    if (looks.size() == 1 && too_dear(look->cost.at_most())) return;
+    if (looks.size() == 1 && refused({look->cost.at_most(), thread_cpu() - used_before})) return;
   }
   if (looks.empty()) return;
+  if (std::ssize(looks) < kLooks && seen_.note.empty())
+    seen_.note = "equal strings were not counted: it ended before the last look at the heap";
   const analyze::HeapReport report{last};
   facts.looks = looks.size();
   facts.objects = looks.back().objects;

@@ -63,7 +63,7 @@ constexpr TraceProfile kProfiles[] = {
     {"tasks", "tasks, async methods, awaits and task waits, with stacks", kTasks,
      ipc::kDefaultRundown},
     {"cpu-sampling",
-     "CPU samples, 999 per second: managed, native and kernel frames",
+     "CPU samples, 499 per second: managed, native and kernel frames",
      {},
      ipc::kDefaultRundown,
      KernelData::kCpuSamples},

@@ -15,6 +15,7 @@
 #include "collect/eventpipe/stream_recorder.h"
 #include "collect/perf/counts.h"
 #include "model/program_cost.h"
+#include "model/sampling.h"
 #include "nettrace/trace_output.h"
 #include "ops/plan.h"
 #include "ops/target.h"
@@ -41,8 +42,9 @@ struct RecordRequest {
   std::optional<collect::StoppingEventRequest> stopping_event{};
   bool compress = false;        // the file is .nettrace.zst
   bool whole_machine = false;   // no target: every process
-  unsigned rate = 999;          // CPU samples per second
+  unsigned rate = kUsualRate;   // CPU samples per second
   std::string symbol_folder{};  // names of native code
+  bool kernel_names = true;     // names of kernel functions
   std::uint32_t buffer_mb = 256;
   std::size_t ring_bytes = 0;  // of the kernel's, per CPU; 0: as it needs
   bool rundown = true;

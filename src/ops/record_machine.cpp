@@ -78,6 +78,7 @@ Result<RecordSummary> record_with_kernel(const RecordRequest& request, const Pla
       .ring_bytes = request.ring_bytes,
       .image_lines = request.providers.lines,
       .symbol_folder = request.symbol_folder,
+      .kernel_names = request.kernel_names,
       .runtime = runtime_sessions(plan, request.buffer_mb, request.rundown),
       .suspended = target.suspended,
       .find_lambda = [&](ProcessId process,

@@ -16,6 +16,7 @@
 #include "analyze/live_times.h"
 #include "base/result.h"
 #include "collect/stop_reason.h"
+#include "model/sampling.h"
 #include "ops/plan.h"
 #include "ops/target.h"
 
@@ -30,7 +31,7 @@ struct TopRequest {
   bool whole_machine = false;
   std::optional<std::chrono::nanoseconds> duration{};
   std::chrono::nanoseconds interval = std::chrono::seconds{1};
-  unsigned rate = 999;
+  unsigned rate = kUsualRate;
   std::string symbol_folder{};
   std::span<const int> stop_fds{};
 };

@@ -54,7 +54,7 @@ constexpr Option kCollect[] = {
     {.name = "--hardware-counters",
      .help = "counts of cycles, instructions, cache and branch misses, and the kernel's software "
              "counters"},
-    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 999)"},
+    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 499)"},
     {.name = "--lines", .help = "extra events that report --lines needs for source lines"},
     {.name = "--symbol-dir",
      .value = "FOLDER",
@@ -103,7 +103,7 @@ Result<ops::RecordRequest> record_request(const Args& args) {
   request.compress = args.has("--compress") || request.output.ends_with(".zst");
   request.whole_machine = args.has("--all");
   request.count = args.has("--hardware-counters");
-  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
+  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(kUsualRate));
   request.symbol_folder = TRY(symbol_folder(args));
   request.stopping_event = TRY(stopping_event(args));
   request.buffer_mb =

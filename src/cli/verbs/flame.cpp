@@ -35,7 +35,7 @@ constexpr Option kFlame[] = {
      .letter = 'o'},
     {.name = "--duration", .value = "TIME", .help = "length of the recording (default: 10s)"},
     {.name = "--trace", .value = "FILE", .help = "file that keeps the recording as .nettrace"},
-    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 999)"},
+    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 499)"},
     {.name = "--all", .help = "all processes of the machine", .letter = 'a'},
 };
 
@@ -179,7 +179,7 @@ Result<ops::RecordRequest> record_request(const Args& args, const std::string& t
   ops::RecordRequest request{.target = TRY(machine_or_target(args))};
   request.providers = provider_words(args);
   request.duration = TRY(args.duration("--duration")).value_or(kDuration);
-  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
+  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(kUsualRate));
   request.whole_machine = args.has("--all");
   request.output = trace;
   request.compress = trace.ends_with(".zst");

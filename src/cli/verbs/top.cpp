@@ -29,7 +29,7 @@ constexpr Option kTop[] = {
      .value = "TIME",
      .help = "time after which it ends: 30, 30s, 5m (default: until stopped)"},
     {.name = "--number", .value = "N", .help = "number of methods shown (default: 20)"},
-    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 999)"},
+    {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 499)"},
     {.name = "--symbol-dir",
      .value = "FOLDER",
      .help = "additional folder to search for native symbols"},
@@ -238,7 +238,7 @@ Result<int> run(const Args& args, Console& console) {
   if (request.interval < std::chrono::seconds{1})
     return fail(Errc::kUsage, "--interval must be at least 1s")
         .hint("use --interval 1s or more; samples are counted per second");
-  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(999));
+  request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(kUsualRate));
   request.symbol_folder = TRY(symbol_folder(args));
   const auto rows = TRY(args.number("--number", 1, 100'000)).value_or(20);
   const bool json = args.has("--json");

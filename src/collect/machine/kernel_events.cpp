@@ -459,7 +459,7 @@ Result<> KernelEvents::write_new_names(TraceTime now, const std::set<ProcessId>&
 Result<> KernelEvents::write_kernel_symbols(ProcessId process,
                                             const std::unordered_set<std::uint64_t>& kernel,
                                             KernelTold& told, TraceTime time) {
-  if (kernel.empty()) return {};
+  if (kernel.empty() || !settings_.kernel_names) return {};
   if (told.mapping == MappingId::kNone)
     told.mapping =
         TRY(universal_.mapping(time, process, {kKernelStart, ~0ULL, 0, kKernelPath}, ""));

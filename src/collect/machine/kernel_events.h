@@ -40,6 +40,7 @@ class KernelEvents {
 
   struct Settings {
     std::string symbol_folder{};
+    bool kernel_names = true;  // of kernel functions
     std::vector<Role> roles{};
     WaitDetail waits = WaitDetail::kNone;
     bool image_lines = false;                     // what the lines of precompiled code are found by

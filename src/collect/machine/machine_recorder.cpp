@@ -110,6 +110,7 @@ class MachineRecorder {
         writer_(trace_info(request), [this](Bytes bytes) { return write_out(bytes); }),
         events_(std::move(events)),
         kernel_(writer_, {.symbol_folder = request.symbol_folder,
+                          .kernel_names = request.kernel_names,
                           .roles = std::move(session.roles),
                           .waits = request.waits,
                           .image_lines = request.image_lines,

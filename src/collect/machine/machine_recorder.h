@@ -36,13 +36,14 @@ struct MachineRequest {
   bool kernel = true;              // false: the runtimes' events of those processes only
   bool later_runtimes = false;     // .NET processes that start meanwhile tell their events too
   bool samples = true;             // what the CPUs execute
-  unsigned rate = 999;             // samples per second and CPU
+  unsigned rate = kUsualRate;      // samples per second and CPU
   WaitDetail waits = WaitDetail::kNone;
   std::uint64_t most_switches = 0;  // a second; where there are more, waits end. 0: any number
   std::vector<perf::EventRequest> perf_events{};  // others, each time they happen
   std::size_t ring_bytes = 0;                     // of the kernel's, per CPU; 0: as it needs
   bool image_lines = false;                       // of precompiled code what its lines are found by
   std::string symbol_folder{};                    // where else names of native code are looked for
+  bool kernel_names = true;                       // of kernel functions
   std::vector<RuntimeEvents> runtime{};           // of each .NET process; the first has the names
   // They wait at their start: nothing is loaded yet that names would be needed for, and a session
   // that ends while .NET 10 waits makes it crash.

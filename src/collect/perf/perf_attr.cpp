@@ -89,7 +89,7 @@ Result<ResolvedEvent> resolve(const EventRequest& request) {
   }
   if (request.rate == 0 || request.rate > kHighestRate)
     return fail(Errc::kUsage, "invalid sampling rate {}", request.rate)
-        .hint("use a rate between 1 and {}; the default is 999", kHighestRate);
+        .hint("use a rate between 1 and {}; the default is 499", kHighestRate);
   if (const auto most = read_file("/proc/sys/kernel/perf_event_max_sample_rate");
       most && request.rate > parse_number(trim(*most)).value_or(kHighestRate))
     return fail(Errc::kUsage, "the kernel allows at most {} samples a second here", trim(*most))

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "collect/perf/record.h"
 #include "collect/perf/tracepoint_format.h"
+#include "model/sampling.h"
 
 struct perf_event_attr;
 
@@ -30,7 +31,7 @@ struct EventRequest {
   std::string filter{};      // tracepoints: the kernel's own filter, such as "prev_pid == 12"
   std::optional<std::uint64_t> software{};  // a counter of the kernel's, each time it counts
   std::string counter_name{};               // of that: "page-faults"
-  unsigned rate = 999;                      // CPU samples: per second and CPU, on average
+  unsigned rate = kUsualRate;               // CPU samples: per second and CPU, on average
   bool callchain = true;          // frame pointer walk by the kernel: kernel and user part
   bool user_callchain = true;     // false: kernel part only, for those who unwind the copy
   std::uint32_t stack_bytes = 0;  // user stack and registers copied with each; 0: none
