@@ -21,7 +21,7 @@ struct WatchRhythm {
   std::chrono::nanoseconds asked{std::chrono::seconds{3}};    // of one that is asked about
   std::chrono::nanoseconds listed{std::chrono::seconds{10}};  // of all others
   std::chrono::nanoseconds rarest{std::chrono::seconds{60}};
-  std::chrono::nanoseconds rarest_asked{std::chrono::seconds{6}};  // unless they pause the process
+  std::chrono::nanoseconds rarest_asked{std::chrono::seconds{10}};  // unless they pause the process
   std::chrono::nanoseconds lately{std::chrono::seconds{15}};  // how long an ask keeps looks going
   std::chrono::nanoseconds late{std::chrono::milliseconds{500}};  // a look that lasts so long
   std::size_t processes = 64;

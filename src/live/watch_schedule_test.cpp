@@ -104,10 +104,10 @@ TEST(WatchSchedule, DearLooksAreRarer) {
   EXPECT_TRUE(looks(schedule, 7, kStart, costs(milliseconds{500})));
   EXPECT_EQ(schedule.every(7, kStart), seconds{3}) << "the first look opens what the next use";
   EXPECT_TRUE(looks(schedule, 7, kStart + seconds{3}, costs(milliseconds{13})));
-  EXPECT_EQ(schedule.every(7, kStart + seconds{3}), seconds{6}) << "somebody waits for it";
-  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{9}, costs(milliseconds{5})));
-  EXPECT_EQ(schedule.every(7, kStart + seconds{9}), seconds{5});
-  EXPECT_EQ(schedule.take(kStart + seconds{13}), std::nullopt);
+  EXPECT_EQ(schedule.every(7, kStart + seconds{3}), seconds{10}) << "somebody waits for it";
+  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{13}, costs(milliseconds{5})));
+  EXPECT_EQ(schedule.every(7, kStart + seconds{13}), seconds{5});
+  EXPECT_EQ(schedule.take(kStart + seconds{17}), std::nullopt);
 }
 
 TEST(WatchSchedule, LooksThatPauseTheProcessAreRarer) {
