@@ -1,6 +1,7 @@
 #include "analyze/heap/dominators.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace clrscope::analyze {
@@ -9,21 +10,26 @@ namespace {
 using Numbers = std::vector<std::uint32_t>;
 constexpr auto kNone = Dominators::kNone;
 
-// All reachable nodes, numbered in the order in which a depth-first search comes upon them.
+// All reachable nodes, numbered in the order in which a depth-first search comes upon them. The
+// search begins with the best roots, so that nodes of one rank have numbers in one piece.
 struct Search {
-  Numbers vertex;  // by number: the node
-  Numbers parent;  // by number: the number it was found from
-  Numbers number;  // by node
+  Numbers vertex;                                        // by number: the node
+  Numbers parent;                                        // by number: the number it was found from
+  Numbers number;                                        // by node
+  std::array<std::uint32_t, RootedGraph::kRanks> first;  // by rank: the first number
 };
 
 Search search(const RootedGraph& graph) {
-  Search found{.vertex = {}, .parent = {}, .number = Numbers(graph.nodes(), kNone)};
+  Search found{.vertex = {}, .parent = {}, .number = Numbers(graph.nodes(), kNone), .first = {}};
   found.vertex.reserve(graph.nodes());
   found.parent.reserve(graph.nodes());
   Numbers next;  // by number: the successor that is looked at next
   next.reserve(graph.nodes());
+  std::size_t rank = 0;
   const auto enter = [&](std::uint32_t node, std::uint32_t from) {
     const auto number = static_cast<std::uint32_t>(found.vertex.size());
+    if (graph.is_root(node))
+      while (rank < RootedGraph::rank_of(graph.root(node).kind)) found.first[++rank] = number;
     found.number[node] = number;
     found.vertex.push_back(node);
     found.parent.push_back(from);
@@ -34,17 +40,17 @@ Search search(const RootedGraph& graph) {
   for (;;) {
     const auto successors = graph.successors(found.vertex[at]);
     auto& cursor = next[at];
-    const auto rank = graph.rank(found.vertex[at]);
-    while (cursor < successors.size() &&
-           (found.number[successors[cursor]] != kNone || !graph.counts(rank, successors[cursor])))
-      ++cursor;
+    while (cursor < successors.size() && found.number[successors[cursor]] != kNone) ++cursor;
     if (cursor < successors.size())
       at = enter(successors[cursor++], at);
     else if (at == 0)
-      return found;
+      break;
     else
       at = found.parent[at];
   }
+  const auto count = static_cast<std::uint32_t>(found.vertex.size());
+  while (++rank < found.first.size()) found.first[rank] = count;
+  return found;
 }
 
 // Predecessors by number, as numbers: all[first[i]] up to all[first[i + 1]].
@@ -56,57 +62,70 @@ struct Predecessors {
 Predecessors predecessors(const RootedGraph& graph, const Search& found) {
   const auto count = found.vertex.size();
   Predecessors made{.first = Numbers(count + 1), .all = {}};
-  const auto for_each = [&](std::uint32_t node, auto&& visit) {
-    const auto rank = graph.rank(node);
-    for (const auto to : graph.successors(node))
-      if (graph.counts(rank, to)) visit(found.number[to]);
+  // References to nodes of better rank do not count.
+  const auto for_each = [&](auto&& visit) {
+    std::size_t rank = 0;
+    for (std::uint32_t from = 0; from < count; ++from) {
+      while (rank + 1 < found.first.size() && from >= found.first[rank + 1]) ++rank;
+      for (const auto node : graph.successors(found.vertex[from]))
+        if (const auto to = found.number[node]; to >= found.first[rank]) visit(from, to);
+    }
   };
-  for (const auto node : found.vertex) for_each(node, [&](std::uint32_t to) { ++made.first[to]; });
+  for_each([&](std::uint32_t, std::uint32_t to) { ++made.first[to]; });
   std::uint32_t sum = 0;
   for (auto& first : made.first) first = sum += first;  // the end of each; filled backwards
   made.all.resize(sum);
-  for (std::uint32_t from = 0; from < count; ++from)
-    for_each(found.vertex[from], [&](std::uint32_t to) { made.all[--made.first[to]] = from; });
+  for_each([&](std::uint32_t from, std::uint32_t to) { made.all[--made.first[to]] = from; });
   return made;
 }
 
 // The forest of nodes that are done: what is the least semidominator on the way up?
+//
+// Nodes are done from the last one down, and so are the lists of their predecessors. Each has at
+// least one, so the places of those that are done hold the ancestors.
 class Forest {
  public:
-  explicit Forest(const Numbers& parent) : ancestor_(parent), label_(parent.size()) {
-    for (std::uint32_t i = 0; i < label_.size(); ++i) label_[i] = i;
-  }
+  Forest(std::size_t nodes, Numbers& predecessors)
+      : label_(nodes), places_(predecessors), before_(predecessors.size() - nodes) {}
 
-  void link(std::uint32_t node, std::uint32_t semi) { label_[node] = semi; }
+  void link(std::uint32_t node, std::uint32_t parent, std::uint32_t semi) {
+    ancestor(node) = parent;
+    label_[node] = semi;
+  }
 
   // Nodes from `linked` on are in the forest. Shortens the way for the next time: goes up with
   // the pointers turned round, and back by them.
   std::uint32_t least(std::uint32_t node, std::uint32_t linked) {
-    if (ancestor_[node] < linked) return label_[node];
+    if (node < linked) return node;
+    if (ancestor(node) < linked) return label_[node];
     auto below = kNone;
-    while (ancestor_[node] >= linked) {
-      const auto up = std::exchange(ancestor_[node], below);
+    while (ancestor(node) >= linked) {
+      const auto up = std::exchange(ancestor(node), below);
       below = std::exchange(node, up);
     }
-    const auto top = ancestor_[node];
+    const auto top = ancestor(node);
     auto label = label_[node];
     while (below != kNone) {
       label = label_[below] = std::min(label, label_[below]);
-      below = std::exchange(ancestor_[below], top);
+      below = std::exchange(ancestor(below), top);
     }
     return label;
   }
 
  private:
-  Numbers ancestor_;
+  // Of a node that is linked; never of the first one, which may have no predecessor.
+  std::uint32_t& ancestor(std::uint32_t node) { return places_[before_ + node]; }
+
   Numbers label_;
+  Numbers& places_;
+  std::size_t before_;  // may wrap round: the first node has no place
 };
 
 // Immediate dominators by number; takes over `parent`.
 Numbers dominators_by_number(Predecessors before, Numbers parent) {
   auto semi = std::move(before.first);  // a list that has been read makes room for its result
   {
-    Forest forest{parent};
+    Forest forest{parent.size(), before.all};
     auto end = before.all.size();
     for (auto w = static_cast<std::uint32_t>(parent.size()); w-- > 1;) {
       const std::size_t begin = semi[w];
@@ -115,7 +134,7 @@ Numbers dominators_by_number(Predecessors before, Numbers parent) {
         least = std::min(least, forest.least(before.all[at], w + 1));
       end = begin;
       semi[w] = least;
-      forest.link(w, least);
+      forest.link(w, parent[w], least);
     }
   }
   for (std::uint32_t w = 1; w < parent.size(); ++w) {

@@ -2,7 +2,7 @@
 //
 // An object's dominator is the last object, root or top that every path from the top to it passes.
 // Retained: an object's own size and that of all it dominates. Semi-NCA (Georgiadis 2005) on flat
-// arrays: no recursion, no stack, at most 20 bytes a node and 4 a reference beside the graph.
+// arrays: no recursion, no stack, at most 16 bytes a node and 4 a reference beside the graph.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,23 @@ namespace {
 
 using Nodes = std::set<std::uint32_t>;
 
-// What the top reaches without passing `without`.
+// By node: the rank of the best root that reaches it.
+std::vector<std::uint8_t> ranks_of(const RootedGraph& graph) {
+  std::vector<std::uint8_t> ranks(graph.nodes(), RootedGraph::kRanks);
+  ranks[graph.top()] = 0;
+  const auto spread = [&](auto&& self, std::uint32_t node, std::uint8_t rank) -> void {
+    if (ranks[node] <= rank) return;
+    ranks[node] = rank;
+    for (const auto to : graph.successors(node)) self(self, to, rank);
+  };
+  for (auto node = graph.objects(); node < graph.top(); ++node)
+    spread(spread, node, RootedGraph::rank_of(graph.root(node).kind));
+  return ranks;
+}
+
+// What the top reaches without passing `without`, by references that count.
 Nodes reached(const RootedGraph& graph, const Nodes& without) {
+  const auto ranks = ranks_of(graph);
   Nodes seen;
   std::vector<std::uint32_t> todo;
   const auto visit = [&](std::uint32_t node) {
@@ -24,7 +39,7 @@ Nodes reached(const RootedGraph& graph, const Nodes& without) {
     const auto node = todo.back();
     todo.pop_back();
     for (const auto to : graph.successors(node))
-      if (graph.counts(graph.rank(node), to)) visit(to);
+      if (!graph.is_object(to) || ranks[to] >= ranks[node]) visit(to);
   }
   return seen;
 }

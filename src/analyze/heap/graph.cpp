@@ -55,7 +55,6 @@ RootedGraph::RootedGraph(const HeapGraph& graph) : heap_(graph) {
       rooted_.push_back(root.object);
   }
   first_rooted_.push_back(static_cast<std::uint32_t>(rooted_.size()));
-  rank_objects();
 }
 
 std::uint8_t RootedGraph::rank_of(RootKind kind) {
@@ -74,28 +73,6 @@ std::uint8_t RootedGraph::rank_of(RootKind kind) {
       break;
   }
   return kRanks - 1;
-}
-
-void RootedGraph::rank_objects() {
-  rank_.assign(objects(), kRanks);
-  std::vector<std::uint32_t> todo;
-  for (std::uint8_t rank = 0; rank < kRanks; ++rank) {
-    const auto reach = [&](std::span<const std::uint32_t> all) {
-      for (const auto object : all) {
-        if (rank_[object] != kRanks) continue;
-        rank_[object] = rank;
-        todo.push_back(object);
-      }
-    };
-    for (const auto node : root_nodes_) {
-      if (rank_of(root(node).kind) == rank) reach(successors(node));
-      while (!todo.empty()) {
-        const auto object = todo.back();
-        todo.pop_back();
-        reach(heap_.referred_by(object));
-      }
-    }
-  }
 }
 
 std::string_view RootedGraph::name(const Root& root) const {

@@ -50,17 +50,10 @@ class RootedGraph {
   const Root& root(std::uint32_t node) const { return roots_[node - objects()]; }
   std::string_view name(const Root& root) const;
 
-  // How well the best root that reaches it explains; less is better.
-  std::uint8_t rank(std::uint32_t node) const {
-    if (is_object(node)) return rank_[node];
-    return node == top() ? 0 : rank_of(root(node).kind);
-  }
+  // How well a root explains what it reaches; less is better. An object has the rank of the best
+  // root that reaches it. Roots are in the order of their ranks.
   static std::uint8_t rank_of(RootKind kind);
   static constexpr std::uint8_t kRanks = 4;
-  // Whether a reference from a node of that rank counts.
-  bool counts(std::uint8_t rank, std::uint32_t to) const {
-    return !is_object(to) || rank_[to] >= rank;
-  }
   // All of them, also those that do not count.
   std::span<const std::uint32_t> successors(std::uint32_t node) const {
     if (is_object(node)) return heap_.referred_by(node);
@@ -71,14 +64,11 @@ class RootedGraph {
   }
 
  private:
-  void rank_objects();
-
   const HeapGraph& heap_;
   std::vector<Root> roots_;
   std::vector<std::uint32_t> root_nodes_;    // their node numbers
   std::vector<std::uint32_t> first_rooted_;  // by root
   std::vector<std::uint32_t> rooted_;        // objects
-  std::vector<std::uint8_t> rank_;           // by object; kRanks: unreachable
 };
 
 }  // namespace clrscope::analyze

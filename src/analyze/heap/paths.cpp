@@ -66,7 +66,7 @@ Paths::Paths(const RootedGraph& graph) : graph_(graph), from_(graph.objects(), k
   queue.reserve(graph.objects());
   for (std::uint8_t rank = 0; rank < RootedGraph::kRanks; ++rank) {
     for (std::uint32_t node = graph.objects(); node < graph.top(); ++node) {
-      if (graph.rank(node) != rank) continue;
+      if (RootedGraph::rank_of(graph.root(node).kind) != rank) continue;
       for (const auto object : graph.successors(node)) {
         if (reaches(object)) continue;
         from_[object] = node;
