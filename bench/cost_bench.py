@@ -2,7 +2,8 @@
 anything, with `collect` as it is by default, with `doctor`, and with dotnet-trace as it is by default.
 
 One process for each load; every recorder is compared with the moments right before and after it, in turn, so that what else the machine does matters
-little. Load and program share the machine: throughput is what a closed loop of requests gets through.
+little. Load and program share the machine: throughput is what a closed loop of requests gets through. Recordings last 30 s, an examination 10 s:
+a large part of their cost is at the beginning and at the end.
 """
 import re
 import shutil
@@ -28,13 +29,14 @@ def cpu_seconds(pid):
     return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
 
 
-def recorders(kit, seconds):
-    """Name → command that records a process for so long."""
-    whole = f"00:00:{seconds:02}"
+def recorders(kit):
+    """Name → (seconds, command that records a process for so long). `doctor` takes as long as it does by default."""
+    recording, examination = (2, 2) if kit.quick else (30, 10)
+    whole = f"00:00:{recording:02}"
     return {
-        "collect": [kit.clrscope, "collect", "-p", "{pid}", "--duration", f"{seconds}s", "-o", "{out}"],
-        "doctor": [kit.clrscope, "doctor", "-p", "{pid}", "--duration", f"{seconds}s", "--json"],
-        "dotnet-trace": [kit.peer("dotnet-trace"), "collect", "-p", "{pid}", "--duration", whole, "-o", "{out}"],
+        "collect": (recording, [kit.clrscope, "collect", "-p", "{pid}", "--duration", f"{recording}s", "-o", "{out}"]),
+        "doctor": (examination, [kit.clrscope, "doctor", "-p", "{pid}", "--duration", f"{examination}s", "--json"]),
+        "dotnet-trace": (recording, [kit.peer("dotnet-trace"), "collect", "-p", "{pid}", "--duration", whole, "-o", "{out}"]),
     }
 
 
@@ -70,8 +72,8 @@ def one_load(kit, name, path, rounds, seconds, started):
     before = load(url, pid, seconds)
     speed = before[0]
     for _ in range(rounds):
-        for recorder, command in recorders(kit, seconds).items():
-            there = recorded_load(kit, command, url, pid, seconds)
+        for recorder, (length, command) in recorders(kit).items():
+            there = recorded_load(kit, command, url, pid, length)
             time.sleep(0.5)
             after = load(url, pid, seconds)
             plain = [(one + other) / 2 for one, other in zip(before, after)]

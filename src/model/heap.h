@@ -98,6 +98,8 @@ struct EqualStrings {
   std::uint32_t length = 0;  // UTF-16 units
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;  // of all of them
+
+  std::uint64_t wasted() const { return count > 0 ? bytes - bytes / count : 0; }
 };
 
 struct HandleCount {

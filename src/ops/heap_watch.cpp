@@ -187,10 +187,9 @@ void HeapWatch::run(std::stop_token stop) {
   facts.bytes = looks.back().bytes;
   facts.growing = analyze::find_growth(looks, report, {});
   for (const auto& one : last.equal_strings) {
-    const auto wasted = one.count > 0 ? one.bytes - one.bytes / one.count : 0;
-    facts.wasted_by_strings += wasted;
+    facts.wasted_by_strings += one.wasted();
     if (facts.strings.size() < kStrings)
-      facts.strings.push_back({one.value, one.length, one.count, one.bytes, wasted});
+      facts.strings.push_back({one.value, one.length, one.count, one.bytes, one.wasted()});
   }
   seen_.facts = std::move(facts);
 }

@@ -138,9 +138,8 @@ HeapAnswer HeapReport::answer(const HeapLimits& limits) const {
     }
   }
   for (const auto& one : snapshot_.equal_strings) {
-    const auto wasted = one.count > 0 ? one.bytes - one.bytes / one.count : 0;
-    made.wasted_by_strings += wasted;
-    made.strings.push_back({one.value, one.length, one.count, one.bytes, wasted});
+    made.wasted_by_strings += one.wasted();
+    made.strings.push_back({one.value, one.length, one.count, one.bytes, one.wasted()});
   }
   std::ranges::stable_sort(made.strings, std::greater{}, &HeapStringRow::wasted);
   for (const auto& one : snapshot_.handles) made.handles.push_back({one.kind, one.count});
