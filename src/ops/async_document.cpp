@@ -47,11 +47,7 @@ void add_cycle(Blocks& blocks, const AsyncCycle& cycle) {
 
 std::vector<FrameLine> frame_lines(const AsyncSnapshot& seen, const AsyncGroup& group) {
   std::vector<FrameLine> lines;
-  for (const auto& step : group.steps) {
-    FrameLine line{.text = seen.method(step)};
-    if (step.state >= 0) line.place = fmt::format("await {}", step.state + 1);
-    lines.push_back(std::move(line));
-  }
+  for (const auto& step : group.steps) lines.push_back(async_frame_line(seen, step));
   for (const auto thread : group.blocked_threads)
     lines.push_back({.text = fmt::format("[thread {} blocks on this task]", thread)});
   return lines;
@@ -71,6 +67,12 @@ void add_group(Blocks& blocks, const AsyncSnapshot& seen, const AsyncGroup& grou
 }
 
 }  // namespace
+
+FrameLine async_frame_line(const AsyncSnapshot& seen, const AsyncStep& step) {
+  FrameLine line{.text = seen.method(step)};
+  if (step.state >= 0) line.place = fmt::format("await {}", step.state + 1);
+  return line;
+}
 
 Document async_document(const AsyncSnapshot& seen) {
   Document page{.summary = {}};

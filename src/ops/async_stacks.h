@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include "base/document.h"
 #include "base/result.h"
 #include "inspect/async/answer.h"
+#include "inspect/target.h"
+#include "ops/running_process.h"
 #include "ops/stacks.h"
 
 namespace clrscope::ops {
@@ -35,6 +38,23 @@ Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path
 // In a frozen target whose heap has been read.
 inspect::AsyncSnapshot async_stacks_in(inspect::Target& target, inspect::RuntimeReader& reader,
                                        const HeapSnapshot& heap);
+
+// What async stacks and requests are read from.
+struct Frozen {
+  std::unique_ptr<inspect::RuntimeReader> reader;
+  HeapSnapshot heap{};
+  std::optional<inspect::Snapshot> threads{};
+  std::string threads_missing{};  // why
+};
+Result<Frozen> read_frozen(inspect::Target& target);
+inspect::AsyncSnapshot async_stacks_of(inspect::Target& target, const Frozen& frozen);
+// Its price, and what may be wrong with it.
+void note_twin(inspect::AsyncSnapshot& seen, const inspect::Twin& twin);
+// The process whose memory is to be copied. `what` is read from it: "async stacks".
+Result<RunningProcess> find_frozen_target(const AsyncRequest& request, std::string_view what);
+Result<> check_core_alone(const AsyncRequest& request);
+
+FrameLine async_frame_line(const inspect::AsyncSnapshot& seen, const inspect::AsyncStep& step);
 
 Document async_document(const inspect::AsyncSnapshot& seen);
 // Without colours, its lines as long as they are.
