@@ -18,9 +18,8 @@ static class Web
         var protocols = stage.Options.Has("http2") ? HttpProtocols.Http2 : HttpProtocols.Http1;
         builder.WebHost.UseKestrelCore().ConfigureKestrel(k => k.Listen(IPAddress.Loopback, stage.Options.Int("port", 0), listen => listen.Protocols = protocols));
         builder.Services.AddRouting();
-        builder.Logging.AddEventSourceLogger();
+        if (!stage.Options.Has("no-logging")) builder.Logging.AddEventSourceLogger(); // which gives every request an Activity
         using var app = builder.Build();
-        using var listener = stage.Options.Has("activities") ? ListenToActivities() : null;
 
         app.MapGet("/plaintext", () => "Hello, World!");
         app.MapGet("/json", () => new { message = "Hello, World!" });
@@ -112,16 +111,5 @@ static class Web
     {
         Interlocked.Exchange(ref s_gate, new(TaskCreationOptions.RunContinuationsAsynchronously)).SetResult();
         return "open";
-    }
-
-    static ActivityListener ListenToActivities()
-    {
-        var listener = new ActivityListener
-        {
-            ShouldListenTo = source => source.Name == "Microsoft.AspNetCore",
-            Sample = (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllData,
-        };
-        ActivitySource.AddActivityListener(listener);
-        return listener;
     }
 }

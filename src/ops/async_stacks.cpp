@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "inspect/heap/heap.h"
 #include "ops/running_process.h"
@@ -43,6 +45,13 @@ void wait_for(std::chrono::nanoseconds time, std::span<const int> stop_fds) {
 Result<Frozen> read_frozen(inspect::Target& target) {
   Frozen frozen{.reader = TRY(inspect::open_runtime(target))};
   frozen.heap = TRY(inspect::read_heap(target, *frozen.reader, {}));
+  const auto& types = frozen.heap.graph.types;
+  const auto unnamed =
+      std::ranges::count_if(types, [](const HeapType& type) { return type.name == inspect::unnamed_type(type.id); });
+  if (static_cast<std::size_t>(unnamed) > types.size() / 2)
+    return fail(Errc::kTimeout, "{} of {} types in the heap of process {} cannot be read", unnamed,
+                types.size(), target.pid())
+        .hint("try again: the process may have been loading types");
   take_threads(target, frozen);
   return frozen;
 }
@@ -73,10 +82,11 @@ void note_twin(inspect::AsyncSnapshot& seen, const inspect::Twin& twin) {
 }
 
 Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid) {
-  auto twin = TRY(inspect::make_twin(pid));
-  auto seen = TRY(read(*twin.target));
-  note_twin(seen, twin);
-  return seen;
+  return read_twin(pid, [](inspect::Twin& twin) -> Result<inspect::AsyncSnapshot> {
+    auto seen = TRY(read(*twin.target));
+    note_twin(seen, twin);
+    return seen;
+  });
 }
 
 Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path) {

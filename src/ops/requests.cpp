@@ -34,9 +34,12 @@ Result<inspect::RequestsSnapshot> take_requests(const AsyncRequest& request) {
     return seen;
   }
   const auto found = TRY(find_frozen_target(request, "requests in flight"));
-  auto twin = TRY(inspect::make_twin(found.pid));
-  auto seen = TRY(read(*twin.target, clock_now()));
-  note_twin(seen.async, twin);
+  const auto read_one = [](inspect::Twin& twin) -> Result<inspect::RequestsSnapshot> {
+    auto made = TRY(read(*twin.target, clock_now()));
+    note_twin(made.async, twin);
+    return made;
+  };
+  auto seen = TRY(read_twin(found.pid, read_one));
   seen.async.name = found.name;
   if (seen.async.runtime.empty()) seen.async.runtime = found.runtime;
   return seen;

@@ -85,6 +85,10 @@ std::optional<nanoseconds> age_between(nanoseconds start, nanoseconds now) {
   return age <= kMostAge ? std::optional{age} : std::nullopt;
 }
 
+std::string count_text(std::ptrdiff_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "request" : "requests");
+}
+
 class Reading {
  public:
   Reading(Target& target, RuntimeReader& reader, const HeapSnapshot& heap, const Snapshot* threads,
@@ -370,9 +374,9 @@ class Reading {
         std::ranges::count_if(all, [](const RequestInFlight& one) { return !one.age; });
     if (unknown > 0)
       notes.push_back(fmt::format(
-          "age of {} requests unknown: no Activity and no start time, because neither logging, "
-          "tracing nor metrics of ASP.NET Core were enabled when they began",
-          unknown));
+          "the age of {} is unknown: no Activity and no start time, because logging, tracing and "
+          "metrics of ASP.NET Core were off when they began",
+          count_text(unknown)));
     if (!own_clock_ && static_cast<std::size_t>(unknown) < all.size())
       notes.emplace_back(
           "ages are by Kestrel's clock in the core, which advances once a second");
@@ -380,7 +384,7 @@ class Reading {
         all, [](const RequestInFlight& one) { return one.method.empty() && one.path.empty(); });
     if (foreign > 0)
       notes.push_back(fmt::format(
-          "method and path of {} requests unknown: they are not served by Kestrel", foreign));
+          "method and path of {} are unknown: not served by Kestrel", count_text(foreign)));
     if (out_.cut > 0)
       notes.push_back(
           fmt::format("only {} requests are shown; there are {} more", all.size(), out_.cut));
