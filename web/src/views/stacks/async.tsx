@@ -76,14 +76,21 @@ function Group({id, group, open}: {id: string; group: AsyncGroup; open: OpenSet}
       }
     >
       {more.length ? <p class="dim">{more.join(' · ')}</p> : null}
-      <ol class="frames mono" data-async-frames>
-        {group.frames.map((frame, i) => (
-          <li key={i}>
-            <Wrapped text={frame.method} />
-            {frame.await === undefined ? null : <span class="dim"> at its await number {frame.await + 1}</span>}
-          </li>
-        ))}
-      </ol>
+      <AsyncFrames frames={group.frames} />
     </Fold>
+  );
+}
+
+// Async methods that await each other, innermost first.
+export function AsyncFrames({frames}: {frames: AsyncGroup['frames']}) {
+  return (
+    <ol class="frames mono" data-async-frames>
+      {frames.map((frame, i) => (
+        <li key={i}>
+          <Wrapped text={frame.method} />
+          {frame.await === undefined ? null : <span class="dim"> at its await number {frame.await + 1}</span>}
+        </li>
+      ))}
+    </ol>
   );
 }
