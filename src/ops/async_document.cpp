@@ -22,7 +22,9 @@ void add_head(Blocks& blocks, const AsyncSnapshot& seen, std::size_t groups) {
                       seen.stacks.size(), groups, seen.pending);
   if (seen.target != TargetKind::kCore) text += " · paused for " + format_duration(seen.pause);
   blocks.emplace_back(Paragraph{std::move(text)});
-  if (seen.timers > 0) blocks.emplace_back(Paragraph{fmt::format("{} active {}", seen.timers, seen.timers == 1 ? "timer" : "timers")});
+  if (seen.timers > 0)
+    blocks.emplace_back(
+        Paragraph{fmt::format("{} active {}", seen.timers, seen.timers == 1 ? "timer" : "timers")});
   if (seen.over)
     blocks.emplace_back(Paragraph{
         fmt::format("compared with a snapshot taken {} earlier", format_duration(*seen.over))});

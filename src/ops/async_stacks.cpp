@@ -46,8 +46,8 @@ Result<Frozen> read_frozen(inspect::Target& target) {
   Frozen frozen{.reader = TRY(inspect::open_runtime(target))};
   frozen.heap = TRY(inspect::read_heap(target, *frozen.reader, {}));
   const auto& types = frozen.heap.graph.types;
-  const auto unnamed =
-      std::ranges::count_if(types, [](const HeapType& type) { return type.name == inspect::unnamed_type(type.id); });
+  const auto unnamed = std::ranges::count_if(
+      types, [](const HeapType& type) { return type.name == inspect::unnamed_type(type.id); });
   if (static_cast<std::size_t>(unnamed) > types.size() / 2)
     return fail(Errc::kTimeout, "{} of {} types in the heap of process {} cannot be read", unnamed,
                 types.size(), target.pid())

@@ -63,8 +63,7 @@ std::string state_of(const RequestInFlight& request) {
   if (request.thread != 0) return fmt::format("running on thread {}", request.thread);
   if (!request.wait) return "no async method of it and no thread that runs it was found";
   auto text = wait_text(*request.wait);
-  if (request.stacks > 1)
-    text += fmt::format("; the deepest of {} async stacks", request.stacks);
+  if (request.stacks > 1) text += fmt::format("; the deepest of {} async stacks", request.stacks);
   return text;
 }
 
@@ -99,8 +98,8 @@ Document requests_document(const RequestsSnapshot& seen) {
     blocks.emplace_back(Gap{});
   }
   if (seen.requests.size() > shown)
-    blocks.emplace_back(Paragraph{fmt::format("{} more requests (use --json to show them)",
-                                              seen.requests.size() - shown)});
+    blocks.emplace_back(Paragraph{
+        fmt::format("{} more requests (use --json to show them)", seen.requests.size() - shown)});
   return page;
 }
 

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class AsyncTest : public MadeUpHeap {};
+class AsyncTest : public testing::Test, protected MadeUpHeap {};
 
 TEST(AsyncTitle, NamesMethodsLambdasAndLocalFunctions) {
   EXPECT_EQ(async_title("X+AsyncStateMachineBox`1[System.Int32,Shop.Cart+<Load>d__3]"),

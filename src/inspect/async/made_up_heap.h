@@ -1,8 +1,6 @@
 // A made-up heap of tasks and state machines. For tests of async/.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <map>
 
 #include "inspect/async/async.h"
@@ -17,7 +15,7 @@ inline constexpr std::uint32_t kSize = 0x80;  // of every object here
 
 // A made-up heap. Tasks: flags at 8, continuation at 16, action at 24. Boxes: their machine at 32:
 // its state, then its awaiter at 40, then `this` at 48.
-class MadeUpHeap : public testing::Test {
+class MadeUpHeap {
  protected:
   MadeUpHeap() {
     target_.add_memory(kHeap, 0x20000);

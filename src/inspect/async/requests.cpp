@@ -107,9 +107,9 @@ class Reading {
     find_requests();
     find_stacks();
     find_threads();
-    std::ranges::stable_sort(
-        out_.requests, std::greater{},
-        [](const RequestInFlight& one) { return one.age.value_or(nanoseconds{-1}); });
+    std::ranges::stable_sort(out_.requests, std::greater{}, [](const RequestInFlight& one) {
+      return one.age.value_or(nanoseconds{-1});
+    });
     add_notes();
     return std::move(out_);
   }
@@ -144,12 +144,12 @@ class Reading {
       const auto date = parse_http_date(text(refer(one, "_dateValues"), "String"));
       if (date && (!wall_ || *date > *wall_)) wall_ = date;
     });
-    for_objects_of(
-        fmt::format("{}Infrastructure.TimeoutControl", kKestrel), [&](std::uint32_t one) {
-          const auto tick = heap_.field<std::int64_t>(one, "_lastTimestamp").value_or(0);
-          if (tick > 0 && (!monotonic_ || nanoseconds{tick} > *monotonic_))
-            monotonic_ = nanoseconds{tick};
-        });
+    for_objects_of(fmt::format("{}Infrastructure.TimeoutControl", kKestrel),
+                   [&](std::uint32_t one) {
+                     const auto tick = heap_.field<std::int64_t>(one, "_lastTimestamp").value_or(0);
+                     if (tick > 0 && (!monotonic_ || nanoseconds{tick} > *monotonic_))
+                       monotonic_ = nanoseconds{tick};
+                   });
   }
 
   void find_requests() {
@@ -237,8 +237,8 @@ class Reading {
         request.trace_id = std::move(id);
       if (auto id = text(activity, "_spanId"); id.size() == 16 && is_hex(id))
         request.span_id = std::move(id);
-      const auto start = wall_of(
-          heap_.field<std::uint64_t>(activity, property("StartTimeUtc")).value_or(0));
+      const auto start =
+          wall_of(heap_.field<std::uint64_t>(activity, property("StartTimeUtc")).value_or(0));
       if (start && wall_)
         set_age(request, AgeSource::kActivity,
                 age_between(start->time_since_epoch(), wall_->time_since_epoch()));
@@ -298,8 +298,8 @@ class Reading {
     };
     std::vector<Best> best(out_.requests.size());
     for (const auto& stack : out_.async.stacks) {
-      const auto loop = std::ranges::find_if(
-          stack.steps, [&](const AsyncStep& step) { return is_loop(step); });
+      const auto loop =
+          std::ranges::find_if(stack.steps, [&](const AsyncStep& step) { return is_loop(step); });
       const bool served = loop != stack.steps.end();
       const auto length = static_cast<std::size_t>(loop - stack.steps.begin()) + (served ? 1 : 0);
       auto owner = served ? owner_of(*loop) : kNone;
@@ -378,13 +378,12 @@ class Reading {
           "metrics of ASP.NET Core were off when they began",
           count_text(unknown)));
     if (!own_clock_ && static_cast<std::size_t>(unknown) < all.size())
-      notes.emplace_back(
-          "ages are by Kestrel's clock in the core, which advances once a second");
+      notes.emplace_back("ages are by Kestrel's clock in the core, which advances once a second");
     const auto foreign = std::ranges::count_if(
         all, [](const RequestInFlight& one) { return one.method.empty() && one.path.empty(); });
     if (foreign > 0)
-      notes.push_back(fmt::format(
-          "method and path of {} are unknown: not served by Kestrel", count_text(foreign)));
+      notes.push_back(fmt::format("method and path of {} are unknown: not served by Kestrel",
+                                  count_text(foreign)));
     if (out_.cut > 0)
       notes.push_back(
           fmt::format("only {} requests are shown; there are {} more", all.size(), out_.cut));

@@ -41,7 +41,8 @@ RequestsAnswer answer_of(const RequestsSnapshot& seen) {
       .contexts = seen.contexts,
       .in_flight = seen.requests.size() + seen.cut,
       .notes = from.notes};
-  for (const auto& request : seen.requests) answer.requests.push_back(request_answer(seen, request));
+  for (const auto& request : seen.requests)
+    answer.requests.push_back(request_answer(seen, request));
   return answer;
 }
 
@@ -54,7 +55,8 @@ const Shape& shape_of(const RequestAnswer*) {
                               "what the age comes from: ASP.NET Core's own measurement (hosting), "
                               "or the start of the request's Activity"),
        member_or_null<&T::started>("startTime", "when it began, null if unknown"),
-       member<&T::method>("method", "HTTP method"), member<&T::path>("path", "path, without query"),
+       member<&T::method>("method", "HTTP method"),
+       member<&T::path>("path", "path, without query"),
        member<&T::protocol>("protocol", "HTTP version"),
        member<&T::route>("route", "route pattern, empty if no route was chosen yet"),
        member<&T::endpoint>("endpoint", "display name of the endpoint"),
@@ -64,7 +66,8 @@ const Shape& shape_of(const RequestAnswer*) {
                             "Activity; empty if it has neither"),
        member_unless_empty<&T::span_id>("spanId", "span id of its Activity"),
        member<&T::connection_id>("connectionId", "Kestrel's id of the connection"),
-       member<&T::request_id>("requestId", "HttpContext.TraceIdentifier, unless the app changed it"),
+       member<&T::request_id>("requestId",
+                              "HttpContext.TraceIdentifier, unless the app changed it"),
        member<&T::context>("context", "address of its HttpContext"),
        member_unless_empty<&T::upgraded>("upgraded", "upgraded to a WebSocket or similar"),
        member_or_null<&T::wait>("wait", "what its innermost async method is waiting for"),

@@ -17,36 +17,34 @@ constexpr std::string_view kLoop =
     "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Http.HttpProtocol";
 constexpr std::string_view kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-std::string property(std::string_view name) {
-  return "<" + std::string{name} + ">k__BackingField";
-}
+std::string property(std::string_view name) { return "<" + std::string{name} + ">k__BackingField"; }
 
 // 2026-11-17 17:00:00 UTC.
 const RequestClock kNow{.wall = std::chrono::system_clock::time_point{1'794'934'800s},
                         .monotonic = 5000s};
 
-class RequestsTest : public MadeUpHeap {
+class RequestsTest : public testing::Test, protected MadeUpHeap {
  protected:
   RequestsTest() {
     string_ = type("System.String", {});
     context_ = type("Microsoft.AspNetCore.Http.DefaultHttpContext",
                     {{.name = "_active", .offset = 8}, {.name = "_features", .offset = 16}});
-    protocol_ = type(
-        "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Http.Http1Connection`1[Context]",
-        {{.name = property("ConnectionIdFeature"), .offset = 8},
-         {.name = property("Path"), .offset = 16},
-         {.name = property("PathBase"), .offset = 24},
-         {.name = property("Method"), .offset = 40},
-         {.name = "_httpVersion", .offset = 41},
-         {.name = property("IsUpgraded"), .offset = 42},
-         {.name = "_requestProcessingStatus", .offset = 43},
-         {.name = "_requestCount", .offset = 44},
-         {.name = "_methodText", .offset = 48},
-         {.name = "_endpoint", .offset = 56},
-         {.name = "_requestId", .offset = 64},
-         {.name = "_currentIHttpActivityFeature", .offset = 72},
-         {.name = property("HttpRequestHeaders"), .offset = 80},
-         {.name = "HostContext", .offset = 88}});
+    protocol_ =
+        type("Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Http.Http1Connection`1[Context]",
+             {{.name = property("ConnectionIdFeature"), .offset = 8},
+              {.name = property("Path"), .offset = 16},
+              {.name = property("PathBase"), .offset = 24},
+              {.name = property("Method"), .offset = 40},
+              {.name = "_httpVersion", .offset = 41},
+              {.name = property("IsUpgraded"), .offset = 42},
+              {.name = "_requestProcessingStatus", .offset = 43},
+              {.name = "_requestCount", .offset = 44},
+              {.name = "_methodText", .offset = 48},
+              {.name = "_endpoint", .offset = 56},
+              {.name = "_requestId", .offset = 64},
+              {.name = "_currentIHttpActivityFeature", .offset = 72},
+              {.name = property("HttpRequestHeaders"), .offset = 80},
+              {.name = "HostContext", .offset = 88}});
     endpoint_ = type("Microsoft.AspNetCore.Routing.RouteEndpoint",
                      {{.name = property("DisplayName"), .offset = 8},
                       {.name = property("RoutePattern"), .offset = 16}});
@@ -54,14 +52,15 @@ class RequestsTest : public MadeUpHeap {
                     {{.name = property("RawText"), .offset = 8}});
     feature_ = type("Microsoft.AspNetCore.Hosting.HttpActivityFeature",
                     {{.name = property("Activity"), .offset = 8}});
-    activity_ = type("System.Diagnostics.Activity",
-                     {{.name = property("OperationName"), .offset = 8},
-                      {.name = "_traceId", .offset = 16},
-                      {.name = "_spanId", .offset = 24},
-                      {.name = property("StartTimeUtc"), .offset = 32}});
+    activity_ =
+        type("System.Diagnostics.Activity", {{.name = property("OperationName"), .offset = 8},
+                                             {.name = "_traceId", .offset = 16},
+                                             {.name = "_spanId", .offset = 24},
+                                             {.name = property("StartTimeUtc"), .offset = 32}});
     host_ = type("Microsoft.AspNetCore.Hosting.HostingApplication+Context",
                  {{.name = property("StartTimestamp"), .offset = 8}});
-    headers_ = type("Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Http.HttpRequestHeaders", {});
+    headers_ =
+        type("Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Http.HttpRequestHeaders", {});
     loop_ = method(std::string{kLoop} + "+<ProcessRequests>d__238`1[Context]");
   }
 
@@ -87,7 +86,8 @@ class RequestsTest : public MadeUpHeap {
   }
   // Units of 100 ns since the year 1, as UTC.
   static std::uint64_t date(std::chrono::system_clock::time_point time) {
-    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
+    const auto since =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
     return (static_cast<std::uint64_t>(since.count() / 100) + 621'355'968'000'000'000) |
            (std::uint64_t{1} << 62);
   }
@@ -209,8 +209,8 @@ TEST_F(RequestsTest, FindTheThreadThatRunsARequestByItsStack) {
     ThreadView thread;
     thread.os.namespace_tid = static_cast<pid_t>(id);
     if (id == 9) thread.frames.push_back({.method = "read", .kind = FrameKind::kNative});
-    thread.frames.push_back({.method = id == 9 ? "Shop.Burn(int)" : "Shop.Other(int)",
-                             .kind = FrameKind::kManaged});
+    thread.frames.push_back(
+        {.method = id == 9 ? "Shop.Burn(int)" : "Shop.Other(int)", .kind = FrameKind::kManaged});
     if (id != 8) thread.frames.push_back({.method = loop_frame, .kind = FrameKind::kFramework});
     thread.frames.push_back({.method = "Pool.Run()", .kind = FrameKind::kFramework});
     threads.threads.push_back(std::move(thread));
@@ -234,9 +234,9 @@ TEST_F(RequestsTest, LeaveOutWhatMakesNoSense) {
   target_.put<std::uint32_t>(*Memory{target_}.pointer(connection + 16) + 8, 0xffffffff);  // length
   target_.put<std::uint8_t>(connection + 40, 200);
   target_.put<std::uint8_t>(connection + 41, 77);
-  point(connection, 56, connection);            // an endpoint that is none
-  point(connection, 80, 0xdead'beef'0000);      // headers that are nowhere
-  point(connection, 64, number(0) + 4);         // an id that is no object
+  point(connection, 56, connection);        // an endpoint that is none
+  point(connection, 80, 0xdead'beef'0000);  // headers that are nowhere
+  point(connection, 64, number(0) + 4);     // an id that is no object
   const auto one = activity(connection, "not a trace id", ~std::uint64_t{0});
   point(one, 24, one);
   const auto seen = look();

@@ -176,9 +176,9 @@ class DacReader final : public RuntimeReader {
       TRY(start());
     }
     asked_ = true;
-    const auto patience =
-        question == Kind::kType ? std::min<std::chrono::nanoseconds>(patience_, kTypePatience)
-                                : patience_;
+    const auto patience = question == Kind::kType
+                              ? std::min<std::chrono::nanoseconds>(patience_, kTypePatience)
+                              : patience_;
     auto answer = named(worker_->ask(question, body, target_.memory(), patience));
     if (!answer && answer.error().code != Errc::kNotFound && !worker_->alive()) {
       // One that tried to break out, lied or hung is not asked again.
