@@ -71,7 +71,7 @@ static class Catalog
         new("healthy-async", "async methods that wait long for work, or briefly for each other, and nothing wrong", "", HealthyAsync.Run),
         new("http-calls", "requests over HTTP to itself, some slow, some refused", "[--count N]", HttpCalls.Run),
         new("http-pool", "many callers that share two connections", "[--healthy]", HttpPool.Run),
-        new("web", "an ASP.NET application with an endpoint per symptom", "[--port N]", Web.Run),
+        new("web", "an ASP.NET application with an endpoint per symptom", "[--port N] [--no-logging] [--http2]", Web.Run),
         new("sick", "a hot path, exceptions, contention, allocation and a deadlock at once", "", Sick.Run),
     ];
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net;
 using System.Runtime.CompilerServices;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace Samples.Symptoms;
 
@@ -9,13 +10,15 @@ static class Web
 {
     static readonly object s_lock = new();
     static object? s_last;
+    static TaskCompletionSource s_gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     public static void Run(Stage stage)
     {
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
-        builder.WebHost.UseKestrelCore().ConfigureKestrel(k => k.Listen(IPAddress.Loopback, stage.Options.Int("port", 0)));
+        var protocols = stage.Options.Has("http2") ? HttpProtocols.Http2 : HttpProtocols.Http1;
+        builder.WebHost.UseKestrelCore().ConfigureKestrel(k => k.Listen(IPAddress.Loopback, stage.Options.Int("port", 0), listen => listen.Protocols = protocols));
         builder.Services.AddRouting();
-        builder.Logging.AddEventSourceLogger();
+        if (!stage.Options.Has("no-logging")) builder.Logging.AddEventSourceLogger(); // which gives every request an Activity
         using var app = builder.Build();
 
         app.MapGet("/plaintext", () => "Hello, World!");
@@ -31,6 +34,9 @@ static class Web
             await Task.Delay(ms ?? 1000);
             return "slow";
         });
+        app.MapGet("/orders/{id}", async (int id) => await PlaceOrder(id)).WithDisplayName("place an order");
+        app.MapPost("/orders/{id}/invoice", (int id) => WriteInvoice(id));
+        app.MapGet("/open", () => OpenGate());
         app.MapGet("/log", (ILogger<Stage> log, string? text) =>
         {
             log.LogInformation("asked to say {Text}", text ?? "nothing");
@@ -41,7 +47,7 @@ static class Web
         stage.Ready(new
         {
             address = app.Urls.First(),
-            endpoints = new[] { "/plaintext", "/json", "/cpu?ms=", "/alloc?kb=", "/throw", "/lock?ms=", "/async?ms=", "/sync-over-async?ms=", "/slow?ms=", "/log?text=" },
+            endpoints = new[] { "/plaintext", "/json", "/cpu?ms=", "/alloc?kb=", "/throw", "/lock?ms=", "/async?ms=", "/sync-over-async?ms=", "/slow?ms=", "/orders/ID", "/orders/ID/invoice", "/open", "/log?text=" },
         });
         stage.WaitForEnd();
         using var grace = new CancellationTokenSource(TimeSpan.FromSeconds(1));
@@ -80,4 +86,30 @@ static class Web
     }
 
     static async Task ReadRow(int ms) => await Task.Delay(ms);
+
+    // Orders wait until the gate opens: asynchronously, and with a thread.
+    static async Task<string> PlaceOrder(int id)
+    {
+        await ReserveStock(id);
+        return "placed";
+    }
+
+    static async Task ReserveStock(int id)
+    {
+        await s_gate.Task;
+        GC.KeepAlive(id);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static string WriteInvoice(int id)
+    {
+        s_gate.Task.Wait();
+        return $"invoice {id}";
+    }
+
+    static string OpenGate()
+    {
+        Interlocked.Exchange(ref s_gate, new(TaskCreationOptions.RunContinuationsAsynchronously)).SetResult();
+        return "open";
+    }
 }

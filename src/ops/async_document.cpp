@@ -22,7 +22,9 @@ void add_head(Blocks& blocks, const AsyncSnapshot& seen, std::size_t groups) {
                       seen.stacks.size(), groups, seen.pending);
   if (seen.target != TargetKind::kCore) text += " · paused for " + format_duration(seen.pause);
   blocks.emplace_back(Paragraph{std::move(text)});
-  if (seen.timers > 0) blocks.emplace_back(Paragraph{fmt::format("{} active timers", seen.timers)});
+  if (seen.timers > 0)
+    blocks.emplace_back(
+        Paragraph{fmt::format("{} active {}", seen.timers, seen.timers == 1 ? "timer" : "timers")});
   if (seen.over)
     blocks.emplace_back(Paragraph{
         fmt::format("compared with a snapshot taken {} earlier", format_duration(*seen.over))});
@@ -47,11 +49,7 @@ void add_cycle(Blocks& blocks, const AsyncCycle& cycle) {
 
 std::vector<FrameLine> frame_lines(const AsyncSnapshot& seen, const AsyncGroup& group) {
   std::vector<FrameLine> lines;
-  for (const auto& step : group.steps) {
-    FrameLine line{.text = seen.method(step)};
-    if (step.state >= 0) line.place = fmt::format("await {}", step.state + 1);
-    lines.push_back(std::move(line));
-  }
+  for (const auto& step : group.steps) lines.push_back(async_frame_line(seen, step));
   for (const auto thread : group.blocked_threads)
     lines.push_back({.text = fmt::format("[thread {} blocks on this task]", thread)});
   return lines;
@@ -71,6 +69,12 @@ void add_group(Blocks& blocks, const AsyncSnapshot& seen, const AsyncGroup& grou
 }
 
 }  // namespace
+
+FrameLine async_frame_line(const AsyncSnapshot& seen, const AsyncStep& step) {
+  FrameLine line{.text = seen.method(step)};
+  if (step.state >= 0) line.place = fmt::format("await {}", step.state + 1);
+  return line;
+}
 
 Document async_document(const AsyncSnapshot& seen) {
   Document page{.summary = {}};

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "inspect/heap/heap.h"
 #include "ops/running_process.h"
@@ -13,14 +15,22 @@ namespace {
 // Everything there is in a target that does not change.
 Result<inspect::AsyncSnapshot> read(inspect::Target& target) {
   const auto start = TraceClock::now();
-  const auto reader = TRY(inspect::open_runtime(target));
-  const auto heap = TRY(inspect::read_heap(target, *reader, {}));
-  auto seen = async_stacks_in(target, *reader, heap);
-  for (const auto& note : heap.notes)
-    if (!note.starts_with("stack roots")) seen.notes.push_back(note);  // no async stack has one
-  if (seen.runtime.empty()) seen.runtime = heap.runtime;
+  auto seen = async_stacks_of(target, TRY(read_frozen(target)));
   seen.took = TraceClock::now() - start;
   return seen;
+}
+
+void take_threads(inspect::Target& target, Frozen& frozen) {
+  auto threads = inspect::take_snapshot(target, frozen.reader.get(), {});
+  if (threads)
+    frozen.threads = *std::move(threads);
+  else
+    frozen.threads_missing = threads.error().what;
+}
+
+void note_threads(inspect::AsyncSnapshot& seen, const std::string& missing) {
+  if (!missing.empty())
+    seen.notes.push_back("which thread runs or awaits what is unknown: " + missing);
 }
 
 void wait_for(std::chrono::nanoseconds time, std::span<const int> stop_fds) {
@@ -32,23 +42,51 @@ void wait_for(std::chrono::nanoseconds time, std::span<const int> stop_fds) {
 
 }  // namespace
 
+Result<Frozen> read_frozen(inspect::Target& target) {
+  Frozen frozen{.reader = TRY(inspect::open_runtime(target))};
+  frozen.heap = TRY(inspect::read_heap(target, *frozen.reader, {}));
+  const auto& types = frozen.heap.graph.types;
+  const auto unnamed = std::ranges::count_if(
+      types, [](const HeapType& type) { return type.name == inspect::unnamed_type(type.id); });
+  if (static_cast<std::size_t>(unnamed) > types.size() / 2)
+    return fail(Errc::kTimeout, "{} of {} types in the heap of process {} cannot be read", unnamed,
+                types.size(), target.pid())
+        .hint("try again: the process may have been loading types");
+  take_threads(target, frozen);
+  return frozen;
+}
+
+inspect::AsyncSnapshot async_stacks_of(inspect::Target& target, const Frozen& frozen) {
+  auto seen = inspect::read_async(target, *frozen.reader, frozen.heap,
+                                  frozen.threads ? &*frozen.threads : nullptr);
+  note_threads(seen, frozen.threads_missing);
+  for (const auto& note : frozen.heap.notes)
+    if (!note.starts_with("stack roots")) seen.notes.push_back(note);  // no async stack has one
+  if (seen.runtime.empty()) seen.runtime = frozen.heap.runtime;
+  return seen;
+}
+
 inspect::AsyncSnapshot async_stacks_in(inspect::Target& target, inspect::RuntimeReader& reader,
                                        const HeapSnapshot& heap) {
   const auto threads = inspect::take_snapshot(target, &reader, {});
   auto seen = inspect::read_async(target, reader, heap, threads ? &*threads : nullptr);
-  if (!threads)
-    seen.notes.push_back("which thread runs or awaits what is unknown: " + threads.error().what);
+  if (!threads) note_threads(seen, threads.error().what);
   return seen;
 }
 
-Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid) {
-  auto twin = TRY(inspect::make_twin(pid));
-  auto seen = TRY(read(*twin.target));
+void note_twin(inspect::AsyncSnapshot& seen, const inspect::Twin& twin) {
   seen.pause = twin.cost.pause;
   if (!twin.between_collections)
     seen.notes.emplace_back(
         "whether a garbage collection was in progress is unknown: objects may be missing");
-  return seen;
+}
+
+Result<inspect::AsyncSnapshot> read_async_stacks(pid_t pid) {
+  return read_twin(pid, [](inspect::Twin& twin) -> Result<inspect::AsyncSnapshot> {
+    auto seen = TRY(read(*twin.target));
+    note_twin(seen, twin);
+    return seen;
+  });
 }
 
 Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path) {
@@ -58,11 +96,27 @@ Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path
   return seen;
 }
 
+Result<> check_core_alone(const AsyncRequest& request) {
+  if (request.target.pid || request.target.name || request.target.diagnostic_port)
+    return fail(Errc::kUsage, "more than one target")
+        .hint("use a core file, -p or -n, but only one of them");
+  return {};
+}
+
+Result<RunningProcess> find_frozen_target(const AsyncRequest& request, std::string_view what) {
+  const auto found =
+      request.target.uid ? RunningProcess{} : TRY(find_running(request.target, "stacks"));
+  if (found.pid == 0)
+    return fail(Errc::kUnsupported,
+                "{} require the process's memory, and only its diagnostic port is accessible", what)
+        .hint(
+            "run clrscope in the pid namespace of the process, or on a dump of type heap or full");
+  return found;
+}
+
 Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request) {
   if (!request.core.empty()) {
-    if (request.target.pid || request.target.name || request.target.diagnostic_port)
-      return fail(Errc::kUsage, "more than one target")
-          .hint("use a core file, -p or -n, but only one of them");
+    TRY(check_core_alone(request));
     if (request.over)
       return fail(Errc::kUsage, "a core file is one snapshot: there is nothing to compare")
           .hint("use --over with a running process");
@@ -71,14 +125,7 @@ Result<inspect::AsyncSnapshot> take_async_stacks(const AsyncRequest& request) {
   constexpr std::chrono::hours kMostOver{1};
   if (request.over && (request.over->count() <= 0 || *request.over > kMostOver))
     return fail(Errc::kUsage, "--over must be greater than zero and at most 1h");
-  const auto found =
-      request.target.uid ? RunningProcess{} : TRY(find_running(request.target, "stacks"));
-  if (found.pid == 0)
-    return fail(Errc::kUnsupported,
-                "async stacks require the process's memory, and only its diagnostic port is "
-                "accessible")
-        .hint(
-            "run clrscope in the pid namespace of the process, or on a dump of type heap or full");
+  const auto found = TRY(find_frozen_target(request, "async stacks"));
   auto seen = TRY(read_async_stacks(found.pid));
   if (request.over) {
     const auto before = std::move(seen);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include "base/document.h"
 #include "base/result.h"
 #include "inspect/async/answer.h"
+#include "inspect/target.h"
+#include "ops/running_process.h"
 #include "ops/stacks.h"
 
 namespace clrscope::ops {
@@ -35,6 +38,35 @@ Result<inspect::AsyncSnapshot> read_async_stacks_of_core(const std::string& path
 // In a frozen target whose heap has been read.
 inspect::AsyncSnapshot async_stacks_in(inspect::Target& target, inspect::RuntimeReader& reader,
                                        const HeapSnapshot& heap);
+
+// What async stacks and requests are read from.
+struct Frozen {
+  std::unique_ptr<inspect::RuntimeReader> reader;
+  HeapSnapshot heap{};
+  std::optional<inspect::Snapshot> threads{};
+  std::string threads_missing{};  // why
+};
+// kTimeout when the runtime's types cannot be read: it may have been frozen while it changed them.
+Result<Frozen> read_frozen(inspect::Target& target);
+inspect::AsyncSnapshot async_stacks_of(inspect::Target& target, const Frozen& frozen);
+// Its price, and what may be wrong with it.
+void note_twin(inspect::AsyncSnapshot& seen, const inspect::Twin& twin);
+// What `read` makes of a twin; of a second one when read_frozen() could not read the types.
+template <class Read>
+auto read_twin(pid_t pid, Read read) -> decltype(read(std::declval<inspect::Twin&>())) {
+  {
+    auto twin = TRY(inspect::make_twin(pid));
+    auto seen = read(twin);
+    if (seen || seen.error().code != Errc::kTimeout) return seen;
+  }
+  auto twin = TRY(inspect::make_twin(pid));
+  return read(twin);
+}
+// The process whose memory is to be copied. `what` is read from it: "async stacks".
+Result<RunningProcess> find_frozen_target(const AsyncRequest& request, std::string_view what);
+Result<> check_core_alone(const AsyncRequest& request);
+
+FrameLine async_frame_line(const inspect::AsyncSnapshot& seen, const inspect::AsyncStep& step);
 
 Document async_document(const inspect::AsyncSnapshot& seen);
 // Without colours, its lines as long as they are.

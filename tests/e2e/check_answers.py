@@ -104,6 +104,7 @@ class Walk:
             self.ask(route, route.split(" ")[1] + of)
         self.ask("GET /stacks", "/stacks" + of, accept="application/speedscope+json")
         self.ask("GET /stacks", "/stacks" + of + "&async=true", status=200)
+        self.ask("GET /views/requests", "/views/requests" + of)
         self.ask("GET /process", "/process?pid=2147483647", status=400)
         self.watch()
         self.live(of)

@@ -31,6 +31,7 @@ CALLS = [
     ("check", "check -p {sick}"),
     ("stacks", "stacks -p {sick}"),
     ("stacks --async", "stacks -p {sick} --async"),
+    ("stacks --requests", "stacks -p {sick} --requests"),
     ("doctor", "doctor -p {sick} --duration 2s"),
     ("doctor --all", "doctor --all --duration 1s"),
     ("doctor --list", "doctor --list"),

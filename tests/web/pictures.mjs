@@ -1,6 +1,7 @@
 // Takes pictures of the pages, for the documentation and to look at.
 //   node tests/web/pictures.mjs DIR [NAME…]
 // Without names: every page in light, dark and phone width. NAME: those whose file name contains it.
+import http from 'node:http';
 import {join} from 'node:path';
 import * as kit from './kit.mjs';
 import {settled} from './shell.mjs';
@@ -13,8 +14,10 @@ const kStyles = {
   phone: {viewport: {width: 390, height: 800}, colorScheme: 'light'},
 };
 
+const kRequests = 6;
+
 // Name → path and what must have come before the picture.
-function pagesOf(pid, recording, report) {
+function pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}) {
   return {
     processes: {path: '/', wait: 12_000},
     overview: {path: `/overview?pid=${pid}`, wait: 20_000},
@@ -29,6 +32,11 @@ function pagesOf(pid, recording, report) {
     exceptions: {path: `/views/exceptions?pid=${pid}`, wait: 5_000},
     locks: {path: `/views/contention?pid=${pid}`, wait: 5_000},
     threadpool: {path: `/views/threadpool?pid=${pid}`, wait: 5_000},
+    'thread-starts': {path: `/views/thread-starts?pid=${threads}`, wait: 12_000},
+    requests: {path: `/views/requests?pid=${web.pid}&open=${encodeURIComponent(web.open)}`},
+    async: {path: `/stacks?pid=${tasks}&view=async&open=a0`},
+    heap: {path: `/heap?pid=${leaking}&snapshot=${heap}`},
+    'heap-types': {path: `/heap?pid=${leaking}&snapshot=${heap}&type=Samples.Symptoms.Order`},
     logs: {path: `/logs?pid=${pid}`},
     recordings: {path: `/recordings?pid=${pid}`},
     sessions: {path: `/sessions?pid=${pid}`},
@@ -48,18 +56,37 @@ async function made(visitor, start, list, state) {
   }
 }
 
+// An application with requests in flight, and the id of the oldest.
+async function busy(visitor, {pid, truth}) {
+  for (let id = 1; id <= kRequests; ++id) http.get(`${truth.address}/orders/${id}`, {agent: false}).on('error', () => {});
+  http.get(`${truth.address}/cpu?ms=600000`, {agent: false}).on('error', () => {});
+  for (;;) {
+    const seen = await (await visitor.ask('GET', `/views/requests?pid=${pid}`)).json();
+    const oldest = seen.requests.find((one) => one.wait?.kind === 'TaskCompletionSource');
+    if (seen.inFlight > kRequests && oldest) return {pid, open: oldest.requestId};
+  }
+}
+
 try {
   const world = await build();
   const {pid} = world.sick;
+  const others = await Promise.all([kit.patient('leak-list'), kit.patient('async-chains', '40'), kit.patient('web'), kit.patient('short-threads')]);
+  const [leaking, tasks, , threads] = others.map((one) => one.pid);
+  const second = await kit.serve('--allow', others.map((one) => one.pid).join(','));
+  const beside = await kit.Visitor.come(second);
+  const web = await busy(beside, others[2]);
+  const {recording: heap} = await (await beside.ask('GET', `/heap?pid=${leaking}`)).json();
+  await beside.leave();
   const first = await kit.Visitor.come(world.server);
   const recording = await made(first, ['POST', '/sessions', {data: {pid, durationSeconds: 5}}], '/recordings', 'finished');
   const report = await made(first, ['POST', `/doctor?pid=${pid}&durationSeconds=5`], '/doctor/reports', 'finished');
   await first.leave();
   for (const [style, options] of Object.entries(kStyles)) {
-    for (const [name, {path, wait = 500}] of Object.entries(pagesOf(pid, recording, report))) {
+    for (const [name, {path, wait = 500}] of Object.entries(pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}))) {
       const file = `${name}-${style}.png`;
       if (chosen.length && !chosen.some((one) => file.includes(one))) continue;
-      const visitor = await kit.Visitor.come(world.server, options);
+      const isOfOthers = others.some((one) => path.includes(`pid=${one.pid}`));
+      const visitor = await kit.Visitor.come(isOfOthers ? second : world.server, options);
       const page = await visitor.open(path);
       await settled(page);
       await page.waitForTimeout(wait);

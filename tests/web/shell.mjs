@@ -8,7 +8,7 @@ const {Visitor} = kit;
 // A page is there when its heading is; what it shows is there when nothing says that it waits.
 export async function settled(page) {
   await page.locator('main h1').first().waitFor();
-  await page.waitForFunction(() => !/Waiting for the first|Loading|Looking at all threads|Checking the process/.test(document.querySelector('main').innerText), undefined, {timeout: 30_000});
+  await page.waitForFunction(() => !/Waiting for the first|Loading|Looking at all threads|Reading the |Checking the process/.test(document.querySelector('main').innerText), undefined, {timeout: 30_000});
 }
 
 // The addresses of the rail, as the pages themselves have them, for a process.

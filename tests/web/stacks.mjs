@@ -166,6 +166,42 @@ export const stacksTests = [
       await kit.end(patient.child);
     },
   },
+  {
+    name: 'the async view shows what async methods wait for, in the groups and numbers of the answer',
+    async run() {
+      const patient = await kit.patient('async-chains', '40');
+      const server = await kit.serve('--allow', String(patient.pid));
+      const visitor = await Visitor.come(server);
+      const page = await visitor.open(`/stacks?pid=${patient.pid}`);
+      await page.getByRole('button', {name: 'Async', exact: true}).click();
+      await page.waitForURL(/view=async/);
+      await page.locator('[data-async]').waitFor();
+      const [answer] = await Promise.all([page.waitForResponse((one) => one.url().includes('async=true')), page.click('[data-refresh]')]);
+      const data = await answer.json();
+      await page.getByText(`${data.pending} async methods have not finished, in ${data.stacks} stacks and ${data.groups.length} groups.`, {exact: true}).waitFor();
+      const lines = await page.locator('[data-async] .fold > summary').allInnerTexts();
+      assert.equal(lines.length, data.groups.length);
+      data.groups.forEach((group, i) => assert.ok(lines[i].startsWith(`${group.count} × ${group.wait.text}`), lines[i]));
+      await page.locator('[data-fold="a0"] > summary').click();
+      await page.locator('[data-fold="a0"] [data-async-frames] li').first().waitFor();
+      const frames = await page.locator('[data-fold="a0"] [data-async-frames] li').allInnerTexts();
+      assert.deepEqual(
+        frames.map((line) => line.replace(/ at its await number \d+$/, '')),
+        data.groups[0].frames.map((frame) => frame.method),
+      );
+      await page.getByLabel('Filter async stacks', {exact: true}).fill('SemaphoreSlim');
+      const matching = data.groups.filter((group) => JSON.stringify(group).includes('SemaphoreSlim')).length;
+      assert.ok(matching > 0 && matching < data.groups.length);
+      await page.getByText(new RegExp(` ${matching} ${matching === 1 ? 'group matches' : 'groups match'}\\.$`)).waitFor();
+      assert.equal(await page.locator('[data-async] .fold').count(), matching);
+      assert.deepEqual(await seriousFaults(page), []);
+      await page.setViewportSize({width: 360, height: 740});
+      assert.ok((await sideways(page)) <= 0, 'it fits a phone');
+      await visitor.leave();
+      await kit.end(server.child);
+      await kit.end(patient.child);
+    },
+  },
   ...['light', 'dark'].map((colorScheme) => ({
     name: `stacks are accessible and fit a phone, ${colorScheme}`,
     async run(world) {

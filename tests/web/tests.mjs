@@ -8,6 +8,7 @@ import {landingTests} from './landing.mjs';
 import {logsTests} from './logs.mjs';
 import {recordTests} from './record.mjs';
 import {recordingsTests} from './recordings.mjs';
+import {requestsTests} from './requests.mjs';
 import {shellTests} from './shell.mjs';
 import {stacksTests} from './stacks.mjs';
 import {stateTests} from './states.mjs';
@@ -23,6 +24,7 @@ export const tests = [
   ...countersTests,
   ...viewsTests,
   ...heapTests,
+  ...requestsTests,
   ...logsTests,
   ...recordTests,
   ...recordingsTests,

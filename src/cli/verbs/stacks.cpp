@@ -9,6 +9,7 @@
 #include "cli/verb.h"
 #include "http/single_file.h"
 #include "ops/async_stacks.h"
+#include "ops/requests.h"
 
 namespace clrscope::cli {
 namespace {
@@ -20,6 +21,9 @@ constexpr Option kStacks[] = {
     {.name = "--over",
      .value = "TIME",
      .help = "with --async: two snapshots this far apart, to show what did not move"},
+    {.name = "--requests",
+     .help = "HTTP requests in flight of ASP.NET Core with their age, path, trace id and stack; "
+             "pauses the process as --async does"},
     {.name = "--native", .help = "native frames too, and threads that run no managed code"},
     {.name = "--merged", .help = "threads with the same stack grouped, largest group first"},
     {.name = "--lines", .help = "source file and line of each frame, if a PDB is found"},
@@ -38,13 +42,34 @@ Result<Format> format_of(const Args& args) {
   return text && *text == "html" ? Format::kHtml : Format::kText;
 }
 
-Result<int> run_async(const Args& args, Console& console, Format format) {
+// Of --async and --requests: neither is about threads.
+Result<> check_options(const Args& args, std::string_view mode, Format format) {
   for (const auto* option : {"--native", "--merged", "--lines", "--symbol-dir", "--no-stop"})
     if (args.has(option))
-      return fail(Errc::kUsage, "{} does not apply to --async", option)
-          .hint("use it without --async, for the stacks of threads");
+      return fail(Errc::kUsage, "{} does not apply to {}", option, mode)
+          .hint("use it without {}, for the stacks of threads", mode);
   if (format == Format::kHtml)
-    return fail(Errc::kUsage, "--async has no HTML report").hint("use --format text or json");
+    return fail(Errc::kUsage, "{} has no HTML report", mode).hint("use --format text or json");
+  return {};
+}
+
+Result<int> run_requests(const Args& args, Console& console, Format format) {
+  TRY(check_options(args, "--requests", format));
+  if (args.has("--async") || args.has("--over"))
+    return fail(Errc::kUsage, "--requests cannot be combined with --async or --over")
+        .hint("use stacks --requests alone");
+  ops::AsyncRequest request{.target = TRY(target_request(args))};
+  if (!args.positionals().empty()) request.core = args.positionals()[0];
+  const auto seen = TRY(ops::take_requests(request));
+  auto whole = console.text_style();
+  whole.width = answer::kWholeLines;
+  console.data(format == Format::kJson ? ops::requests_json(seen)
+                                       : answer::page_text(ops::requests_document(seen), whole));
+  return kDone;
+}
+
+Result<int> run_async(const Args& args, Console& console, Format format) {
+  TRY(check_options(args, "--async", format));
   ops::AsyncRequest request{.target = TRY(target_request(args)),
                             .over = TRY(args.duration("--over"))};
   if (!args.positionals().empty()) request.core = args.positionals()[0];
@@ -58,6 +83,7 @@ Result<int> run_async(const Args& args, Console& console, Format format) {
 
 Result<int> run(const Args& args, Console& console) {
   const auto format = TRY(format_of(args));
+  if (args.has("--requests")) return run_requests(args, console, format);
   if (args.has("--async")) return run_async(args, console, format);
   if (args.has("--over"))
     return fail(Errc::kUsage, "--over requires --async").hint("use stacks --async --over 10s");
@@ -95,7 +121,8 @@ const Options kOptions[] = {kTargetOptions, Options{kStacks}, kCommonOptions};
 
 constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::StacksAnswer>(),
-    answers_with<ops::AsyncStacksAnswer>(JsonAnswer::Form::kObject, "--async")};
+    answers_with<ops::AsyncStacksAnswer>(JsonAnswer::Form::kObject, "--async"),
+    answers_with<ops::RequestsAnswer>(JsonAnswer::Form::kObject, "--requests")};
 
 }  // namespace
 
@@ -103,8 +130,8 @@ extern const Verb stacks_verb{
     .name = "stacks",
     .summary = "Show the stack of every thread, and which threads hold or wait for locks",
     .usage =
-        "(-p PID | -n NAME | CORE-FILE) [--async] [--native] [--merged] [--lines]\n"
-        "[--format FORMAT]",
+        "(-p PID | -n NAME | CORE-FILE) [--async | --requests] [--native] [--merged]\n"
+        "[--lines] [--format FORMAT]",
     .options = kOptions,
     .examples = "  clrscope stacks -p 4312 --merged\n  clrscope stacks -p 4312 --async",
     .run = run,

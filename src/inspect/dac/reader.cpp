@@ -146,6 +146,9 @@ class DacReader final : public RuntimeReader {
 
  private:
   static constexpr std::uint32_t kLocks = 0;  // no thread has this id
+  // A type takes microseconds, unless the target was frozen while it changed its tables of types:
+  // then the library may search them forever.
+  static constexpr std::chrono::seconds kTypePatience{5};
 
   Result<> look_again() {
     seen_.clear();
@@ -173,7 +176,10 @@ class DacReader final : public RuntimeReader {
       TRY(start());
     }
     asked_ = true;
-    auto answer = named(worker_->ask(question, body, target_.memory(), patience_));
+    const auto patience = question == Kind::kType
+                              ? std::min<std::chrono::nanoseconds>(patience_, kTypePatience)
+                              : patience_;
+    auto answer = named(worker_->ask(question, body, target_.memory(), patience));
     if (!answer && answer.error().code != Errc::kNotFound && !worker_->alive()) {
       // One that tried to break out, lied or hung is not asked again.
       if (answer.error().code != Errc::kGone) broken_ = answer.error();

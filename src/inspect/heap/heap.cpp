@@ -89,7 +89,7 @@ class HeapReader {
         type.name = known->name;
         type.module = std::filesystem::path{known->module}.stem().string();
       } else {
-        type.name = fmt::format("type {:#x}", type.id);
+        type.name = unnamed_type(type.id);
       }
     }
   }
@@ -114,6 +114,8 @@ class HeapReader {
 };
 
 }  // namespace
+
+std::string unnamed_type(std::uint64_t id) { return fmt::format("type {:#x}", id); }
 
 Result<HeapSnapshot> read_heap(Target& target, RuntimeReader& reader, const HeapOptions& options) {
   return HeapReader{target, reader, options}.read();

@@ -21,6 +21,11 @@ struct HeapOptions {
   bool equal_strings = false;  // count equal strings
 };
 
+// What a type is called whose name cannot be read.
+std::string unnamed_type(std::uint64_t id);
+// The OS id of the thread whose stack a root is on, from the name of the root; nothing: it is none.
+std::optional<std::uint32_t> thread_of_root(std::string_view root_name);
+
 Result<HeapSnapshot> read_heap(Target& target, RuntimeReader& reader, const HeapOptions& options);
 
 }  // namespace clrscope::inspect

@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <set>
 
 #include "inspect/heap/finalizers.h"
 #include "inspect/heap/handles.h"
+#include "inspect/heap/heap.h"
 
 namespace clrscope::inspect {
 namespace {
 
 constexpr std::size_t kMostSlots = 1 << 20;  // of an array of static fields
 constexpr std::uint64_t kArrayData = 16;
+constexpr std::string_view kThread = "thread ";  // begins the names of roots on a stack
 
 // How a handle keeps its object alive; nothing: it does not.
 std::optional<RootKind> root_of(HandleKind kind) {
@@ -35,6 +38,14 @@ std::optional<RootKind> root_of(HandleKind kind) {
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> thread_of_root(std::string_view root_name) {
+  if (!root_name.starts_with(kThread)) return {};
+  const auto number = root_name.substr(kThread.size());
+  std::uint32_t id = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
+  return error == std::errc{} && end != number.data() ? std::optional{id} : std::nullopt;
+}
 
 std::vector<ExtraEdge> Roots::find(const std::vector<RuntimeThread>& threads) {
   add_statics(threads);
@@ -176,7 +187,7 @@ void Roots::add_stacks(const std::vector<RuntimeThread>& threads) {
 
 void Roots::add_stack(const ThreadStack& thread) {
   const auto& frames = thread.walked.frames;
-  const auto title = fmt::format("thread {}", thread.os.namespace_tid);
+  const auto title = fmt::format("{}{}", kThread, thread.os.namespace_tid);
   // What a method has in registers, the functions that it calls have saved: their words are its.
   std::vector<std::string> owners(frames.size());
   std::string owner;

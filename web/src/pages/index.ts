@@ -17,6 +17,7 @@ import {Logs} from './logs';
 import {Overview} from './overview';
 import {Record} from './record';
 import {Recordings} from './recordings';
+import {Requests} from './requests';
 import {Sessions} from './sessions';
 import {Stacks} from './stacks';
 import {ThreadStarts} from './thread-starts';
@@ -37,6 +38,7 @@ export const pages: Page[] = [
   {path: '/views/contention', title: 'Locks', group: 'views', Content: Contention, about: 'process', key: 'l'},
   {path: '/views/threadpool', title: 'Thread pool', group: 'views', Content: ThreadPool, about: 'process', key: 't'},
   {path: '/views/thread-starts', title: 'Thread starts', group: 'views', Content: ThreadStarts, about: 'process'},
+  {path: '/views/requests', title: 'Requests', group: 'views', Content: Requests, about: 'process', key: 'q', scope: 'trace'},
   {path: '/heap', title: 'Heap', group: 'views', Content: HeapPage, about: 'process', key: 'h', scope: 'memory'},
   {path: '/logs', title: 'Logs', group: 'views', Content: Logs, about: 'process', scope: 'trace'},
   {path: '/recordings', title: 'Recordings', group: 'server', Content: Recordings, key: 'f', scope: 'trace'},

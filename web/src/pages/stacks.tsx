@@ -54,7 +54,7 @@ function AsyncStacksPage({pid, process}: PageProps) {
       <div class="stacks-view">
         <div class="bar stacks-bar">
           <ViewSwitch view="async" hasAsync onView={(view) => setQuery({view}, 'push')} />
-          <Filter value={filter} onChange={setFilter} />
+          <Filter value={filter} onChange={setFilter} label="Filter async stacks" example="filter methods, waits" />
           <button type="button" class="main" data-refresh aria-busy={answer.isLoading} onClick={answer.refresh}>
             Refresh
           </button>

@@ -27,7 +27,10 @@ function columns(from: number): Column<Listed>[] {
 }
 
 export function ThreadsStarted({view, span}: {view: ThreadStartsView; span: Span}) {
-  const bins = binned(view.threads.map((one) => span.from + one.startMs), span);
+  // Where only the last ones are listed, the chart begins with them: it must not show that none started before.
+  const isCut = view.threads.length < view.started;
+  const shown = isCut && view.threads.length ? {...span, from: span.from + view.threads[0].startMs} : span;
+  const bins = binned(view.threads.map((one) => span.from + one.startMs), shown);
   const listed = view.threads.map((one, index): Listed => ({...one, index})).reverse();
   const all = counted(view.threads.length, 'thread');
   const per = bins.stepMs / 1000;
@@ -39,11 +42,11 @@ export function ThreadsStarted({view, span}: {view: ThreadStartsView; span: Span
           {id: 'places', title: 'Places that start threads', value: formatNumber(view.sites.length)},
         ]}
       />
-      <Timeline id="starts" title={`Threads started in each ${per === 1 ? 'second' : `${per} s`}`} lines={[{label: '', points: bins.points}]} from={bins.from} to={span.to} unit="{thread}" shape="bars" intervalMs={bins.stepMs} syncKey="threads" />
+      <Timeline id="starts" title={`Threads started in each ${per === 1 ? 'second' : `${per} s`}${isCut ? `, the last ${formatNumber(view.threads.length)}` : ''}`} lines={[{label: '', points: bins.points}]} from={bins.from} to={span.to} unit="{thread}" shape="bars" intervalMs={bins.stepMs} syncKey="threads" />
       <h2>By the code that started them</h2>
       <Table id="site" caption={counted(view.sites.length, 'place')} rows={view.sites} rowKey={(one) => `${one.method} ${one.line ?? ''}`} columns={kSiteColumns} />
       <h2>Threads</h2>
-      <Table id="thread" caption={`${view.threads.length < view.started ? `The last ${all} of ${formatNumber(view.started)}` : all}, the newest first`} rows={listed} rowKey={(one) => one.index} columns={columns(span.from)} />
+      <Table id="thread" caption={`${isCut ? `The last ${all} of ${formatNumber(view.started)}` : all}, the newest first`} rows={listed} rowKey={(one) => one.index} columns={columns(span.from)} />
     </>
   );
 }

@@ -5,7 +5,6 @@ import {type HeapNode, type HeapTree, isFramework, nodeTitle, shortType, wayTo} 
 import {type Box, squares} from './squares';
 
 const kTitle = 18; // height of a box's title, where its contents are drawn below
-const kLetter = 6.6; // about the width of one
 const kLeast = 3; // pixels: smaller ones are not drawn
 
 interface Drawn extends Box {
@@ -42,10 +41,22 @@ function boxesOf(tree: HeapTree, at: number, width: number, height: number): Dra
   return drawn;
 }
 
+// The width of a text in a box, by the font that heap.css gives it.
+let pen: CanvasRenderingContext2D | null | undefined;
+function widthOf(text: string): number {
+  if (pen === undefined) {
+    pen = document.createElement('canvas').getContext('2d');
+    if (pen) pen.font = `12px ${getComputedStyle(document.documentElement).getPropertyValue('--sans') || 'sans-serif'}`;
+  }
+  return pen ? pen.measureText(text).width : text.length * 7;
+}
+
 function fitting(text: string, width: number): string {
-  const letters = Math.floor((width - 8) / kLetter);
-  if (text.length <= letters) return text;
-  return letters < 4 ? '' : `${text.slice(0, letters - 1)}…`;
+  const room = width - 10;
+  if (widthOf(text) <= room) return text;
+  let letters = Math.min(text.length, Math.floor(room / 3)); // none is narrower than that
+  while (letters >= 3 && widthOf(`${text.slice(0, letters)}…`) > room) --letters;
+  return letters < 3 ? '' : `${text.slice(0, letters)}…`;
 }
 
 export const nodeWords = (node: HeapNode, all: number): string =>

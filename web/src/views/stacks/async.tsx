@@ -42,7 +42,7 @@ export function AsyncView({data, filter, open}: {data: AsyncStacks; filter: stri
       </p>
       <p class="dim">
         {data.runtime ? `.NET ${data.runtime} · ` : ''}paused for {formatMs(data.pauseMs)} · taken in {formatMs(data.durationMs)}
-        {data.timers ? ` · ${formatNumber(data.timers)} active timers` : ''}
+        {data.timers ? ` · ${formatNumber(data.timers)} active ${data.timers === 1 ? 'timer' : 'timers'}` : ''}
       </p>
       {shown.slice(0, kShown).map((group, i) => (
         <Group key={i} id={`a${i}`} group={group} open={open} />
@@ -61,7 +61,7 @@ function Group({id, group, open}: {id: string; group: AsyncGroup; open: OpenSet}
   const first = group.frames[0]?.method ?? '';
   const more = [
     group.unchanged ? `${formatNumber(group.unchanged)} did not move between two looks` : '',
-    group.blockedThreads?.length ? `${formatNumber(group.blockedThreads.length)} threads are blocked by them` : '',
+    group.blockedThreads?.length ? `${formatNumber(group.blockedThreads.length)} ${group.blockedThreads.length === 1 ? 'thread blocks' : 'threads block'} on them` : '',
     group.wait.detail ?? '',
   ].filter(Boolean);
   return (
@@ -76,14 +76,21 @@ function Group({id, group, open}: {id: string; group: AsyncGroup; open: OpenSet}
       }
     >
       {more.length ? <p class="dim">{more.join(' · ')}</p> : null}
-      <ol class="frames mono" data-async-frames>
-        {group.frames.map((frame, i) => (
-          <li key={i}>
-            <Wrapped text={frame.method} />
-            {frame.await === undefined ? null : <span class="dim"> at its await number {frame.await + 1}</span>}
-          </li>
-        ))}
-      </ol>
+      <AsyncFrames frames={group.frames} />
     </Fold>
+  );
+}
+
+// Async methods that await each other, innermost first.
+export function AsyncFrames({frames}: {frames: AsyncGroup['frames']}) {
+  return (
+    <ol class="frames mono" data-async-frames>
+      {frames.map((frame, i) => (
+        <li key={i}>
+          <Wrapped text={frame.method} />
+          {frame.await === undefined ? null : <span class="dim"> at its await number {frame.await + 1}</span>}
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -6,15 +6,22 @@ import type {Choices} from './view';
 const kTypingMs = 120;
 
 // A search box whose text reaches the page when the reader pauses.
-export function Filter({value, onChange}: {value: string; onChange: (value: string) => void}) {
+interface FilterProps {
+  value: string;
+  onChange: (value: string) => void;
+  label?: string;
+  example?: string;
+}
+
+export function Filter({value, onChange, label = 'Filter threads', example = 'filter methods, threads, locks'}: FilterProps) {
   const [text, setText] = useState(value);
   const timer = useRef(0);
   useEffect(() => setText(value), [value]);
   return (
     <input
       type="search"
-      aria-label="Filter threads"
-      placeholder="filter methods, threads, locks"
+      aria-label={label}
+      placeholder={example}
       value={text}
       onInput={(event) => {
         const typed = event.currentTarget.value;
