@@ -2,6 +2,8 @@
 """Whether the requests in flight of the sample web are those that were sent: check_requests.py PID ADDRESS FOLDER"""
 import http.client
 import json
+import os
+import random
 import subprocess
 import sys
 import time
@@ -84,6 +86,20 @@ def check_ages(last, looks, clients):
         yield f"not the oldest first: {ages}"
 
 
+def check_damaged(core):
+    """A core with wrong bytes is read as far as it goes, or refused."""
+    size = os.path.getsize(core)
+    for seed in range(5):
+        numbers = random.Random(seed)
+        with open(core, "r+b") as file:
+            for _ in range(5000):
+                file.seek(numbers.randrange(4096, size))
+                file.write(numbers.randbytes(numbers.choice((1, 4, 8))))
+        done = subprocess.run(["clrscope", "stacks", core, "--requests", "--json"], check=False, capture_output=True, timeout=60)
+        if done.returncode not in (0, 1, 2, 4) or (done.returncode == 0) != bool(done.stdout):
+            yield f"damaged core, seed {seed}: exit code {done.returncode}: {done.stderr[-500:]}"
+
+
 def main(pid, address, folder):
     wrong = []
     # Many requests end: none of their contexts counts, those of open connections included.
@@ -121,6 +137,8 @@ def main(pid, address, folder):
     for one in dumped["requests"]:
         if one["ageMs"] is None or one["ageMs"] > (time.monotonic() - clients[one["path"]].sent) * 1000:
             wrong.append(f"core: age {one['ageMs']} of {one['path']}")
+    if last["runtime"].startswith("10."):  # older ones are read by the runtime's own library
+        wrong += check_damaged(core)
 
     opener = Client(address)
     opener.send("GET", "/open")
