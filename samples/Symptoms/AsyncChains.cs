@@ -1,7 +1,9 @@
+using System.IO.Pipelines;
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using System.Threading.Channels;
+using System.Threading.Tasks.Sources;
 
 namespace Samples.Symptoms;
 
@@ -16,6 +18,7 @@ static class AsyncChains
     static readonly TaskCompletionSource<int> s_shared = new(TaskCreationOptions.RunContinuationsAsynchronously);
     static readonly SemaphoreSlim s_gate = new(1, 1);
     static readonly Channel<int> s_orders = Channel.CreateUnbounded<int>();
+    static readonly Channel<int> s_full = Channel.CreateBounded<int>(1), s_watched = Channel.CreateUnbounded<int>();
     static readonly List<object> s_kept = [];
     static Task? s_blocked;
 
@@ -36,6 +39,14 @@ static class AsyncChains
         s_kept.Add(SleepForever());
         s_kept.Add(ReadOrder());
         s_kept.Add(Accept());
+        s_kept.Add(Tick());
+        s_kept.Add(WriteOrder());
+        s_kept.Add(WatchOrders());
+        using var pair = new Connected();
+        s_kept.Add(Receive(pair.Server));
+        s_kept.Add(ReadPipe());
+        s_kept.Add(FlushPipe());
+        s_kept.Add(AwaitOwnSource());
         s_blocked = Outer(New());
         var blocked = Stage.Start("blocked", () => s_blocked.Wait());
         Worker.AwaitBlocked([blocked]);
@@ -58,9 +69,17 @@ static class AsyncChains
                 Stack(1, "Task.Delay", nameof(SleepForever)),
                 Stack(1, "channel", nameof(ReadOrder)),
                 Stack(1, "socket", nameof(Accept)),
+                Stack(1, "Task.Delay", nameof(Tick)),
+                Stack(1, "channel", nameof(WriteOrder)),
+                Stack(1, "channel", nameof(WatchOrders)),
+                Stack(1, "socket", nameof(Receive)),
+                Stack(1, "pipe", nameof(ReadPipe)),
+                Stack(1, "pipe", nameof(FlushPipe)),
+                Stack(1, "ValueTask source", nameof(AwaitOwnSource)),
                 Stack(1, Source, nameof(Inner), nameof(Middle), nameof(Outer)),
             },
             blocked = blocked.Identity,
+            remote = pair.Server.RemoteEndPoint!.ToString(),
         });
         stage.WaitForEnd();
     }
@@ -133,5 +152,68 @@ static class AsyncChains
         var listener = new TcpListener(IPAddress.Loopback, 0);
         listener.Start();
         using var socket = await listener.AcceptSocketAsync(CancellationToken.None);
+    }
+
+    static async Task Tick()
+    {
+        using var timer = new PeriodicTimer(TimeSpan.FromHours(2));
+        await timer.WaitForNextTickAsync();
+    }
+
+    static async Task WriteOrder()
+    {
+        await s_full.Writer.WriteAsync(1);
+        await s_full.Writer.WriteAsync(2);
+    }
+
+    static async Task WatchOrders() => await s_watched.Reader.WaitToReadAsync();
+
+    static async Task Receive(Socket socket) => await socket.ReceiveAsync(new byte[16].AsMemory());
+
+    static async Task ReadPipe() => await new Pipe().Reader.ReadAsync();
+
+    static async Task FlushPipe()
+    {
+        var pipe = new Pipe(new PipeOptions(pauseWriterThreshold: 10, resumeWriterThreshold: 5));
+        pipe.Writer.GetMemory(100);
+        pipe.Writer.Advance(100);
+        await pipe.Writer.FlushAsync();
+    }
+
+    static async Task AwaitOwnSource() => await new ValueTask<int>(new OwnSource(), 0);
+
+    sealed class OwnSource : IValueTaskSource<int>
+    {
+        ManualResetValueTaskSourceCore<int> _core;
+
+        public int GetResult(short token) => _core.GetResult(token);
+
+        public ValueTaskSourceStatus GetStatus(short token) => _core.GetStatus(token);
+
+        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+            _core.OnCompleted(continuation, state, token, flags);
+    }
+
+    /// <summary>Two sockets that are connected to each other.</summary>
+    sealed class Connected : IDisposable
+    {
+        readonly Socket _client = new(SocketType.Stream, ProtocolType.Tcp);
+
+        public Connected()
+        {
+            using var listener = new Socket(SocketType.Stream, ProtocolType.Tcp);
+            listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+            listener.Listen();
+            _client.Connect(listener.LocalEndPoint!);
+            Server = listener.Accept();
+        }
+
+        public Socket Server { get; }
+
+        public void Dispose()
+        {
+            _client.Dispose();
+            Server.Dispose();
+        }
     }
 }

@@ -51,16 +51,18 @@ Result<Frozen> read_frozen(inspect::Target& target);
 inspect::AsyncSnapshot async_stacks_of(inspect::Target& target, const Frozen& frozen);
 // Its price, and what may be wrong with it.
 void note_twin(inspect::AsyncSnapshot& seen, const inspect::Twin& twin);
-// What `read` makes of a twin; of a second one when read_frozen() could not read the types.
+// What `read` makes of a twin; of another one when read_frozen() could not read the types.
 template <class Read>
 auto read_twin(pid_t pid, Read read) -> decltype(read(std::declval<inspect::Twin&>())) {
-  {
+  constexpr int kTwins = 3;
+  std::chrono::nanoseconds paused{};  // for all of them
+  for (int made = 1;; ++made) {
     auto twin = TRY(inspect::make_twin(pid));
+    paused += twin.cost.pause;
+    twin.cost.pause = paused;
     auto seen = read(twin);
-    if (seen || seen.error().code != Errc::kTimeout) return seen;
+    if (seen || seen.error().code != Errc::kTimeout || made == kTwins) return seen;
   }
-  auto twin = TRY(inspect::make_twin(pid));
-  return read(twin);
 }
 // The process whose memory is to be copied. `what` is read from it: "async stacks".
 Result<RunningProcess> find_frozen_target(const AsyncRequest& request, std::string_view what);

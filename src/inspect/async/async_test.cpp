@@ -137,6 +137,60 @@ TEST_F(AsyncTest, WaitForASemaphoreByItsList) {
   EXPECT_EQ(wait_text(groups[0].wait), "awaiting SemaphoreSlim 0x100000 (0 of 1 free)");
 }
 
+TEST_F(AsyncTest, WaitForAPeriodicTimerByItsOwner) {
+  const auto state =
+      type("System.Threading.PeriodicTimer+State", {{.name = "_owner", .offset = 8}});
+  const auto periodic = type("System.Threading.PeriodicTimer", {{.name = "_timer", .offset = 8}});
+  const auto queued =
+      type("System.Threading.TimerQueueTimer",
+           {{.name = "_dueTime", .offset = 8}, {.name = "_startTicks", .offset = 16}});
+  const auto timer = add(queued);
+  target_.put<std::uint32_t>(timer + 8, 60'000);
+  const auto owner = add(periodic);
+  point(owner, 8, timer);
+  const auto known = add(state);
+  point(known, 8, owner);
+  const auto unknown = add(state);  // its timer cannot be found
+  const auto tick = method("Shop.Clock+<Tick>d__1");
+  box(tick, 0, known);
+  box(tick, 0, unknown);
+  const auto seen = read();
+  ASSERT_THAT(seen.waits, SizeIs(2));
+  EXPECT_EQ(wait_text(seen.waits[0]), "awaiting PeriodicTimer of 60 s");
+  EXPECT_EQ(wait_text(seen.waits[1]), "awaiting PeriodicTimer");
+}
+
+TEST_F(AsyncTest, WaitForASocketOperationWithItsPeer) {
+  const auto operation = type(
+      "System.Net.Sockets.Socket+AwaitableSocketAsyncEventArgs",
+      {{.name = "_completedOperation", .offset = 8}, {.name = "_currentSocket", .offset = 16}});
+  const auto socket = type("System.Net.Sockets.Socket", {{.name = "_remoteEndPoint", .offset = 8}});
+  const auto endpoint = type("System.Net.IPEndPoint",
+                             {{.name = "_address", .offset = 8}, {.name = "_port", .offset = 16}});
+  const auto address = type("System.Net.IPAddress", {{.name = "_numbers", .offset = 8},
+                                                     {.name = "_addressOrScopeId", .offset = 16}});
+  const auto four = add(address);
+  target_.put<std::uint32_t>(four + 16, 0x0700000a);  // 10.0.0.7
+  const auto peer = add(endpoint);
+  point(peer, 8, four);
+  target_.put<std::uint32_t>(peer + 16, 5432);
+  const auto connection = add(socket);
+  point(connection, 8, peer);
+  const auto load = method("Shop.Cart+<Load>d__3");
+  for (const std::uint32_t number : {4U, 77U}) {
+    const auto one = add(operation);
+    target_.put(one + 8, number);
+    point(one, 16, connection);
+    box(load, 0, one);
+  }
+  const auto seen = read();
+  ASSERT_THAT(seen.waits, SizeIs(2));
+  EXPECT_EQ(seen.waits[0].detail, "Receive from 10.0.0.7:5432");
+  EXPECT_EQ(seen.waits[1].detail, "");
+  target_.put<std::uint32_t>(peer + 16, 70'000);  // no port
+  EXPECT_EQ(read().waits[0].detail, "Receive");
+}
+
 TEST_F(AsyncTest, ThatAwaitEachOtherAreACycle) {
   const auto load = method("Shop.Cart+<Load>d__3");
   const auto price = method("Shop.Cart+<Price>d__4");

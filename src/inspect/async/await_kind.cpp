@@ -1,5 +1,6 @@
 #include "inspect/async/await_kind.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -29,6 +30,28 @@ constexpr std::array<KindOfType, 8> kByType{{
     {"System.IO.RandomAccess", AwaitKind::kFile},
     {"Microsoft.Win32.SafeHandles.SafeFileHandle", AwaitKind::kFile},
 }};
+
+// By a part of the name of the object that stands for an operation. On .NET 8 and 9 one type of
+// channel operations serves several.
+struct DetailOfType {
+  std::string_view part;
+  std::string_view detail;
+};
+constexpr std::array<DetailOfType, 7> kDetails{{
+    {"BlockedReadAsyncOperation", "read"},
+    {"BlockedWriteAsyncOperation", "write"},
+    {"VoidAsyncOperationWithData", "write"},
+    {"WaitingReadAsyncOperation", "wait to read"},
+    {"WaitingWriteAsyncOperation", "wait to write"},
+    {"PipeReader", "read"},
+    {"PipeWriter", "flush"},
+}};
+
+std::string_view detail_of_type(std::string_view name) {
+  for (const auto& one : kDetails)
+    if (name.find(one.part) != name.npos) return one.detail;
+  return {};
+}
 
 AwaitKind kind_of_type(std::string_view name) {
   for (const auto& one : kByType)
@@ -81,7 +104,7 @@ AsyncWait AwaitKinds::describe(std::uint32_t awaited) {
   AsyncWait wait{.object = heap_.graph().addresses[awaited], .type = heap_.type_name(awaited)};
   switch (tasks_.layout_of(awaited).kind) {
     case TaskKind::kDelay:
-      return delay(awaited, "");
+      return delay(awaited);
     case TaskKind::kSemaphore:
       return semaphore(awaited);
     case TaskKind::kPlain:
@@ -89,8 +112,10 @@ AsyncWait AwaitKinds::describe(std::uint32_t awaited) {
       return plain_task(awaited);
     case TaskKind::kNone:
       wait.kind = kind_of_type(wait.type);
-      if (wait.kind == AwaitKind::kDelay) return delay(awaited, "PeriodicTimer");
+      if (wait.kind == AwaitKind::kDelay) return delay(awaited);
       if (wait.kind == AwaitKind::kUnknown) wait.kind = AwaitKind::kValueTaskSource;
+      wait.detail = wait.kind == AwaitKind::kSocket ? socket_detail(awaited)
+                                                    : std::string{detail_of_type(wait.type)};
       return wait;
     case TaskKind::kMethod:
     case TaskKind::kPooled:
@@ -102,35 +127,93 @@ AsyncWait AwaitKinds::describe(std::uint32_t awaited) {
   return wait;
 }
 
-AsyncWait AwaitKinds::delay(std::uint32_t object, std::string what) {
+// It may be wrapped, as what TimeProvider gives, and a PeriodicTimer is awaited by its state.
+std::uint32_t AwaitKinds::timer_of(std::uint32_t object) {
+  auto timer = object;
+  for (int hop = 0; hop < 4 && timer != kNone; ++hop) {
+    if (heap_.type_name(timer) == "System.Threading.TimerQueueTimer") return timer;
+    const auto inner = heap_.reference(timer, "_timer");
+    timer = inner != kNone ? inner : heap_.reference(timer, "_owner");
+  }
+  return kNone;
+}
+
+AsyncWait AwaitKinds::delay(std::uint32_t object) {
   AsyncWait wait{.kind = AwaitKind::kDelay,
                  .object = heap_.graph().addresses[object],
-                 .type = heap_.type_name(object),
-                 .detail = std::move(what)};
-  auto timer = heap_.reference(object, "_timer");
-  // It may be wrapped, as what TimeProvider and PeriodicTimer give.
-  for (int hop = 0; hop < 3 && timer != kNone; ++hop) {
-    if (heap_.type_name(timer) == "System.Threading.TimerQueueTimer") break;
-    timer = heap_.reference(timer, "_timer");
-  }
-  const auto due = timer == kNone ? std::nullopt : heap_.field<std::uint32_t>(timer, "_dueTime");
-  if (!wait.detail.empty()) wait.detail += ", ";
-  if (timer == kNone || (due && *due == kInfinite)) {
-    wait.detail += "without a timeout";
+                 .type = heap_.type_name(object)};
+  const auto timer = timer_of(object);
+  if (timer == kNone) {
+    const bool is_task = tasks_.layout_of(object).kind == TaskKind::kDelay;
+    if (is_task) wait.detail = "without a timeout";
     return wait;
   }
   const auto start = heap_.field<std::int64_t>(timer, "_startTicks");
+  const auto due = heap_.field<std::uint32_t>(timer, "_dueTime");
   if (!due) return wait;
+  if (*due == kInfinite) {
+    wait.detail = "without a timeout";
+    return wait;
+  }
   const auto whole = std::chrono::milliseconds{*due};
   if (!now_ || !start || *start <= 0 || static_cast<std::uint64_t>(*start) > *now_) {
-    wait.detail += "of " + format_duration(whole);
+    wait.detail = "of " + format_duration(whole);
     return wait;
   }
   const auto passed = std::chrono::milliseconds{
       std::min<std::uint64_t>(*now_ - static_cast<std::uint64_t>(*start), *due)};
-  wait.detail += "of " + format_duration(whole);
+  wait.detail = "of " + format_duration(whole);
   wait.detail += passed < whole ? ", due in " + format_duration(whole - passed) : ", due now";
   return wait;
+}
+
+// "Receive from 10.0.0.7:5432"
+std::string AwaitKinds::socket_detail(std::uint32_t operation) {
+  struct Operation {
+    std::string_view name, with;
+  };
+  static constexpr std::array<Operation, 10> kOperations{{{"", ""},
+                                                          {"Accept", ""},
+                                                          {"Connect", "to"},
+                                                          {"Disconnect", "from"},
+                                                          {"Receive", "from"},
+                                                          {"ReceiveFrom", ""},
+                                                          {"ReceiveMessageFrom", ""},
+                                                          {"Send", "to"},
+                                                          {"SendPackets", "to"},
+                                                          {"SendTo", ""}}};
+  const auto number = heap_.field<std::uint32_t>(operation, "_completedOperation").value_or(0);
+  if (number == 0 || number >= kOperations.size()) return {};
+  const auto& [name, with] = kOperations[number];
+  std::string text{name};
+  const auto socket = with.empty() ? kNone : heap_.reference(operation, "_currentSocket");
+  const auto remote = socket == kNone ? kNone : heap_.reference(socket, "_remoteEndPoint");
+  if (const auto address = endpoint_text(remote); !address.empty())
+    text += fmt::format(" {} {}", with, address);
+  return text;
+}
+
+// Of an IPEndPoint; empty: it is none.
+std::string AwaitKinds::endpoint_text(std::uint32_t endpoint) {
+  if (endpoint == kNone || heap_.type_name(endpoint) != "System.Net.IPEndPoint") return {};
+  const auto port = heap_.field<std::uint32_t>(endpoint, "_port").value_or(0);
+  const auto address = heap_.reference(endpoint, "_address");
+  if (address == kNone || port > 0xffff) return {};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (const auto numbers = heap_.reference(address, "_numbers"); numbers != kNone) {
+    constexpr std::uint64_t kArrayData = 16;
+    std::array<std::uint16_t, 8> parts{};
+    const auto start = heap_.graph().addresses[numbers];
+    if (heap_.memory().get<std::uint32_t>(start + 8).value_or(0) != parts.size()) return {};
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i] = ::htons(heap_.memory().get<std::uint16_t>(start + kArrayData + 2 * i).value_or(0));
+    ::inet_ntop(AF_INET6, parts.data(), text.data(), text.size());
+    return fmt::format("[{}]:{}", text.data(), port);
+  }
+  const auto bytes = heap_.field<std::uint32_t>(address, "_addressOrScopeId");
+  if (!bytes) return {};
+  ::inet_ntop(AF_INET, &*bytes, text.data(), text.size());
+  return fmt::format("{}:{}", text.data(), port);
 }
 
 AsyncWait AwaitKinds::semaphore(std::uint32_t node) {

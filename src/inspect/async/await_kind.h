@@ -27,7 +27,10 @@ class AwaitKinds {
   enum class Note : std::uint8_t { kUnknown, kNothing, kSemaphore, kSource, kTimer };
   Note note_of(std::uint32_t type);
 
-  AsyncWait delay(std::uint32_t object, std::string what);
+  AsyncWait delay(std::uint32_t object);
+  std::uint32_t timer_of(std::uint32_t object);
+  std::string socket_detail(std::uint32_t operation);
+  std::string endpoint_text(std::uint32_t endpoint);
   AsyncWait semaphore(std::uint32_t node);
   AsyncWait plain_task(std::uint32_t task);
   void add_semaphore(std::uint32_t semaphore);

@@ -104,7 +104,8 @@ std::string wait_text(const AsyncWait& wait) {
     case AwaitKind::kDelay:
     case AwaitKind::kCompletionSource:
     case AwaitKind::kSemaphore:
-      text = name_of(wait.kind);
+      text =
+          wait.type.find("PeriodicTimer") != wait.type.npos ? "PeriodicTimer" : name_of(wait.kind);
       if (wait.kind == AwaitKind::kSemaphore && wait.object != 0)
         text += fmt::format(" {:#x}", wait.object);
       break;

@@ -148,7 +148,7 @@ class DacReader final : public RuntimeReader {
   static constexpr std::uint32_t kLocks = 0;  // no thread has this id
   // A type takes microseconds, unless the target was frozen while it changed its tables of types:
   // then the library may search them forever.
-  static constexpr std::chrono::seconds kTypePatience{5};
+  static constexpr std::chrono::seconds kTypePatience{3};
 
   Result<> look_again() {
     seen_.clear();
