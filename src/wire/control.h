@@ -11,6 +11,13 @@ namespace clrscope::wire {
 
 constexpr std::uint32_t kControlMagic = 0x5241'4c43;  // "CLAR"
 
+// The two classes of the library. The second never takes the place of the main profiler.
+constexpr std::uint8_t kMainClass[16] = {0x9e, 0xc0, 0xa5, 0xc1, 0xe7, 0xa6, 0x31, 0x4d,
+                                         0x9b, 0x02, 0x0c, 0x15, 0xc0, 0x9e, 0x00, 0x01};
+constexpr std::uint8_t kNotificationClass[16] = {0x9e, 0xc0, 0xa5, 0xc1, 0xe7, 0xa6, 0x31, 0x4d,
+                                                 0x9b, 0x02, 0x0c, 0x15, 0xc0, 0x9e, 0x00, 0x02};
+constexpr char kMainClassText[] = "{C1A5C09E-A6E7-4D31-9B02-0C15C09E0001}";
+
 enum class RequestKind : std::uint16_t {
   kHello = 1,     // who are you
   kOpen = 2,      // I am the one who listens: pass me the arena; sources end with this connection
