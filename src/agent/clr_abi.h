@@ -333,8 +333,15 @@ struct ComObject {
   const Slot* table;
 };
 
+#if defined(__clang__)
+// Its check of function types does not know that one side sees a base of the other's object.
+#define CLR_CALL __attribute__((no_sanitize("function")))
+#else
+#define CLR_CALL
+#endif
+
 template <class... Arguments>
-HResult call(ComObject* object, unsigned slot, Arguments... arguments) {
+CLR_CALL HResult call(ComObject* object, unsigned slot, Arguments... arguments) {
   using Function = HResult (*)(ComObject*, Arguments...);
   return reinterpret_cast<Function>(object->table[slot])(object, arguments...);
 }
