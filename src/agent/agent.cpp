@@ -131,6 +131,12 @@ bool Agent::start_thread(Thread which) {
 }
 
 void Agent::detach_completed() {
+  // The worker is the one that asked for it: it has returned from that call, or is about to.
+  for (int waited = 0; waited < kLongestGoodbyeMs; ++waited) {
+    const auto worker = worker_.load(std::memory_order_acquire);
+    if (worker != kPosted && worker != kWorking) break;
+    nap_1ms();
+  }
   if (runtime_) release(runtime_);
   runtime_ = nullptr;
   control_.stop();

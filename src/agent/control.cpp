@@ -104,7 +104,8 @@ bool ControlServer::open(const char* path) {
 
 void ControlServer::close() {
   close_fd(listener_);
-  close_fd(wake_);
+  auto wake = wake_.exchange(-1);
+  close_fd(wake);
   remove_files();
 }
 
@@ -119,7 +120,7 @@ void ControlServer::remove_files() {
 
 void ControlServer::stop() {
   const std::uint64_t one = 1;
-  syscall_raw(number::kWrite, wake_, as_long(&one), sizeof one);
+  syscall_raw(number::kWrite, wake_.load(), as_long(&one), sizeof one);
 }
 
 unsigned ControlServer::count_clients() const {
@@ -237,7 +238,8 @@ void ControlServer::run(const ControlHandler& handler) {
   remove_files();
   for (auto& client : clients_) drop(client, handler);
   close_fd(listener_);
-  close_fd(wake_);
+  auto wake = wake_.exchange(-1);
+  close_fd(wake);
 }
 
 }  // namespace clrscope::agent

@@ -47,7 +47,7 @@ class ControlServer {
 
   char path_[108]{};
   int listener_ = -1;
-  int wake_ = -1;
+  std::atomic<int> wake_{-1};  // an eventfd; other threads write to it
   int clients_[kMostClients]{};
   int owner_ = -1;  // the client that has the arena
   std::uint64_t bad_requests_ = 0;

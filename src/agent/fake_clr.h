@@ -25,6 +25,7 @@ struct FakeClr {
   static constexpr Id kModule = 0x77;
 
   FakeClr() {
+    if (object_.table) return;  // threads of an earlier test may still read them
     for (auto& slot : table_) slot = reinterpret_cast<Slot>(&not_implemented);
     for (auto& slot : metadata_table_) slot = reinterpret_cast<Slot>(&not_implemented);
     set(info::kQueryInterface, &query);
