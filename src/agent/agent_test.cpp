@@ -394,16 +394,19 @@ TEST_F(AgentTest, RemovesItsFilesWhenTheProcessEnds) {
 TEST(Recorder, TakesNoStacksBeyondItsShareOfTheTime) {
   Recorder recorder;
   ASSERT_TRUE(recorder.open());
-  recorder.tick(1'000'000, 1);
-  recorder.tick(2'000'000, 2);
-  recorder.enter();
-  recorder.leave(90'000);
-  EXPECT_FALSE(recorder.over_budget());
-  recorder.enter();
-  recorder.leave(20'000);
-  EXPECT_TRUE(recorder.over_budget()) << "a tenth of one processor";
-  recorder.tick(3'000'000, 3);
-  EXPECT_FALSE(recorder.over_budget());
+  // A processor of 1 tick per nanosecond, whatever the time between two ticks.
+  for (const std::uint64_t step : {1'000ULL, 1'000'000'000'000'000ULL}) {
+    recorder.tick(1'000'000, 1'000'000);
+    recorder.tick(1'000'000 + step, 1'000'000 + step);
+    recorder.enter();
+    recorder.leave(9'900'000);
+    EXPECT_FALSE(recorder.over_budget());
+    recorder.enter();
+    recorder.leave(200'000);
+    EXPECT_TRUE(recorder.over_budget()) << "10 ms of 100";
+    recorder.tick(1'000'001 + step, 1'000'001 + step);
+    EXPECT_FALSE(recorder.over_budget());
+  }
 }
 
 TEST(Recorder, CountsWhatItHasNoRoomFor) {

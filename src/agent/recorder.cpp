@@ -5,9 +5,10 @@
 namespace clrscope::agent {
 namespace {
 
-constexpr Id kForgotten = 1;                  // an id that no method has
-constexpr std::uint32_t kProbes = 64;         // places that are tried for a name
-constexpr std::uint64_t kBudgetDivisor = 10;  // of the time of one processor
+constexpr Id kForgotten = 1;           // an id that no method has
+constexpr std::uint32_t kProbes = 64;  // places that are tried for a name
+// Of each tenth of a second, on all threads together: a tenth of one processor.
+constexpr std::uint64_t kBudgetNs = 10'000'000;
 constexpr long kCloseOnExec = 1, kAllowSealing = 2;
 constexpr long kAddSeals = 1033, kSealShrinkGrow = 2 | 4 | 1;  // and no further seals
 
@@ -74,7 +75,11 @@ void Recorder::tick(std::uint64_t tsc, std::uint64_t monotonic_ns) {
   header.clock_tsc.store(tsc, std::memory_order_release);
   header.clock_monotonic_ns.store(monotonic_ns, std::memory_order_release);
   header.clock_version.store(version + 1, std::memory_order_release);
-  if (last_.tsc != 0 && tsc > last_.tsc) budget_ = (tsc - last_.tsc) / kBudgetDivisor;
+  if (last_.tsc != 0 && tsc > last_.tsc && monotonic_ns > last_.monotonic_ns) {
+    auto ticks = tsc - last_.tsc, ns = monotonic_ns - last_.monotonic_ns;
+    for (; ticks >> 38 != 0 && ns > 1; ns >>= 1) ticks >>= 1;  // or the product would not fit
+    budget_ = ticks * kBudgetNs / ns;
+  }
   last_ = {tsc, monotonic_ns};
   spent_.store(0, std::memory_order_relaxed);
 }
