@@ -22,6 +22,8 @@ std::uint64_t read_all(const void* bytes, std::uint32_t size) {
   };
   add(parse_record<ExceptionThrown>(RecordKind::kExceptionThrown, bytes, size));
   add(parse_record<ThreadStack>(RecordKind::kThreadStack, bytes, size));
+  add(parse_record<Contention>(RecordKind::kContention, bytes, size));
+  add(parse_record<Allocation>(RecordKind::kAllocation, bytes, size));
   if (const auto* caught = parse_record<ExceptionCaught>(RecordKind::kExceptionCaught, bytes, size))
     sum += caught->method;
   if (const auto* end = parse_record<SnapshotEnd>(RecordKind::kSnapshotEnd, bytes, size))

@@ -10,6 +10,7 @@ namespace clrscope::agent {
 namespace {
 
 constexpr int kPatienceMs = 3000;
+constexpr int kEventPatienceMs = 4000;  // the first session compiles managed code
 constexpr int kLongestGoodbyeMs = 1000;
 constexpr std::uint64_t kTickNs = 90'000'000;
 constexpr std::uint32_t kDetachWithinMs = 300;
@@ -41,6 +42,7 @@ std::uint32_t mask_of(bool listening, std::uint32_t sources) {
          ((sources & wire::kSourceExceptions) != 0 ? mask::kExceptions : 0);
 }
 
+constexpr std::uint32_t kEventSources = wire::kSourceContention | wire::kSourceAllocations;
 constexpr std::uint32_t kListening = 0x8000'0000;  // beside the sources in the value of a job
 
 }  // namespace
@@ -95,6 +97,8 @@ HResult Agent::start(ComObject* runtime, wire::Identity identity, const void* da
   sources_ = 0;
   worker_ = kIdle;
   listening_ = false;
+  events_ = kIdle;
+  events_on_ = 0;
   if (!take_interfaces(runtime)) return give_up(kUnsupportedRuntime);
   if (!recorder_.open() || !control_.open(attach.socket)) return give_up(kCancelActivation);
   const auto set = call(runtime_, info::kSetEventMask2, mask_of(false, 0), std::uint32_t{0});
@@ -124,10 +128,15 @@ bool Agent::start_thread(Thread which) {
     static_cast<Agent*>(self)->worker_thread();
     return nullptr;
   };
+  const auto run_events = [](void* self) -> void* {
+    static_cast<Agent*>(self)->event_thread();
+    return nullptr;
+  };
   pthread_t thread{};
-  return pthread_create(&thread, nullptr, which == Thread::kWorker ? +run_worker : +run_control,
-                        this) == 0 &&
-         pthread_detach(thread) == 0;
+  void* (*body)(void*) = run_control;
+  if (which == Thread::kWorker) body = run_worker;
+  if (which == Thread::kEvents) body = run_events;
+  return pthread_create(&thread, nullptr, body, this) == 0 && pthread_detach(thread) == 0;
 }
 
 void Agent::detach_completed() {
@@ -165,6 +174,14 @@ void Agent::exception_caught(Id function) {
   recorder_.leave(read_tsc() - begin);
 }
 
+void Agent::event_delivered(const DeliveredEvent& event) {
+  recorder_.enter();
+  const auto begin = read_tsc();
+  if (const auto sources = sources_.load(std::memory_order_acquire); (sources & kEventSources) != 0)
+    on_event(runtime_, recorder_, sources, event);
+  recorder_.leave(read_tsc() - begin);
+}
+
 void Agent::unloading(Id owner) {
   snapshot_.on_unload();
   recorder_.forget(owner);
@@ -176,7 +193,8 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
   switch (job) {
     case Job::kSetMask: {
       const bool listening = (value & kListening) != 0;
-      const auto high = listening ? mask::kHighDynamicUnloads : std::uint32_t{0};
+      const auto high = (listening ? mask::kHighDynamicUnloads : 0) |
+                        ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0);
       return call(runtime_, info::kSetEventMask2, mask_of(listening, value), high);
     }
     case Job::kSnapshot:
@@ -240,6 +258,49 @@ wire::Outcome Agent::open_arena() {
   return outcome;
 }
 
+// Off at once; on when the runtime has agreed.
+wire::Outcome Agent::switch_sources(std::uint32_t sources) {
+  sources_.store(sources_.load() & sources, std::memory_order_release);
+  // Events need their bit in the mask before the session begins, and until it has ended.
+  const auto before = perform(Job::kSetMask, kListening | sources | events_on_, kPatienceMs);
+  if (before != wire::Outcome::kDone) return before;
+  sources_.store(sources, std::memory_order_release);
+  return switch_events(sources & kEventSources);
+}
+
+wire::Outcome Agent::switch_events(std::uint32_t sources) {
+  if (events_.load(std::memory_order_acquire) == kWorking) return wire::Outcome::kTimeout;
+  if (sources == events_on_) return wire::Outcome::kDone;
+  events_wanted_ = sources;
+  events_.store(kWorking, std::memory_order_release);
+  if (!start_thread(Thread::kEvents)) {
+    events_.store(kIdle, std::memory_order_release);
+    return wire::Outcome::kRefused;
+  }
+  for (int waited = 0; events_.load(std::memory_order_acquire) == kWorking; ++waited) {
+    if (waited == kEventPatienceMs) return wire::Outcome::kTimeout;
+    nap_1ms();
+    on_tick();
+  }
+  if (events_result_ >= 0) return wire::Outcome::kDone;
+  last_refusal_.store(events_result_);
+  return wire::Outcome::kRefused;
+}
+
+void Agent::event_thread() {
+  HResult result = kOk;
+  if (events_on_ != 0) {
+    result = stop_events(runtime_, session_);
+    events_on_ = 0;
+  }
+  if (result >= 0 && events_wanted_ != 0) {
+    result = start_events(runtime_, event_config(events_wanted_, major_), session_);
+    if (result >= 0) events_on_ = events_wanted_;
+  }
+  events_result_ = result;
+  events_.store(kFinished, std::memory_order_release);
+}
+
 wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
   if (request.kind == wire::RequestKind::kHello) return wire::Outcome::kDone;
   if (state_.load() != State::kRunning) return wire::Outcome::kLeaving;
@@ -250,11 +311,7 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
     case wire::RequestKind::kSwitch: {
       if (!listens) return wire::Outcome::kNotOpen;
       if ((request.value & ~wire::kAllSources) != 0) return wire::Outcome::kUnsupported;
-      // Off at once; on when the runtime has agreed.
-      sources_.store(sources_.load() & request.value, std::memory_order_release);
-      const auto outcome = perform(Job::kSetMask, kListening | request.value, kPatienceMs);
-      if (outcome == wire::Outcome::kDone) sources_.store(request.value, std::memory_order_release);
-      return outcome;
+      return switch_sources(request.value);
     }
     case wire::RequestKind::kSnapshot: {
       if (!listens) return wire::Outcome::kNotOpen;
@@ -264,6 +321,8 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
     }
     case wire::RequestKind::kDetach: {
       sources_.store(0, std::memory_order_release);
+      // A session that stays would call into a profiler that is gone.
+      if (const auto stopped = switch_events(0); stopped != wire::Outcome::kDone) return stopped;
       const auto outcome = perform(Job::kDetach, 0, kPatienceMs);
       if (outcome == wire::Outcome::kDone) state_.store(State::kLeaving);
       return outcome;
@@ -276,7 +335,9 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
 void Agent::on_listener_gone() {
   sources_.store(0, std::memory_order_release);
   listening_ = false;
-  if (state_.load() == State::kRunning) (void)perform(Job::kSetMask, 0, kPatienceMs);
+  if (state_.load() != State::kRunning) return;
+  (void)switch_events(0);
+  (void)perform(Job::kSetMask, 0, kPatienceMs);
 }
 
 void Agent::on_tick() {

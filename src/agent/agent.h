@@ -2,6 +2,7 @@
 //
 //   control thread: the socket. Never calls the runtime.
 //   worker thread:  every call that changes the runtime or suspends it. Never runs managed code.
+//   event threads:  start or stop an event session, then end: the runtime runs managed code there.
 //
 // A call of the runtime that does not come back keeps the worker only: the control thread reports
 // the time-out and does nothing more through the runtime until the call ends. The agent may be
@@ -9,6 +10,7 @@
 #pragma once
 
 #include "agent/control.h"
+#include "agent/events.h"
 #include "agent/recorder.h"
 #include "agent/snapshot.h"
 
@@ -26,6 +28,7 @@ class Agent {
 
   void exception_thrown(Id object);
   void exception_caught(Id function);
+  void event_delivered(const DeliveredEvent& event);
   void unloading(Id owner);
 
  private:
@@ -35,10 +38,13 @@ class Agent {
   enum WorkerState : std::uint32_t { kIdle, kPosted, kWorking, kFinished };
 
   bool take_interfaces(ComObject* runtime);
-  enum class Thread : std::uint8_t { kControl, kWorker };
+  enum class Thread : std::uint8_t { kControl, kWorker, kEvents };
   bool start_thread(Thread which);
   wire::Outcome perform(Job job, std::uint32_t value, int patience_ms);
   HResult run_job(Job job, std::uint32_t value);
+  wire::Outcome switch_sources(std::uint32_t sources);
+  wire::Outcome switch_events(std::uint32_t sources);
+  void event_thread();
   wire::Outcome on_request(const wire::Request& request, bool listens);
   wire::Outcome open_arena();
   void on_listener_gone();
@@ -60,6 +66,12 @@ class Agent {
   std::uint32_t job_value_ = 0;
   HResult job_result_ = 0;
   bool listening_ = false;  // control thread only
+  // The control thread writes the next two while no event thread runs, event threads the others.
+  std::uint32_t events_wanted_ = 0;
+  std::uint32_t events_on_ = 0;  // sources of the session that runs
+  std::uint64_t session_ = 0;
+  HResult events_result_ = 0;
+  std::atomic<std::uint32_t> events_{kIdle};
   std::uint64_t snapshots_ = 0;
   std::uint64_t last_tick_ = 0;
   std::uint64_t build_ = 0;

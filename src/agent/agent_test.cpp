@@ -380,6 +380,113 @@ TEST_F(AgentTest, AsksAgainForANameAfterItsModuleWasUnloaded) {
   EXPECT_EQ(FakeClr::named, asked + 3);
 }
 
+// Little-endian payloads as the runtime writes them.
+class PayloadBytes {
+ public:
+  template <class T>
+  PayloadBytes& put(T value) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+    return *this;
+  }
+  PayloadBytes& put_text(std::u16string text) {
+    for (const auto letter : text) put(letter);
+    return put(char16_t{0});
+  }
+  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+void deliver(ComObject* callbacks, std::uint32_t id, std::uint32_t version,
+             const std::vector<std::uint8_t>& payload) {
+  // An exact copy, so that a read past the end is seen.
+  const std::vector<std::uint8_t> exact{payload};
+  call(callbacks, callback::kEventPipeEventDelivered, Id{1}, id, version, std::uint32_t{0},
+       static_cast<const std::uint8_t*>(nullptr), static_cast<std::uint32_t>(exact.size()),
+       exact.data(), static_cast<const Guid*>(nullptr), static_cast<const Guid*>(nullptr), Id{0},
+       std::uint32_t{0}, static_cast<const Id*>(nullptr));
+}
+
+TEST_F(AgentTest, RecordsWaitsAndAllocationsFromTheRuntimesEvents) {
+  ASSERT_EQ(attach(), kOk);
+  Client client{socket()};
+  ASSERT_EQ(client.ask(RequestKind::kOpen).outcome, Outcome::kDone);
+  std::vector<wire::RingReader> rings;
+  rings.reserve(wire::kRings);
+  for (auto& ring : client.arena().rings) rings.emplace_back(ring);
+  const auto both = wire::kSourceContention | wire::kSourceAllocations;
+  ASSERT_EQ(client.ask(RequestKind::kSwitch, both).outcome, Outcome::kDone);
+  EXPECT_EQ(FakeClr::keywords, 0x4001U) << "of .NET 8: contention and allocation ticks";
+
+  const auto stop = PayloadBytes{}.put(std::uint8_t{0}).put(std::uint16_t{0}).put(2500.0).bytes();
+  deliver(callbacks_, 91, 1, stop);  // its beginning was not seen
+  const auto start = PayloadBytes{}
+                         .put(std::uint8_t{0})
+                         .put(std::uint16_t{0})
+                         .put(std::uint64_t{0xabc})
+                         .put(std::uint64_t{0})
+                         .put(std::uint64_t{4711})
+                         .bytes();
+  deliver(callbacks_, 81, 2, start);
+  deliver(callbacks_, 91, 1, stop);
+  const auto tick = PayloadBytes{}
+                        .put(std::uint32_t{110'000})
+                        .put(std::uint32_t{0})
+                        .put(std::uint16_t{0})
+                        .put(std::uint64_t{110'000})
+                        .put(std::uint64_t{0x2055})
+                        .put_text(u"System.Byte[]")
+                        .put(std::uint32_t{0})
+                        .put(std::uint64_t{0x9999})
+                        .put(std::uint64_t{4096})
+                        .bytes();
+  deliver(callbacks_, 10, 4, tick);
+  // Every cut of a payload is refused.
+  for (std::size_t size = 0; size < tick.size(); ++size)
+    deliver(callbacks_, 10, 4, {tick.begin(), tick.begin() + static_cast<std::ptrdiff_t>(size)});
+  deliver(callbacks_, 81, 2, start);
+  for (std::size_t size = 0; size < stop.size(); ++size)
+    deliver(callbacks_, 91, 1, {stop.begin(), stop.begin() + static_cast<std::ptrdiff_t>(size)});
+  ASSERT_EQ(client.ask(RequestKind::kSwitch, 0).outcome, Outcome::kDone);
+  EXPECT_EQ(FakeClr::keywords, 0U);
+
+  int waits = 0, allocations = 0;
+  for (auto& ring : rings)
+    ring.drain([&](const void* bytes, std::uint32_t size) {
+      using namespace wire;
+      if (const auto* wait = parse_record<Contention>(RecordKind::kContention, bytes, size)) {
+        ++waits;
+        EXPECT_EQ(wait->wait_ns, 2500U);
+        EXPECT_EQ(wait->lock, 0xabcU);
+        EXPECT_EQ(wait->owner, 4711U);
+        EXPECT_EQ(wait->frames, 3U);
+      } else if (const auto* one = parse_record<Allocation>(RecordKind::kAllocation, bytes, size)) {
+        ++allocations;
+        EXPECT_EQ(one->size, 4096U);
+        EXPECT_EQ(one->represents, 110'000U);
+        EXPECT_EQ(client.name(one->type), "System.Byte[]");
+        EXPECT_EQ(one->frames, 3U);
+      }
+    });
+  EXPECT_EQ(waits, 1);
+  EXPECT_EQ(allocations, 1);
+  EXPECT_EQ(client.arena().header.contentions, 1U);
+  EXPECT_EQ(client.arena().header.allocations, 1U);
+}
+
+TEST_F(AgentTest, StopsItsEventsWhenTheListenerGoes) {
+  ASSERT_EQ(attach(), kOk);
+  {
+    Client client{socket()};
+    ASSERT_EQ(client.ask(RequestKind::kOpen).outcome, Outcome::kDone);
+    ASSERT_EQ(client.ask(RequestKind::kSwitch, wire::kSourceContention).outcome, Outcome::kDone);
+    EXPECT_EQ(FakeClr::keywords, 0x4000U);
+  }
+  while (FakeClr::keywords != 0) ::poll(nullptr, 0, 1);
+}
+
 TEST_F(AgentTest, RemovesItsFilesWhenTheProcessEnds) {
   ASSERT_EQ(attach(), kOk);
   Client client{socket()};

@@ -22,6 +22,8 @@ struct FakeClr {
   static inline std::atomic<std::uint32_t> depth{3};  // frames of every stack
   static inline std::atomic<std::uint32_t> named{0};  // questions for names
 
+  static inline std::atomic<std::uint64_t> keywords{0};  // of the session that runs
+
   static constexpr Id kModule = 0x77;
 
   FakeClr() {
@@ -43,6 +45,8 @@ struct FakeClr {
     set(info::kSuspendRuntime, &suspend);
     set(info::kResumeRuntime, &resume);
     set(info::kEnumThreads, &enum_threads);
+    set(info::kEventPipeStartSession, &start_session);
+    set(info::kEventPipeStopSession, &stop_session);
     set(info::kGetThreadInfo, &thread_info);
     metadata_table_[2] = reinterpret_cast<Slot>(&one);
     metadata_table_[metadata::kGetTypeDefProps] = reinterpret_cast<Slot>(&type_props);
@@ -148,6 +152,17 @@ struct FakeClr {
     return kOk;
   }
   static HResult resume(ComObject*) { return kOk; }
+  static HResult start_session(ComObject*, std::uint32_t, const std::uint64_t* config, std::int32_t,
+                               std::uint64_t* session) {
+    keywords = config[1];  // name, keywords, level, filter
+    *session = 99;
+    return kOk;
+  }
+  static HResult stop_session(ComObject*, std::uint64_t session) {
+    if (session != 99) return kFail;
+    keywords = 0;
+    return kOk;
+  }
   static HResult enum_threads(ComObject*, ComObject** answer) {
     next_ = 0;
     *answer = &threads_;

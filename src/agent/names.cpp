@@ -164,4 +164,22 @@ std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type) {
   return slot(runtime, recorder, type, put_type_of);
 }
 
+std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type, const std::uint8_t* name,
+                        std::uint32_t units) {
+  return slot(runtime, recorder, type, [&](ComObject* clr, Id id, Text& out) {
+    char16_t copy[kLongestPart];
+    const auto count = shown(units);
+    __builtin_memcpy(copy, name, count * sizeof(char16_t));
+    out.put(copy, count);
+    // Only to forget it when its module is unloaded; arrays have none of their own.
+    Id module = 0, parent = 0;
+    Token token = 0;
+    std::uint32_t arguments = 0;
+    if (call(clr, info::kGetClassIDInfo2, id, &module, &token, &parent, std::uint32_t{0},
+             &arguments, static_cast<Id*>(nullptr)) < 0)
+      return Id{0};
+    return module;
+  });
+}
+
 }  // namespace clrscope::agent

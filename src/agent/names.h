@@ -13,5 +13,8 @@ namespace clrscope::agent {
 // when it is seen for the first time.
 std::uint32_t method_slot(ComObject* runtime, Recorder& recorder, Id function);
 std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type);
+// The same where the name is told: UTF-16, perhaps unaligned, `units` long.
+std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type, const std::uint8_t* name,
+                        std::uint32_t units);
 
 }  // namespace clrscope::agent

@@ -60,6 +60,12 @@ HResult ExceptionThrown(Callbacks*, Id object) { return g_agent.exception_thrown
 HResult ExceptionCatcherEnter(Callbacks*, Id function, Id) {
   return g_agent.exception_caught(function), kOk;
 }
+HResult EventPipeEventDelivered(Callbacks*, Id, std::uint32_t id, std::uint32_t version,
+                                std::uint32_t, const std::uint8_t*, std::uint32_t size,
+                                const std::uint8_t* payload, const Guid*, const Guid*, Id,
+                                std::uint32_t, const Id*) {
+  return g_agent.event_delivered({id, version, payload, size}), kOk;
+}
 HResult ModuleUnloadStarted(Callbacks*, Id module) { return g_agent.unloading(module), kOk; }
 HResult DynamicMethodUnloaded(Callbacks*, Id function) { return g_agent.unloading(function), kOk; }
 
@@ -88,6 +94,7 @@ void fill_tables() {
   table[callback::kLoadAsNotificationOnly] = as_slot(&LoadAsNotificationOnly);
   table[callback::kExceptionThrown] = as_slot(&ExceptionThrown);
   table[callback::kExceptionCatcherEnter] = as_slot(&ExceptionCatcherEnter);
+  table[callback::kEventPipeEventDelivered] = as_slot(&EventPipeEventDelivered);
   table[callback::kModuleUnloadStarted] = as_slot(&ModuleUnloadStarted);
   table[callback::kDynamicMethodUnloaded] = as_slot(&DynamicMethodUnloaded);
   g_factory_table[0] = as_slot(&QueryFactory);

@@ -58,6 +58,8 @@ bool Recorder::reset() {
   auto& header = arena_->header;
   for (auto& drop : header.drops) drop.store(0, std::memory_order_relaxed);
   header.exceptions.store(0, std::memory_order_relaxed);
+  header.contentions.store(0, std::memory_order_relaxed);
+  header.allocations.store(0, std::memory_order_relaxed);
   header.callback_ticks.store(0, std::memory_order_relaxed);
   return true;
 }

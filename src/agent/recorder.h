@@ -31,6 +31,8 @@ class Recorder {
   void count(wire::Drop reason) {
     arena_->header.drops[static_cast<unsigned>(reason)].fetch_add(1, std::memory_order_relaxed);
   }
+  void count_contention() { arena_->header.contentions.fetch_add(1, std::memory_order_relaxed); }
+  void count_allocation() { arena_->header.allocations.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t next_exception() {
     return arena_->header.exceptions.fetch_add(1, std::memory_order_relaxed) + 1;
   }

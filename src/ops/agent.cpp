@@ -32,6 +32,8 @@ AgentAnswer answer_of(const Process& process, const wire::Reply& reply) {
   answer.identity = main ? "main" : "notification-only";
   if (!main) answer.missing.emplace_back("code rewriting (another profiler has the main place)");
   if ((status.sources & wire::kSourceExceptions) != 0) answer.sources.emplace_back("exceptions");
+  if ((status.sources & wire::kSourceContention) != 0) answer.sources.emplace_back("contention");
+  if ((status.sources & wire::kSourceAllocations) != 0) answer.sources.emplace_back("allocations");
   return answer;
 }
 

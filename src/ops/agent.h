@@ -95,6 +95,52 @@ struct AgentExceptions {
 const Shape& shape_of(const AgentExceptions*);
 Document exceptions_document(const AgentExceptions& seen);
 
+struct ContentionSite {
+  std::string method{};
+  std::uint64_t count = 0;
+  std::chrono::nanoseconds waited{};
+  std::chrono::nanoseconds longest{};
+  std::vector<std::string> stack{};
+};
+const Shape& shape_of(const ContentionSite*);
+struct AgentContention {
+  pid_t pid = 0;
+  std::chrono::nanoseconds duration{};
+  std::uint64_t contentions = 0;
+  std::uint64_t recorded = 0;
+  std::chrono::nanoseconds waited{};
+  std::vector<ContentionSite> sites{};
+  std::vector<AgentDrop> dropped{};
+  std::chrono::nanoseconds callback_time{};
+};
+const Shape& shape_of(const AgentContention*);
+Document contention_document(const AgentContention& seen);
+
+struct AllocationSite {
+  std::string method{};
+  std::uint64_t bytes = 0;
+};
+const Shape& shape_of(const AllocationSite*);
+struct AllocatedType {
+  std::string type{};
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;  // an estimate
+  std::vector<AllocationSite> sites{};
+  std::vector<std::string> stack{};
+};
+const Shape& shape_of(const AllocatedType*);
+struct AgentAllocations {
+  pid_t pid = 0;
+  std::chrono::nanoseconds duration{};
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;  // an estimate
+  std::vector<AllocatedType> types{};
+  std::vector<AgentDrop> dropped{};
+  std::chrono::nanoseconds callback_time{};
+};
+const Shape& shape_of(const AgentAllocations*);
+Document allocations_document(const AgentAllocations& seen);
+
 struct AgentThread {
   std::uint32_t os_id = 0;
   std::vector<std::string> frames{};
@@ -115,8 +161,10 @@ struct ListenRequest {
   std::chrono::nanoseconds duration{};
   std::span<const int> stop_fds{};  // readable: end early
 };
-// Both attach the agent if it is not there, and remove it again then.
+// These attach the agent if it is not there, and remove it again then.
 Result<AgentExceptions> agent_exceptions(const ListenRequest& request);
+Result<AgentContention> agent_contention(const ListenRequest& request);
+Result<AgentAllocations> agent_allocations(const ListenRequest& request);
 Result<AgentStacks> agent_stacks(const TargetRequest& target);
 
 // The library that was built into this program; empty when it was built without.

@@ -24,6 +24,30 @@ std::string drops_text(const std::vector<AgentDrop>& drops) {
   return text;
 }
 
+double seconds_of(std::chrono::nanoseconds time) {
+  return std::max(std::chrono::duration<double>(time).count(), 1e-3);
+}
+
+template <class Seen>
+void add_price(Document& page, const Seen& seen) {
+  const auto share =
+      100 * std::chrono::duration<double>(seen.callback_time).count() / seconds_of(seen.duration);
+  page.summary.push_back(
+      fmt::format("The agent took {} on the threads of the process ({:.2f} % of one processor).",
+                  format_duration(seen.callback_time), share));
+  if (!seen.dropped.empty())
+    page.summary.push_back(fmt::format("Not recorded: {}.", drops_text(seen.dropped)));
+}
+
+void add_stack(Document& page, std::string title, const std::vector<std::string>& stack) {
+  if (stack.empty()) return;
+  page.blocks.emplace_back(Heading{.text = std::move(title)});
+  FrameLines lines{.frames = {}, .indent = 2};
+  for (std::size_t i = 0; i < std::min(stack.size(), kMostFramesShown); ++i)
+    lines.frames.push_back({.text = stack[i]});
+  page.blocks.emplace_back(std::move(lines));
+}
+
 }  // namespace
 
 const Shape& shape_of(const AgentDrop*) {
@@ -75,6 +99,69 @@ const Shape& shape_of(const AgentExceptions*) {
   return shape;
 }
 
+const Shape& shape_of(const ContentionSite*) {
+  using A = ContentionSite;
+  static const auto shape = describe<A>(
+      "AgentContentionSite", "waits for locks at one place",
+      {member<&A::method>("method", "the method that wanted the lock"),
+       member<&A::count>("count", "how often it waited"),
+       member<&A::waited>("waitMs", "how long it waited in total"),
+       member<&A::longest>("longestMs", "longest wait"),
+       member<&A::stack>("stack", "the stack that waited longest, innermost frame first")});
+  return shape;
+}
+
+const Shape& shape_of(const AgentContention*) {
+  using A = AgentContention;
+  static const auto shape = describe<A>(
+      "AgentContention", "waits for locks that the agent saw",
+      {member<&A::pid>("pid", "process id"),
+       member<&A::duration>("durationMs", "how long it listened"),
+       member<&A::contentions>("contentions", "how many waits ended; exact"),
+       member<&A::recorded>("recorded", "how many of them are in sites"),
+       member<&A::waited>("waitMs", "how long threads waited in total"),
+       member<&A::sites>("sites", "by method, the longest waits first"),
+       member<&A::dropped>("dropped", "what could not be recorded, by reason"),
+       member<&A::callback_time>("callbackMs", "time the agent took on the threads of the app")});
+  return shape;
+}
+
+const Shape& shape_of(const AllocationSite*) {
+  using A = AllocationSite;
+  static const auto shape =
+      describe<A>("AgentAllocationSite", "allocations by one method",
+                  {member<&A::method>("method", "the method that allocates"),
+                   member<&A::bytes>("bytes", Unit::kBytes, "estimate of what it allocated")});
+  return shape;
+}
+
+const Shape& shape_of(const AllocatedType*) {
+  using A = AllocatedType;
+  static const auto shape = describe<A>(
+      "AgentAllocatedType", "allocations of one type",
+      {member<&A::type>("type", "type of the objects"),
+       member<&A::samples>("samples", "allocations that the runtime reported"),
+       member<&A::bytes>("bytes", Unit::kBytes, "estimate of all allocations of the type"),
+       member<&A::sites>("sites", "methods that allocate it, most bytes first"),
+       member<&A::stack>("stack", "the stack with most bytes, innermost frame first")});
+  return shape;
+}
+
+const Shape& shape_of(const AgentAllocations*) {
+  using A = AgentAllocations;
+  static const auto shape = describe<A>(
+      "AgentAllocations", "allocations that the agent saw",
+      {member<&A::pid>("pid", "process id"),
+       member<&A::duration>("durationMs", "how long it listened"),
+       member<&A::samples>("samples",
+                           "allocations that the runtime reported: about one per 100 KB"),
+       member<&A::bytes>("bytes", Unit::kBytes, "estimate of all allocations"),
+       member<&A::types>("types", "by type, most bytes first"),
+       member<&A::dropped>("dropped", "what could not be recorded, by reason"),
+       member<&A::callback_time>("callbackMs", "time the agent took on the threads of the app")});
+  return shape;
+}
+
 const Shape& shape_of(const AgentThread*) {
   using A = AgentThread;
   static const auto shape =
@@ -98,31 +185,53 @@ const Shape& shape_of(const AgentStacks*) {
 
 Document exceptions_document(const AgentExceptions& seen) {
   Document page;
-  const auto seconds = std::chrono::duration<double>(seen.duration).count();
   page.summary.push_back(fmt::format(
       "{} exceptions in {} ({:.1f} per second).", seen.exceptions, format_duration(seen.duration),
-      static_cast<double>(seen.exceptions) / std::max(seconds, 1e-3)));
-  const auto share =
-      seconds > 0 ? 100 * std::chrono::duration<double>(seen.callback_time).count() / seconds : 0.0;
-  page.summary.push_back(
-      fmt::format("The agent took {} on the threads of the process ({:.2f} % of "
-                  "one processor).",
-                  format_duration(seen.callback_time), share));
-  if (!seen.dropped.empty())
-    page.summary.push_back(fmt::format("Not recorded: {}.", drops_text(seen.dropped)));
+      static_cast<double>(seen.exceptions) / seconds_of(seen.duration)));
+  add_price(page, seen);
   if (seen.by_type.empty()) return page;
   DocumentTable table{.columns = {">COUNT", "TYPE", ">TO CATCH", "THROWN IN", "CAUGHT IN"}};
   for (const auto& type : seen.by_type)
     table.rows.push_back({std::to_string(type.count), type.type, time_or_empty(type.mean_to_catch),
                           first_method(type.thrown_in), first_method(type.caught_in)});
   page.tables.push_back(std::move(table));
-  const auto& first = seen.by_type.front();
-  if (first.stack.empty()) return page;
-  page.blocks.emplace_back(Heading{.text = fmt::format("Most frequent stack of {}", first.type)});
-  FrameLines lines{.frames = {}, .indent = 2};
-  for (std::size_t i = 0; i < std::min(first.stack.size(), kMostFramesShown); ++i)
-    lines.frames.push_back({.text = first.stack[i]});
-  page.blocks.emplace_back(std::move(lines));
+  add_stack(page, fmt::format("Most frequent stack of {}", seen.by_type.front().type),
+            seen.by_type.front().stack);
+  return page;
+}
+
+Document contention_document(const AgentContention& seen) {
+  Document page;
+  page.summary.push_back(fmt::format("{} waits for locks in {}; threads waited {} in total.",
+                                     seen.contentions, format_duration(seen.duration),
+                                     format_duration(seen.waited)));
+  add_price(page, seen);
+  if (seen.sites.empty()) return page;
+  DocumentTable table{.columns = {">COUNT", ">WAITED", ">LONGEST", "METHOD"}};
+  for (const auto& site : seen.sites)
+    table.rows.push_back({std::to_string(site.count), format_duration(site.waited),
+                          format_duration(site.longest), site.method});
+  page.tables.push_back(std::move(table));
+  add_stack(page, "Stack that waited longest", seen.sites.front().stack);
+  return page;
+}
+
+Document allocations_document(const AgentAllocations& seen) {
+  Document page;
+  const auto rate = static_cast<double>(seen.bytes) / seconds_of(seen.duration);
+  page.summary.push_back(
+      fmt::format("About {} allocated in {} ({} per second), estimated from {} samples.",
+                  format_bytes(seen.bytes), format_duration(seen.duration),
+                  format_bytes(static_cast<std::uint64_t>(rate)), seen.samples));
+  add_price(page, seen);
+  if (seen.types.empty()) return page;
+  DocumentTable table{.columns = {">BYTES", ">SAMPLES", "TYPE", "ALLOCATED IN"}};
+  for (const auto& type : seen.types)
+    table.rows.push_back({format_bytes(type.bytes), std::to_string(type.samples), type.type,
+                          type.sites.empty() ? "" : type.sites.front().method});
+  page.tables.push_back(std::move(table));
+  add_stack(page, fmt::format("Stack that allocates most of {}", seen.types.front().type),
+            seen.types.front().stack);
   return page;
 }
 

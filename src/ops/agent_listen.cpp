@@ -6,8 +6,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "ops/agent.h"
-#include "ops/agent_place.h"
+#include "ops/agent_listen.h"
 
 namespace clrscope::ops {
 namespace {
@@ -15,6 +14,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kAnswer{5};
+constexpr std::chrono::seconds kSwitch{10};  // the first event session compiles managed code
 constexpr int kDrainMs = 3;  // a ring holds some milliseconds of a thread that only throws
 constexpr std::size_t kMostStacks = 100'000;  // kept apart; more are counted without their stack
 constexpr std::size_t kMostOpenThrows = 1'000'000;
@@ -23,15 +23,6 @@ constexpr std::string_view kDropNames[] = {"ringFull",     "ringsBusy",  "nameTa
                                            "nameTextFull", "overBudget", "stackFailed",
                                            "stackCut"};
 static_assert(std::size(kDropNames) == wire::kDropReasons);
-
-std::vector<AgentDrop> drops_of(const collect::AgentArena& arena) {
-  std::vector<AgentDrop> out;
-  for (std::uint32_t i = 0; i < wire::kDropReasons; ++i)
-    if (const auto count = arena.drops(static_cast<wire::Drop>(i)); count > 0)
-      out.push_back({std::string{kDropNames[i]}, count});
-  if (arena.damaged() > 0) out.push_back({"damaged", arena.damaged()});
-  return out;
-}
 
 // Counted by slots while they come; slots become names at the end.
 class ExceptionCounter {
@@ -96,11 +87,6 @@ class ExceptionCounter {
   std::size_t stacks_ = 0;
 };
 
-std::string name_or_unknown(const collect::AgentArena& arena, std::uint32_t slot) {
-  auto name = arena.name(slot);
-  return name.empty() ? "unknown" : name;
-}
-
 std::vector<MethodCount> named_counts(const collect::AgentArena& arena,
                                       const std::map<std::uint32_t, std::uint64_t>& counts) {
   std::vector<MethodCount> out;
@@ -136,18 +122,13 @@ std::vector<ThrownType> ExceptionCounter::named(const collect::AgentArena& arena
 }
 
 // Drains until the time is over, somebody asks to stop, or the agent is gone.
-Result<> drain_for(const ListenRequest& request, collect::AgentArena& arena,
-                   const collect::AgentConnection& connection, ExceptionCounter& counter) {
+void drain_for(const ListenRequest& request, collect::AgentArena& arena,
+               const collect::AgentConnection& connection, const TakeRecord& take) {
   const Deadline deadline{request.duration};
   std::vector<pollfd> polled{{connection.fd(), POLLIN, 0}};
   for (const auto fd : request.stop_fds) polled.push_back({fd, POLLIN, 0});
-  const auto take = [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); };
-  for (;;) {
-    arena.drain(take);
-    const bool over = deadline.passed();
-    if (over || ::poll(polled.data(), polled.size(), kDrainMs) > 0) break;
-  }
-  return {};
+  do arena.drain(take);
+  while (!deadline.passed() && ::poll(polled.data(), polled.size(), kDrainMs) <= 0);
 }
 
 // The agent as it was found: one that we brought leaves with us.
@@ -157,33 +138,61 @@ Result<> leave(LoadedAgent& loaded) {
 
 }  // namespace
 
-Result<AgentExceptions> agent_exceptions(const ListenRequest& request) {
+std::vector<AgentDrop> drops_of(const collect::AgentArena& arena) {
+  std::vector<AgentDrop> out;
+  for (std::uint32_t i = 0; i < wire::kDropReasons; ++i)
+    if (const auto count = arena.drops(static_cast<wire::Drop>(i)); count > 0)
+      out.push_back({std::string{kDropNames[i]}, count});
+  if (arena.damaged() > 0) out.push_back({"damaged", arena.damaged()});
+  return out;
+}
+
+std::string name_or_unknown(const collect::AgentArena& arena, std::uint32_t slot) {
+  auto name = arena.name(slot);
+  return name.empty() ? "unknown" : name;
+}
+
+Result<> listen_to_agent(const ListenRequest& request, std::uint32_t sources,
+                         const TakeRecord& take, const FinishListening& finish) {
   auto target = TRY(find_target(request.target, std::chrono::seconds{5}, -1));
   auto loaded = TRY(load_agent(target));
   auto& connection = loaded.connection;
-  const auto listen = [&]() -> Result<AgentExceptions> {
+  const auto listen = [&]() -> Result<> {
     auto arena = TRY(connection.open_arena(Deadline{kAnswer}));
-    (void)TRY(
-        connection.demand(wire::RequestKind::kSwitch, wire::kSourceExceptions, Deadline{kAnswer}));
+    (void)TRY(connection.demand(wire::RequestKind::kSwitch, sources, Deadline{kSwitch}));
     const auto started = TraceClock::now();
-    ExceptionCounter counter;
-    TRY(drain_for(request, arena, connection, counter));
+    drain_for(request, arena, connection, take);
     const auto duration = TraceClock::now() - started;
-    // Gone is no failure: the rings outlive the process.
-    (void)connection.demand(wire::RequestKind::kSwitch, 0, Deadline{kAnswer});
-    arena.drain([&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); });
-    return AgentExceptions{.pid = target.process.pid,
-                           .duration = duration,
-                           .exceptions = arena.exceptions(),
-                           .recorded = counter.recorded(),
-                           .by_type = counter.named(arena),
-                           .dropped = drops_of(arena),
-                           .callback_time = arena.callback_time()};
+    (void)connection.demand(wire::RequestKind::kSwitch, 0, Deadline{kSwitch});
+    arena.drain(take);
+    finish(arena, {.pid = target.process.pid,
+                   .duration = duration,
+                   .dropped = drops_of(arena),
+                   .callback_time = arena.callback_time()});
+    return {};
   };
-  auto seen = listen();
+  const auto heard = listen();
   const auto left = leave(loaded);
-  if (!seen) return fail(seen.error());
+  if (!heard) return fail(heard.error());
   if (!left && left.error().code != Errc::kGone) return fail(left.error());
+  return {};
+}
+
+Result<AgentExceptions> agent_exceptions(const ListenRequest& request) {
+  ExceptionCounter counter;
+  AgentExceptions seen;
+  TRY(listen_to_agent(
+      request, wire::kSourceExceptions,
+      [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
+      [&](const collect::AgentArena& arena, Heard heard) {
+        seen = {.pid = heard.pid,
+                .duration = heard.duration,
+                .exceptions = arena.exceptions(),
+                .recorded = counter.recorded(),
+                .by_type = counter.named(arena),
+                .dropped = std::move(heard.dropped),
+                .callback_time = heard.callback_time};
+      }));
   return seen;
 }
 

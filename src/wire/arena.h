@@ -51,7 +51,10 @@ struct ArenaHeader {
   std::atomic<std::uint64_t> clock_tsc;
   std::atomic<std::uint64_t> clock_monotonic_ns;
   std::atomic<std::uint64_t> drops[kDropReasons];
-  std::atomic<std::uint64_t> exceptions;      // thrown while that source was on; never dropped
+  // Seen while their sources were on; never dropped.
+  std::atomic<std::uint64_t> exceptions;
+  std::atomic<std::uint64_t> contentions;
+  std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> callback_ticks;  // time spent in callbacks, on the threads of the app
 };
 
@@ -78,7 +81,7 @@ constexpr std::uint32_t kArenaBytes = sizeof(Arena);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(Ring) == 128 + kRingBytes);
 static_assert(sizeof(NameSlot) == 8);
-static_assert(offsetof(Arena, rings) == 128);
+static_assert(offsetof(Arena, rings) == 192);
 
 // Whether the layout of this memory is ours; `bytes` is the size of the mapping.
 bool is_arena(const void* memory, std::uint64_t bytes);

@@ -40,8 +40,10 @@ enum class Outcome : std::int32_t {
 
 enum Source : std::uint32_t {
   kSourceExceptions = 1,
+  kSourceContention = 2,
+  kSourceAllocations = 4,
 };
-constexpr std::uint32_t kAllSources = kSourceExceptions;
+constexpr std::uint32_t kAllSources = kSourceExceptions | kSourceContention | kSourceAllocations;
 
 struct Request {
   std::uint32_t magic;

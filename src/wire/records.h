@@ -14,6 +14,8 @@ enum class RecordKind : std::uint16_t {
   kExceptionCaught = 2,
   kThreadStack = 3,
   kSnapshotEnd = 4,
+  kContention = 5,
+  kAllocation = 6,
 };
 
 constexpr std::uint32_t kMostFrames = 256;
@@ -56,10 +58,29 @@ struct SnapshotEnd {
   std::uint32_t failed;       // threads whose stack could not be walked
 };
 
-constexpr std::uint32_t kLargestRecord = sizeof(ThreadStack) + kMostFrames * 4;
+// A thread waited for a lock that another one had; the stack is of the beginning of the wait.
+struct Contention {
+  RecordHeader header;
+  std::uint64_t wait_ns;
+  std::uint64_t lock;   // id of the lock; 0: unknown
+  std::uint32_t owner;  // OS thread id of the one that had it; 0: unknown
+  std::uint32_t frames;
+};
+
+// One of many allocations: the runtime chooses.
+struct Allocation {
+  RecordHeader header;
+  std::uint64_t size;        // of this object
+  std::uint64_t represents;  // bytes allocated since the last one (.NET 8, 9); 0: chosen at random
+  std::uint32_t type;
+  std::uint32_t frames;
+};
+
+constexpr std::uint32_t kLargestRecord = sizeof(Contention) + kMostFrames * 4;
 static_assert(sizeof(RecordHeader) == 16 && sizeof(ExceptionThrown) == 32 &&
               sizeof(ExceptionCaught) == 40 && sizeof(ThreadStack) == 32 &&
-              sizeof(SnapshotEnd) == 40 && kLargestRecord % 8 == 0);
+              sizeof(SnapshotEnd) == 40 && sizeof(Contention) == 40 && sizeof(Allocation) == 40 &&
+              kLargestRecord % 8 == 0);
 
 // Bytes of a record of type Fixed with this many frames.
 template <class Fixed>

@@ -16,7 +16,9 @@ namespace clrscope::cli {
 namespace {
 
 constexpr Option kAgent[] = {
-    {.name = "--duration", .value = "TIME", .help = "how long exceptions listens (default: 10s)"},
+    {.name = "--duration",
+     .value = "TIME",
+     .help = "how long exceptions, contention and allocations listen (default: 10s)"},
     {.name = "--output",
      .value = "FILE",
      .help = "where env writes the library (default: libclrscope_agent.so)",
@@ -51,18 +53,22 @@ Result<int> status(const Args& args, Console& console) {
   return kDone;
 }
 
-Result<int> exceptions(const Args& args, Console& console) {
+// Listens for the duration and prints what was heard.
+template <class Seen>
+Result<int> listen(const Args& args, Console& console,
+                   Result<Seen> (*hear)(const ops::ListenRequest&),
+                   Document (*document)(const Seen&)) {
   const auto duration =
       TRY(args.duration("--duration")).value_or(std::chrono::nanoseconds{std::chrono::seconds{10}});
   if (duration.count() <= 0) return fail(Errc::kUsage, "--duration must be greater than zero");
   const StopRequest stop{EnterKey::kStops};
   const ops::ListenRequest request{
       .target = TRY(target_request(args)), .duration = duration, .stop_fds = stop.fds()};
-  const auto seen = TRY(ops::agent_exceptions(request));
+  const auto seen = TRY(hear(request));
   if (args.has("--json"))
     console.data(json_line(seen));
   else
-    console.data(answer::page_text(ops::exceptions_document(seen), console.text_style()));
+    console.data(answer::page_text(document(seen), console.text_style()));
   return kDone;
 }
 
@@ -114,17 +120,24 @@ Result<int> run(const Args& args, Console& console) {
   const auto& words = args.positionals();
   const std::string word = words.size() == 1 ? words[0] : "";
   if (word == "status") return status(args, console);
-  if (word == "exceptions") return exceptions(args, console);
+  if (word == "exceptions")
+    return listen(args, console, &ops::agent_exceptions, &ops::exceptions_document);
+  if (word == "contention")
+    return listen(args, console, &ops::agent_contention, &ops::contention_document);
+  if (word == "allocations")
+    return listen(args, console, &ops::agent_allocations, &ops::allocations_document);
   if (word == "stacks") return stacks(args, console);
   if (word == "env") return env(args, console);
   return fail(Errc::kUsage, "unknown command of clrscope agent")
-      .hint("use status, exceptions, stacks or env");
+      .hint("use status, exceptions, contention, allocations, stacks or env");
 }
 
 const Options kOptions[] = {kTargetOptions, Options{kAgent}, kCommonOptions};
 constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::AgentAnswer>(JsonAnswer::Form::kList, "status"),
     answers_with<ops::AgentExceptions>(JsonAnswer::Form::kObject, "exceptions"),
+    answers_with<ops::AgentContention>(JsonAnswer::Form::kObject, "contention"),
+    answers_with<ops::AgentAllocations>(JsonAnswer::Form::kObject, "allocations"),
     answers_with<ops::AgentStacks>(JsonAnswer::Form::kObject, "stacks"),
     answers_with<EnvAnswer>(JsonAnswer::Form::kObject, "env"),
 };
@@ -133,8 +146,10 @@ constexpr JsonAnswer kAnswers[] = {
 
 extern const Verb agent_verb{
     .name = "agent",
-    .summary = "Show exceptions and stacks from inside a process, and the agent's state",
-    .usage = "status | exceptions | stacks | env [-p PID | -n NAME] [--duration TIME]",
+    .summary = "Show exceptions, lock waits, allocations and stacks from inside a process",
+    .usage =
+        "status | exceptions | contention | allocations | stacks | env\n"
+        "                      [-p PID | -n NAME] [--duration TIME]",
     .options = kOptions,
     .examples =
         "  clrscope agent exceptions -p 4312 --duration 30s\n"

@@ -91,6 +91,9 @@ std::string AgentArena::name(std::uint32_t slot) const {
 
 std::uint64_t AgentArena::exceptions() const { return arena_->header.exceptions.load(); }
 
+std::uint64_t AgentArena::contentions() const { return arena_->header.contentions.load(); }
+std::uint64_t AgentArena::allocations() const { return arena_->header.allocations.load(); }
+
 std::uint64_t AgentArena::drops(wire::Drop reason) const {
   return arena_->header.drops[static_cast<std::size_t>(reason)].load();
 }

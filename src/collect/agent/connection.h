@@ -29,6 +29,8 @@ class AgentArena {
 
   std::string name(std::uint32_t slot) const;  // empty: unknown
   std::uint64_t exceptions() const;
+  std::uint64_t contentions() const;
+  std::uint64_t allocations() const;
   std::uint64_t drops(wire::Drop reason) const;
   std::chrono::nanoseconds callback_time() const;
   std::chrono::nanoseconds duration_of(std::uint64_t ticks) const;
