@@ -147,7 +147,7 @@ struct FakeClr {
   }
   static HResult request_detach(ComObject*, std::uint32_t) { return detach_answer; }
   static HResult suspend(ComObject*) {
-    ++suspensions;
+    if (++suspensions % 3 == 0) return hresult(0x80131388);  // a collection is suspending
     while (hang) hang.wait(true);
     return kOk;
   }

@@ -10,6 +10,19 @@ constexpr std::uint32_t kMostThreads = 4096;
 constexpr std::uint32_t kMostSnapshotFrames = 1 << 17;
 constexpr std::uint32_t kThreadEnumNext = 7;  // slot of ICorProfilerThreadEnum
 constexpr int kLongestUnloadWaitMs = 500;
+constexpr HResult kSuspensionInProgress = hresult(0x80131388);
+constexpr int kMostAttempts = 1000;
+
+// The runtime suspends one at a time: while a garbage collection does, it refuses us.
+// `begin` is when the last attempt began.
+HResult suspend(ComObject* runtime, std::uint64_t& begin) {
+  for (int attempt = 1;; ++attempt) {
+    begin = read_tsc();
+    const auto result = call(runtime, info::kSuspendRuntime);
+    if (result != kSuspensionInProgress || attempt == kMostAttempts) return result;
+    syscall_raw(number::kPoll, 0, 0, 1);
+  }
+}
 
 }  // namespace
 
@@ -90,8 +103,8 @@ HResult Snapshot::take(ComObject* runtime, Recorder& recorder) {
   if (!buffer_) buffer_ = static_cast<Buffer*>(map_memory(sizeof(Buffer)));
   if (!buffer_) return kFail;
   const auto unloads = unloads_.load(std::memory_order_acquire);
-  const auto begin = read_tsc();
-  if (const auto suspended = call(runtime, info::kSuspendRuntime); suspended < 0) return suspended;
+  std::uint64_t begin = 0;
+  if (const auto suspended = suspend(runtime, begin); suspended < 0) return suspended;
   walk_threads(runtime, recorder);
   naming_.store(1, std::memory_order_release);
   const auto resumed = call(runtime, info::kResumeRuntime);

@@ -47,8 +47,6 @@ def complaints_about(library):
         yield f"it exports: {', '.join(sorted(defined))}"
     if pathlib.Path(library).stat().st_size > LARGEST:
         yield f"it is larger than {LARGEST} bytes"
-    if "%fs:" in output("objdump", "-d", "--no-show-raw-insn", library).replace("%fs:0x0", ""):
-        yield "it reads thread-local memory at a fixed offset (initial-exec)"
 
 
 def complaint_of_host(compiler, library):
