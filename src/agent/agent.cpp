@@ -1,0 +1,383 @@
+#include "agent/agent.h"
+
+#include <pthread.h>
+
+#include "agent/environment.h"
+#include "agent/exceptions.h"
+#include "agent/syscalls.h"
+
+namespace clrscope::agent {
+namespace {
+
+constexpr int kPatienceMs = 3000;
+constexpr int kEventPatienceMs = 4000;  // the first session compiles managed code
+constexpr int kLongestGoodbyeMs = 1000;
+constexpr std::uint64_t kTickNs = 90'000'000;
+constexpr std::uint32_t kDetachWithinMs = 300;
+constexpr long kWait = 128, kWake = 129;  // private futexes
+
+void nap_1ms() { syscall_raw(number::kPoll, 0, 0, 1); }
+
+// Nobody's signals but faults arrive on the threads of the agent.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    constexpr std::uint64_t kFaults = (1ULL << 3) | (1ULL << 4) | (1ULL << 5) | (1ULL << 6) |
+                                      (1ULL << 7) | (1ULL << 10);  // ILL TRAP ABRT BUS FPE SEGV
+    const std::uint64_t all = ~kFaults;
+    syscall_raw(number::kSigprocmask, 2, as_long(&all), as_long(&before_), sizeof all);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { syscall_raw(number::kSigprocmask, 2, as_long(&before_), 0, sizeof before_); }
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
+// What the mask must hold for these sources. Unloads are watched as long as somebody listens, or
+// the ids of methods could become those of others.
+std::uint32_t mask_of(bool listening, std::uint32_t sources) {
+  return mask::kStackSnapshot | (listening ? mask::kModuleLoads : 0) |
+         ((sources & wire::kSourceExceptions) != 0 ? mask::kExceptions : 0);
+}
+
+constexpr std::uint32_t kEventSources = wire::kSourceContention | wire::kSourceAllocations;
+constexpr std::uint32_t kListening = 0x8000'0000;  // beside the sources in the value of a job
+
+}  // namespace
+
+bool Agent::take_interfaces(ComObject* runtime) {
+  struct Version {
+    const Guid* id;
+    std::uint8_t number;
+  };
+  const Version versions[] = {{&kInfo15, 15}, {&kInfo14, 14}, {&kInfo13, 13}, {&kInfo12, 12}};
+  for (const auto& version : versions) {
+    ComObject* found = nullptr;
+    if (call(runtime, info::kQueryInterface, version.id, &found) < 0 || !found) continue;
+    runtime_ = found;
+    info_version_ = version.number;
+    std::uint16_t instance = 0, build = 0, fix = 0;
+    std::uint32_t kind = 0, length = 0;
+    (void)call(runtime_, info::kGetRuntimeInformation, &instance, &kind, &major_, &minor_, &build,
+               &fix, std::uint32_t{0}, &length, static_cast<char16_t*>(nullptr));
+    return true;
+  }
+  return false;
+}
+
+HResult Agent::start(ComObject* runtime, wire::Identity identity, const void* data,
+                     std::uint32_t size) {
+  if (is_switched_off()) return kCancelActivation;
+  auto absent = State::kAbsent;
+  for (int waited = 0; !state_.compare_exchange_strong(absent, State::kRunning); ++waited) {
+    // Still loaded, or on its way out.
+    if (waited == kLongestGoodbyeMs || absent == State::kRunning) return kCancelActivation;
+    absent = State::kAbsent;
+    nap_1ms();
+  }
+  const auto give_up = [&](HResult why) {
+    if (runtime_) release(runtime_);
+    runtime_ = nullptr;
+    state_.store(State::kAbsent);
+    return why;
+  };
+  wire::AttachData attach{};
+  if (data) {
+    if (!wire::is_attach_data(data, size)) return give_up(kCancelActivation);
+    __builtin_memcpy(&attach, data, sizeof attach);
+  } else if (!default_socket(attach.socket)) {
+    return give_up(kCancelActivation);
+  }
+  mode_ = data ? wire::LoadMode::kAttached : wire::LoadMode::kAtStart;
+  identity_ = identity;
+  build_ = attach.build;
+  ready_ = !data;
+  sources_ = 0;
+  worker_ = kIdle;
+  listening_ = false;
+  events_ = kIdle;
+  events_on_ = 0;
+  if (!take_interfaces(runtime)) return give_up(kUnsupportedRuntime);
+  if (!recorder_.open() || !control_.open(attach.socket)) return give_up(kCancelActivation);
+  const auto set = call(runtime_, info::kSetEventMask2, mask_of(false, 0), std::uint32_t{0});
+  if (set < 0) {
+    control_.close();
+    return give_up(set);
+  }
+  if (!start_thread(Thread::kControl)) {
+    control_.close();
+    return give_up(kCancelActivation);
+  }
+  if (!start_thread(Thread::kWorker)) {
+    state_.store(State::kLeaving);
+    detach_completed();  // the control thread ends, and says that we are gone
+    return kCancelActivation;
+  }
+  return kOk;
+}
+
+bool Agent::start_thread(Thread which) {
+  const SignalsBlocked scope;
+  const auto run_control = [](void* self) -> void* {
+    static_cast<Agent*>(self)->control_thread();
+    return nullptr;
+  };
+  const auto run_worker = [](void* self) -> void* {
+    static_cast<Agent*>(self)->worker_thread();
+    return nullptr;
+  };
+  const auto run_events = [](void* self) -> void* {
+    static_cast<Agent*>(self)->event_thread();
+    return nullptr;
+  };
+  pthread_t thread{};
+  void* (*body)(void*) = run_control;
+  if (which == Thread::kWorker) body = run_worker;
+  if (which == Thread::kEvents) body = run_events;
+  return pthread_create(&thread, nullptr, body, this) == 0 && pthread_detach(thread) == 0;
+}
+
+void Agent::detach_completed() {
+  // The worker is the one that asked for it: it has returned from that call, or is about to.
+  for (int waited = 0; waited < kLongestGoodbyeMs; ++waited) {
+    const auto worker = worker_.load(std::memory_order_acquire);
+    if (worker != kPosted && worker != kWorking) break;
+    nap_1ms();
+  }
+  if (runtime_) release(runtime_);
+  runtime_ = nullptr;
+  control_.stop();
+}
+
+void Agent::shut_down() {
+  sources_.store(0, std::memory_order_release);
+  if (state_.load() != State::kAbsent) control_.remove_files();
+}
+
+// --- callbacks, on the threads of the app ---
+
+void Agent::exception_thrown(Id object) {
+  recorder_.enter();
+  const auto begin = read_tsc();
+  if ((sources_.load(std::memory_order_acquire) & wire::kSourceExceptions) != 0)
+    on_exception_thrown(runtime_, recorder_, object);
+  recorder_.leave(read_tsc() - begin);
+}
+
+void Agent::exception_caught(Id function) {
+  recorder_.enter();
+  const auto begin = read_tsc();
+  if ((sources_.load(std::memory_order_acquire) & wire::kSourceExceptions) != 0)
+    on_exception_caught(runtime_, recorder_, function);
+  recorder_.leave(read_tsc() - begin);
+}
+
+void Agent::event_delivered(const DeliveredEvent& event) {
+  recorder_.enter();
+  const auto begin = read_tsc();
+  if (const auto sources = sources_.load(std::memory_order_acquire); (sources & kEventSources) != 0)
+    on_event(runtime_, recorder_, sources, event);
+  recorder_.leave(read_tsc() - begin);
+}
+
+void Agent::unloading(Id owner) {
+  snapshot_.on_unload();
+  recorder_.forget(owner);
+}
+
+// --- worker thread ---
+
+HResult Agent::run_job(Job job, std::uint32_t value) {
+  switch (job) {
+    case Job::kSetMask: {
+      const bool listening = (value & kListening) != 0;
+      const auto high = (listening ? mask::kHighDynamicUnloads : 0) |
+                        ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0);
+      return call(runtime_, info::kSetEventMask2, mask_of(listening, value), high);
+    }
+    case Job::kSnapshot:
+      return snapshot_.take(runtime_, recorder_);
+    case Job::kDetach:
+      (void)call(runtime_, info::kSetEventMask2, std::uint32_t{0}, std::uint32_t{0});
+      return call(runtime_, info::kRequestProfilerDetach, kDetachWithinMs);
+  }
+  return kFail;
+}
+
+void Agent::worker_thread() {
+  for (;;) {
+    std::uint32_t seen = worker_.load(std::memory_order_acquire);
+    if (seen != kPosted) {
+      syscall_raw(number::kFutex, as_long(&worker_), kWait, static_cast<long>(seen));
+      continue;
+    }
+    worker_.store(kWorking, std::memory_order_release);
+    const auto result = run_job(job_, job_value_);
+    const bool last = job_ == Job::kDetach && result >= 0;
+    job_result_ = result;
+    // After a detach nothing of the agent may be touched any more but this word.
+    worker_.store(kFinished, std::memory_order_release);
+    syscall_raw(number::kFutex, as_long(&worker_), kWake, 1);
+    if (last) return;
+  }
+}
+
+// --- control thread ---
+
+wire::Outcome Agent::perform(Job job, std::uint32_t value, int patience_ms) {
+  auto state = worker_.load(std::memory_order_acquire);
+  if (state == kPosted || state == kWorking) return wire::Outcome::kTimeout;
+  job_ = job;
+  job_value_ = value;
+  worker_.store(kPosted, std::memory_order_release);
+  syscall_raw(number::kFutex, as_long(&worker_), kWake, 1);
+  const auto end = monotonic_ns() + static_cast<std::uint64_t>(patience_ms) * 1'000'000;
+  while ((state = worker_.load(std::memory_order_acquire)) != kFinished) {
+    const auto now = monotonic_ns();
+    if (now >= end) return wire::Outcome::kTimeout;
+    const KernelTime left{static_cast<std::int64_t>((end - now) / 1'000'000'000),
+                          static_cast<std::int64_t>((end - now) % 1'000'000'000)};
+    syscall_raw(number::kFutex, as_long(&worker_), kWait, static_cast<long>(state), as_long(&left));
+  }
+  if (job_result_ >= 0) return wire::Outcome::kDone;
+  last_refusal_.store(job_result_);
+  return wire::Outcome::kRefused;
+}
+
+wire::Outcome Agent::open_arena() {
+  // A callback of the last listener may still be running.
+  for (int waited = 0; !recorder_.reset(); ++waited) {
+    if (waited == kLongestGoodbyeMs) return wire::Outcome::kBusy;
+    nap_1ms();
+  }
+  on_tick();
+  const auto outcome = perform(Job::kSetMask, kListening, kPatienceMs);
+  listening_ = outcome == wire::Outcome::kDone;
+  return outcome;
+}
+
+// Off at once; on when the runtime has agreed.
+wire::Outcome Agent::switch_sources(std::uint32_t sources) {
+  sources_.store(sources_.load() & sources, std::memory_order_release);
+  // Events need their bit in the mask before the session begins, and until it has ended.
+  const auto before = perform(Job::kSetMask, kListening | sources | events_on_, kPatienceMs);
+  if (before != wire::Outcome::kDone) return before;
+  sources_.store(sources, std::memory_order_release);
+  return switch_events(sources & kEventSources);
+}
+
+wire::Outcome Agent::switch_events(std::uint32_t sources) {
+  if (events_.load(std::memory_order_acquire) == kWorking) return wire::Outcome::kTimeout;
+  if (sources == events_on_) return wire::Outcome::kDone;
+  events_wanted_ = sources;
+  events_.store(kWorking, std::memory_order_release);
+  if (!start_thread(Thread::kEvents)) {
+    events_.store(kIdle, std::memory_order_release);
+    return wire::Outcome::kRefused;
+  }
+  for (int waited = 0; events_.load(std::memory_order_acquire) == kWorking; ++waited) {
+    if (waited == kEventPatienceMs) return wire::Outcome::kTimeout;
+    nap_1ms();
+    on_tick();
+  }
+  if (events_result_ >= 0) return wire::Outcome::kDone;
+  last_refusal_.store(events_result_);
+  return wire::Outcome::kRefused;
+}
+
+void Agent::event_thread() {
+  HResult result = kOk;
+  if (events_on_ != 0) {
+    result = stop_events(runtime_, session_);
+    events_on_ = 0;
+  }
+  if (result >= 0 && events_wanted_ != 0) {
+    result = start_events(runtime_, event_config(events_wanted_, major_), session_);
+    if (result >= 0) events_on_ = events_wanted_;
+  }
+  events_result_ = result;
+  events_.store(kFinished, std::memory_order_release);
+}
+
+wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
+  if (request.kind == wire::RequestKind::kHello) return wire::Outcome::kDone;
+  if (state_.load() != State::kRunning) return wire::Outcome::kLeaving;
+  if (!ready_.load(std::memory_order_acquire)) return wire::Outcome::kBusy;
+  switch (request.kind) {
+    case wire::RequestKind::kOpen:
+      return open_arena();
+    case wire::RequestKind::kSwitch: {
+      if (!listens) return wire::Outcome::kNotOpen;
+      if ((request.value & ~wire::kAllSources) != 0) return wire::Outcome::kUnsupported;
+      return switch_sources(request.value);
+    }
+    case wire::RequestKind::kSnapshot: {
+      if (!listens) return wire::Outcome::kNotOpen;
+      const auto outcome = perform(Job::kSnapshot, 0, kPatienceMs);
+      if (outcome == wire::Outcome::kDone) ++snapshots_;
+      return outcome;
+    }
+    case wire::RequestKind::kDetach: {
+      sources_.store(0, std::memory_order_release);
+      // A session that stays would call into a profiler that is gone.
+      if (const auto stopped = switch_events(0); stopped != wire::Outcome::kDone) return stopped;
+      const auto outcome = perform(Job::kDetach, 0, kPatienceMs);
+      if (outcome == wire::Outcome::kDone) state_.store(State::kLeaving);
+      return outcome;
+    }
+    default:
+      return wire::Outcome::kUnsupported;
+  }
+}
+
+void Agent::on_listener_gone() {
+  sources_.store(0, std::memory_order_release);
+  listening_ = false;
+  if (state_.load() != State::kRunning) return;
+  (void)switch_events(0);
+  (void)perform(Job::kSetMask, 0, kPatienceMs);
+}
+
+void Agent::on_tick() {
+  const auto now = monotonic_ns();
+  if (now - last_tick_ < kTickNs) return;
+  last_tick_ = now;
+  recorder_.tick(read_tsc(), now);
+}
+
+void Agent::fill(wire::Status& status) const {
+  status = {.build = build_,
+            .pid = static_cast<std::uint32_t>(syscall_raw(number::kGetpid)),
+            .sources = sources_.load(),
+            .mode = mode_,
+            .identity = identity_,
+            .info = info_version_,
+            .leaving = state_.load() == State::kLeaving,
+            .runtime_major = major_,
+            .runtime_minor = minor_,
+            .hresult = last_refusal_.load(),
+            .connections = 0,
+            .snapshots = snapshots_,
+            .bad_requests = 0,
+            .refused_peers = 0};
+}
+
+void Agent::control_thread() {
+  const ControlHandler handler{
+      .self = this,
+      .on_request =
+          [](void* self, const wire::Request& request, bool listens) {
+            return static_cast<Agent*>(self)->on_request(request, listens);
+          },
+      .on_listener_gone = [](void* self) { static_cast<Agent*>(self)->on_listener_gone(); },
+      .on_tick = [](void* self) { static_cast<Agent*>(self)->on_tick(); },
+      .fill = [](void* self,
+                 wire::Status& status) { static_cast<const Agent*>(self)->fill(status); },
+      .arena_fd = [](void* self) { return static_cast<Agent*>(self)->recorder_.fd(); }};
+  control_.run(handler);
+  state_.store(State::kAbsent);
+}
+
+}  // namespace clrscope::agent

@@ -1,0 +1,185 @@
+#include "agent/names.h"
+
+namespace clrscope::agent {
+namespace {
+
+constexpr std::uint32_t kLongestPart = 512;  // UTF-16 units, with the terminating zero
+constexpr unsigned kDeepestNesting = 8;
+
+class Text {
+ public:
+  void put(char letter) {
+    if (size_ < sizeof bytes_) bytes_[size_++] = letter;
+  }
+  void put(const char* text) {
+    while (*text != 0) put(*text++);
+  }
+  // UTF-8; halves of pairs become '?'.
+  void put(const char16_t* text, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count && text[i] != 0; ++i) {
+      std::uint32_t point = text[i];
+      if (point >= 0xd800 && point < 0xdc00 && i + 1 < count && text[i + 1] >= 0xdc00 &&
+          text[i + 1] < 0xe000) {
+        point = 0x10000 + ((point - 0xd800) << 10) + (text[++i] - 0xdc00U);
+      } else if (point >= 0xd800 && point < 0xe000) {
+        point = '?';
+      }
+      put_point(point);
+    }
+  }
+  const char* data() const { return bytes_; }
+  std::uint32_t size() const { return size_; }
+
+ private:
+  void put_point(std::uint32_t point) {
+    const auto byte = [&](std::uint32_t value) { put(static_cast<char>(value)); };
+    if (size_ + 4 > sizeof bytes_) return;  // whole characters only
+    if (point < 0x80) return byte(point);
+    if (point < 0x800) {
+      byte(0xc0 | (point >> 6));
+    } else {
+      if (point < 0x10000) {
+        byte(0xe0 | (point >> 12));
+      } else {
+        byte(0xf0 | (point >> 18));
+        byte(0x80 | ((point >> 12) & 0x3f));
+      }
+      byte(0x80 | ((point >> 6) & 0x3f));
+    }
+    byte(0x80 | (point & 0x3f));
+  }
+
+  char bytes_[1024];
+  std::uint32_t size_ = 0;
+};
+
+std::uint32_t shown(std::uint32_t length) { return length < kLongestPart ? length : kLongestPart; }
+
+ComObject* open_metadata(ComObject* runtime, Id module) {
+  ComObject* found = nullptr;
+  constexpr std::uint32_t kRead = 0;
+  if (call(runtime, info::kGetModuleMetaData, module, kRead, &kMetadataImport2, &found) < 0)
+    return nullptr;
+  return found;
+}
+
+// "Namespace.Outer+Inner"
+void put_type(ComObject* metadata, Token type, Text& out) {
+  Token chain[kDeepestNesting];
+  unsigned depth = 0;
+  for (Token at = type; depth < kDeepestNesting;) {
+    chain[depth++] = at;
+    Token outer = 0;
+    if (call(metadata, metadata::kGetNestedClassProps, at, &outer) < 0 || outer == 0 || outer == at)
+      break;
+    at = outer;
+  }
+  for (unsigned i = depth; i-- > 0;) {
+    char16_t name[kLongestPart];
+    std::uint32_t length = 0, flags = 0;
+    Token base = 0;
+    if (call(metadata, metadata::kGetTypeDefProps, chain[i], &name[0], kLongestPart, &length,
+             &flags, &base) < 0)
+      continue;
+    out.put(name, shown(length));
+    if (i != 0) out.put('+');
+  }
+}
+
+Id put_dynamic_method(ComObject* runtime, Id function, Text& out) {
+  Id module = 0;
+  const std::uint8_t* signature = nullptr;
+  std::uint32_t size = 0, length = 0;
+  char16_t name[kLongestPart];
+  out.put("dynamic method ");
+  if (call(runtime, info::kGetDynamicFunctionInfo, function, &module, &signature, &size,
+           kLongestPart, &length, &name[0]) >= 0)
+    out.put(name, shown(length));
+  return function;
+}
+
+// Returns the owner of the name.
+Id put_method(ComObject* runtime, Id function, Text& out) {
+  std::int32_t dynamic = 0;
+  if (call(runtime, info::kIsFunctionDynamic, function, &dynamic) >= 0 && dynamic != 0)
+    return put_dynamic_method(runtime, function, out);
+  Id type = 0, module = 0;
+  Token token = 0;
+  std::uint32_t arguments = 0;
+  if (call(runtime, info::kGetFunctionInfo2, function, Id{0}, &type, &module, &token,
+           std::uint32_t{0}, &arguments, static_cast<Id*>(nullptr)) < 0)
+    return 0;
+  auto* metadata = open_metadata(runtime, module);
+  if (!metadata) return module;
+  Token owner = 0;
+  char16_t name[kLongestPart];
+  std::uint32_t length = 0, attributes = 0, signature_size = 0, address = 0, flags = 0;
+  const std::uint8_t* signature = nullptr;
+  if (call(metadata, metadata::kGetMethodProps, token, &owner, &name[0], kLongestPart, &length,
+           &attributes, &signature, &signature_size, &address, &flags) >= 0) {
+    constexpr Token kModuleType = 0x0200'0001;
+    if (owner != kModuleType) {
+      put_type(metadata, owner, out);
+      out.put('.');
+    }
+    out.put(name, shown(length));
+  }
+  release(metadata);
+  return module;
+}
+
+Id put_type_of(ComObject* runtime, Id type, Text& out) {
+  Id module = 0, parent = 0;
+  Token token = 0;
+  std::uint32_t arguments = 0;
+  if (call(runtime, info::kGetClassIDInfo2, type, &module, &token, &parent, std::uint32_t{0},
+           &arguments, static_cast<Id*>(nullptr)) < 0)
+    return 0;
+  if (auto* metadata = open_metadata(runtime, module)) {
+    put_type(metadata, token, out);
+    release(metadata);
+  }
+  return module;
+}
+
+template <class Put>
+std::uint32_t slot(ComObject* runtime, Recorder& recorder, Id id, Put put) {
+  if (id == 0) return wire::kNoName;
+  bool is_new = false;
+  const auto at = recorder.slot_of(id, is_new);
+  if (!is_new) return at;
+  Text text;
+  const auto owner = put(runtime, id, text);
+  recorder.set_name(at, owner, text.data(), text.size());
+  return at;
+}
+
+}  // namespace
+
+std::uint32_t method_slot(ComObject* runtime, Recorder& recorder, Id function) {
+  return slot(runtime, recorder, function, put_method);
+}
+
+std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type) {
+  return slot(runtime, recorder, type, put_type_of);
+}
+
+std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type, const std::uint8_t* name,
+                        std::uint32_t units) {
+  return slot(runtime, recorder, type, [&](ComObject* clr, Id id, Text& out) {
+    char16_t copy[kLongestPart];
+    const auto count = shown(units);
+    __builtin_memcpy(copy, name, count * sizeof(char16_t));
+    out.put(copy, count);
+    // Only to forget it when its module is unloaded; arrays have none of their own.
+    Id module = 0, parent = 0;
+    Token token = 0;
+    std::uint32_t arguments = 0;
+    if (call(clr, info::kGetClassIDInfo2, id, &module, &token, &parent, std::uint32_t{0},
+             &arguments, static_cast<Id*>(nullptr)) < 0)
+      return Id{0};
+    return module;
+  });
+}
+
+}  // namespace clrscope::agent

@@ -1,0 +1,129 @@
+// The library's two exports and the tables that the runtime calls. Every function here is thin.
+#include "agent/agent.h"
+
+namespace clrscope::agent {
+namespace {
+
+constinit Agent g_agent;
+
+struct Callbacks : ComObject {
+  wire::Identity identity;
+};
+
+Slot g_callback_table[callback::kEnd11];
+Slot g_factory_table[5];
+constinit Callbacks g_main{{g_callback_table}, wire::Identity::kMain};
+constinit Callbacks g_notification{{g_callback_table}, wire::Identity::kNotificationOnly};
+struct Factory : ComObject {
+  Callbacks* product;
+};
+constinit Factory g_main_factory{{g_factory_table}, &g_main};
+constinit Factory g_notification_factory{{g_factory_table}, &g_notification};
+
+HResult Ignore() { return kOk; }
+std::uint32_t CountReference(ComObject*) { return 1; }
+
+HResult Query(ComObject* self, const Guid* id, ComObject** answer) {
+  bool known = *id == kUnknownInterface;
+  for (const auto& one : kCallbackInterfaces) known = known || *id == one;
+  *answer = known ? self : nullptr;
+  return known ? kOk : kNoInterface;
+}
+
+HResult QueryFactory(ComObject* self, const Guid* id, ComObject** answer) {
+  const bool known = *id == kUnknownInterface || *id == kClassFactoryInterface;
+  *answer = known ? self : nullptr;
+  return known ? kOk : kNoInterface;
+}
+
+HResult CreateInstance(Factory* self, ComObject* outer, const Guid* id, ComObject** answer) {
+  *answer = nullptr;
+  return outer ? kNoInterface : Query(self->product, id, answer);
+}
+
+HResult LoadAsNotificationOnly(Callbacks* self, std::int32_t* answer) {
+  *answer = self->identity == wire::Identity::kNotificationOnly ? 1 : 0;
+  return kOk;
+}
+HResult Initialize(Callbacks* self, ComObject* runtime) {
+  return g_agent.start(runtime, self->identity, nullptr, 0);
+}
+HResult InitializeForAttach(Callbacks* self, ComObject* runtime, const void* data,
+                            std::uint32_t size) {
+  // Without client data it is not one that clrscope attached.
+  return data ? g_agent.start(runtime, self->identity, data, size) : kCancelActivation;
+}
+HResult ProfilerAttachComplete(Callbacks*) { return g_agent.attach_completed(), kOk; }
+HResult ProfilerDetachSucceeded(Callbacks*) { return g_agent.detach_completed(), kOk; }
+HResult Shutdown(Callbacks*) { return g_agent.shut_down(), kOk; }
+HResult ExceptionThrown(Callbacks*, Id object) { return g_agent.exception_thrown(object), kOk; }
+HResult ExceptionCatcherEnter(Callbacks*, Id function, Id) {
+  return g_agent.exception_caught(function), kOk;
+}
+HResult EventPipeEventDelivered(Callbacks*, Id, std::uint32_t id, std::uint32_t version,
+                                std::uint32_t, const std::uint8_t*, std::uint32_t size,
+                                const std::uint8_t* payload, const Guid*, const Guid*, Id,
+                                std::uint32_t, const Id*) {
+  return g_agent.event_delivered({id, version, payload, size}), kOk;
+}
+HResult ModuleUnloadStarted(Callbacks*, Id module) { return g_agent.unloading(module), kOk; }
+HResult DynamicMethodUnloaded(Callbacks*, Id function) { return g_agent.unloading(function), kOk; }
+
+template <class Function>
+Slot as_slot(Function* function) {
+  return reinterpret_cast<Slot>(function);
+}
+
+bool is_class(const void* id, const std::uint8_t (&known)[16]) {
+  for (unsigned i = 0; i < sizeof known; ++i)
+    if (static_cast<const std::uint8_t*>(id)[i] != known[i]) return false;
+  return true;
+}
+
+// The same values each time: may run twice at once.
+void fill_tables() {
+  for (auto& slot : g_callback_table) slot = as_slot(&Ignore);
+  auto* table = g_callback_table;
+  table[callback::kQueryInterface] = as_slot(&Query);
+  table[callback::kAddRef] = table[callback::kRelease] = as_slot(&CountReference);
+  table[callback::kInitialize] = as_slot(&Initialize);
+  table[callback::kShutdown] = as_slot(&Shutdown);
+  table[callback::kInitializeForAttach] = as_slot(&InitializeForAttach);
+  table[callback::kProfilerAttachComplete] = as_slot(&ProfilerAttachComplete);
+  table[callback::kProfilerDetachSucceeded] = as_slot(&ProfilerDetachSucceeded);
+  table[callback::kLoadAsNotificationOnly] = as_slot(&LoadAsNotificationOnly);
+  table[callback::kExceptionThrown] = as_slot(&ExceptionThrown);
+  table[callback::kExceptionCatcherEnter] = as_slot(&ExceptionCatcherEnter);
+  table[callback::kEventPipeEventDelivered] = as_slot(&EventPipeEventDelivered);
+  table[callback::kModuleUnloadStarted] = as_slot(&ModuleUnloadStarted);
+  table[callback::kDynamicMethodUnloaded] = as_slot(&DynamicMethodUnloaded);
+  g_factory_table[0] = as_slot(&QueryFactory);
+  g_factory_table[1] = g_factory_table[2] = as_slot(&CountReference);
+  g_factory_table[3] = as_slot(&CreateInstance);
+  g_factory_table[4] = as_slot(&Ignore);
+}
+
+}  // namespace
+}  // namespace clrscope::agent
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED std::int32_t DllGetClassObject(const void* class_id, const void* id, void** answer);
+EXPORTED std::int32_t DllCanUnloadNow();
+
+std::int32_t DllGetClassObject(const void* class_id, const void* id, void** answer) {
+  using namespace clrscope::agent;
+  *answer = nullptr;
+  ComObject* factory = nullptr;
+  if (is_class(class_id, clrscope::wire::kMainClass)) factory = &g_main_factory;
+  if (is_class(class_id, clrscope::wire::kNotificationClass)) factory = &g_notification_factory;
+  if (!factory) return kClassNotAvailable;
+  static std::atomic<bool> filled{false};
+  if (!filled.load(std::memory_order_acquire)) {
+    fill_tables();
+    filled.store(true, std::memory_order_release);
+  }
+  return QueryFactory(factory, static_cast<const Guid*>(id), reinterpret_cast<ComObject**>(answer));
+}
+
+std::int32_t DllCanUnloadNow() { return clrscope::agent::kFalse; }

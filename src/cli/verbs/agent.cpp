@@ -1,0 +1,162 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "cli/args.h"
+#include "cli/console.h"
+#include "cli/stop_request.h"
+#include "cli/target_args.h"
+#include "cli/verb.h"
+#include "ops/agent.h"
+
+namespace clrscope::cli {
+namespace {
+
+constexpr Option kAgent[] = {
+    {.name = "--duration",
+     .value = "TIME",
+     .help = "how long exceptions, contention and allocations listen (default: 10s)"},
+    {.name = "--output",
+     .value = "FILE",
+     .help = "where env writes the library (default: libclrscope_agent.so)",
+     .letter = 'o'},
+};
+
+Result<int> status(const Args& args, Console& console) {
+  std::vector<ops::AgentAnswer> agents;
+  if (args.has("--process-id") || args.has("--name")) {
+    const auto request = TRY(target_request(args));
+    agents.push_back(TRY(ops::agent_status(request)));
+  } else {
+    agents = TRY(ops::agents_loaded());
+  }
+  if (args.has("--json")) {
+    console.data(json_line(agents));
+    return kDone;
+  }
+  if (agents.empty()) {
+    console.talk("No process has the agent loaded. Run clrscope attach -p PID to load it.");
+    return kDone;
+  }
+  Table table{{"PID", "NAME", "AGENT", "IDENTITY", "RUNTIME", "SOURCES"}};
+  for (const auto& agent : agents) {
+    std::string sources;
+    for (const auto& source : agent.sources)
+      sources.append(sources.empty() ? "" : ",").append(source);
+    table.add({std::to_string(agent.pid), agent.name, agent.loaded ? agent.mode : "not loaded",
+               agent.identity, agent.runtime, agent.loaded && sources.empty() ? "idle" : sources});
+  }
+  console.data(table.text());
+  return kDone;
+}
+
+// Listens for the duration and prints what was heard.
+template <class Seen>
+Result<int> listen(const Args& args, Console& console,
+                   Result<Seen> (*hear)(const ops::ListenRequest&),
+                   Document (*document)(const Seen&)) {
+  const auto duration =
+      TRY(args.duration("--duration")).value_or(std::chrono::nanoseconds{std::chrono::seconds{10}});
+  if (duration.count() <= 0) return fail(Errc::kUsage, "--duration must be greater than zero");
+  const StopRequest stop{EnterKey::kStops};
+  const ops::ListenRequest request{
+      .target = TRY(target_request(args)), .duration = duration, .stop_fds = stop.fds()};
+  const auto seen = TRY(hear(request));
+  if (args.has("--json"))
+    console.data(json_line(seen));
+  else
+    console.data(answer::page_text(document(seen), console.text_style()));
+  return kDone;
+}
+
+Result<int> stacks(const Args& args, Console& console) {
+  const auto request = TRY(target_request(args));
+  const auto seen = TRY(ops::agent_stacks(request));
+  if (args.has("--json"))
+    console.data(json_line(seen));
+  else
+    console.data(answer::page_text(ops::agent_stacks_document(seen), console.text_style()));
+  return kDone;
+}
+
+struct EnvAnswer {
+  std::string file{};
+  std::map<std::string, std::string> variables{};
+};
+const Shape& shape_of(const EnvAnswer*) {
+  using A = EnvAnswer;
+  static const auto shape =
+      describe<A>("AgentEnvironment", "how to load the agent when a process starts",
+                  {member<&A::file>("file", "the library"),
+                   member<&A::variables>("variables", "environment variables for the process")});
+  return shape;
+}
+
+Result<int> env(const Args& args, Console& console) {
+  const auto library = ops::embedded_agent();
+  if (library.empty()) return fail(Errc::kUnsupported, "this clrscope was built without the agent");
+  const auto path =
+      std::filesystem::absolute(args.text("--output").value_or("libclrscope_agent.so"))
+          .lexically_normal()
+          .string();
+  const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+  if (!file) return fail(errc_of(errno), "cannot write {}: {}", path, errno_text());
+  TRY(write_all(file.get(), library));
+  EnvAnswer answer{.file = path, .variables = ops::agent_environment(path)};
+  if (args.has("--json")) {
+    console.data(json_line(answer));
+    return kDone;
+  }
+  std::string lines;
+  for (const auto& [name, value] : answer.variables) lines += fmt::format("{}={}\n", name, value);
+  console.data(lines);
+  return kDone;
+}
+
+Result<int> run(const Args& args, Console& console) {
+  const auto& words = args.positionals();
+  const std::string word = words.size() == 1 ? words[0] : "";
+  if (word == "status") return status(args, console);
+  if (word == "exceptions")
+    return listen(args, console, &ops::agent_exceptions, &ops::exceptions_document);
+  if (word == "contention")
+    return listen(args, console, &ops::agent_contention, &ops::contention_document);
+  if (word == "allocations")
+    return listen(args, console, &ops::agent_allocations, &ops::allocations_document);
+  if (word == "stacks") return stacks(args, console);
+  if (word == "env") return env(args, console);
+  return fail(Errc::kUsage, "unknown command of clrscope agent")
+      .hint("use status, exceptions, contention, allocations, stacks or env");
+}
+
+const Options kOptions[] = {kTargetOptions, Options{kAgent}, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {
+    answers_with<ops::AgentAnswer>(JsonAnswer::Form::kList, "status"),
+    answers_with<ops::AgentExceptions>(JsonAnswer::Form::kObject, "exceptions"),
+    answers_with<ops::AgentContention>(JsonAnswer::Form::kObject, "contention"),
+    answers_with<ops::AgentAllocations>(JsonAnswer::Form::kObject, "allocations"),
+    answers_with<ops::AgentStacks>(JsonAnswer::Form::kObject, "stacks"),
+    answers_with<EnvAnswer>(JsonAnswer::Form::kObject, "env"),
+};
+
+}  // namespace
+
+extern const Verb agent_verb{
+    .name = "agent",
+    .summary = "Show exceptions, lock waits, allocations and stacks from inside a process",
+    .usage =
+        "status | exceptions | contention | allocations | stacks | env\n"
+        "                      [-p PID | -n NAME] [--duration TIME]",
+    .options = kOptions,
+    .examples =
+        "  clrscope agent exceptions -p 4312 --duration 30s\n"
+        "  clrscope agent status --json",
+    .run = run,
+    .positionals = 1,
+    .answers = kAnswers,
+};
+
+}  // namespace clrscope::cli

@@ -1,0 +1,73 @@
+// The agent in a process, seen from outside: its control socket, and the memory it shares.
+//
+// The process may be hostile: its socket is believed only when the process itself listens on it,
+// the shared memory only when it cannot shrink, and every record and name in it is checked.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "wire/control.h"
+#include "wire/ring.h"
+
+namespace clrscope::collect {
+
+class AgentArena {
+ public:
+  static Result<AgentArena> map(UniqueFd memory);
+
+  // Calls take(bytes, size) with each record that has come since the last call; in order of each
+  // thread, not among threads.
+  void drain(const std::function<void(const void*, std::uint32_t)>& take);
+  std::uint64_t damaged() const;
+
+  std::string name(std::uint32_t slot) const;  // empty: unknown
+  std::uint64_t exceptions() const;
+  std::uint64_t contentions() const;
+  std::uint64_t allocations() const;
+  std::uint64_t drops(wire::Drop reason) const;
+  std::chrono::nanoseconds callback_time() const;
+  std::chrono::nanoseconds duration_of(std::uint64_t ticks) const;
+
+ private:
+  struct Unmap {
+    void operator()(wire::Arena* arena) const;
+  };
+  explicit AgentArena(wire::Arena* arena);
+
+  std::unique_ptr<wire::Arena, Unmap> arena_;
+  std::vector<wire::RingReader> rings_;
+};
+
+class AgentConnection {
+ public:
+  // `socket`: an O_PATH descriptor of it. kNotFound: nobody listens any more.
+  static Result<AgentConnection> open(const UniqueFd& socket, pid_t pid);
+
+  // What the agent answers, whatever it is; a connection that ends is kGone.
+  Result<wire::Reply> ask(wire::RequestKind kind, std::uint32_t value, const Deadline& deadline);
+  // The same, and an outcome that is not kDone is an error.
+  Result<wire::Status> demand(wire::RequestKind kind, std::uint32_t value,
+                              const Deadline& deadline);
+  // Makes us the one that listens.
+  Result<AgentArena> open_arena(const Deadline& deadline);
+  // Until the agent closes the connection.
+  Result<> wait_for_end(const Deadline& deadline);
+
+  int fd() const { return socket_.get(); }
+
+ private:
+  explicit AgentConnection(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  UniqueFd socket_;
+  UniqueFd passed_;  // came with the last answer
+  std::uint32_t next_id_ = 1;
+};
+
+}  // namespace clrscope::collect

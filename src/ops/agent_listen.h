@@ -1,0 +1,29 @@
+// Listening to the agent of a process: what every source has in common.
+#pragma once
+
+#include <functional>
+
+#include "ops/agent.h"
+#include "ops/agent_place.h"
+
+namespace clrscope::ops {
+
+struct Heard {
+  pid_t pid = 0;
+  std::chrono::nanoseconds duration{};
+  std::vector<AgentDrop> dropped{};
+  std::chrono::nanoseconds callback_time{};
+};
+using TakeRecord = std::function<void(const void* bytes, std::uint32_t size)>;
+// Called once, at the end, while names can still be asked for.
+using FinishListening = std::function<void(const collect::AgentArena& arena, Heard heard)>;
+
+// Switches the sources on for the duration of the request. The agent leaves if it was not there
+// before. A process that ends meanwhile is no failure: its rings outlive it.
+Result<> listen_to_agent(const ListenRequest& request, std::uint32_t sources,
+                         const TakeRecord& take, const FinishListening& finish);
+
+std::vector<AgentDrop> drops_of(const collect::AgentArena& arena);
+std::string name_or_unknown(const collect::AgentArena& arena, std::uint32_t slot);
+
+}  // namespace clrscope::ops

@@ -1,0 +1,152 @@
+#include "ops/agent_place.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <thread>
+
+#include "base/checksum.h"
+#include "base/proc.h"
+#include "ipc/commands.h"
+#include "ops/agent.h"
+
+// agent_library.S
+extern "C" {
+extern const std::uint8_t clrscope_agent_library[];
+extern const std::uint8_t clrscope_agent_library_end[];
+}
+
+namespace clrscope::ops {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kPatience{10};
+constexpr milliseconds kLook{2};
+constexpr seconds kAnswer{5};
+constexpr const char* kSocket = "control";
+
+// The same rule as in src/agent/environment.cpp.
+Result<std::string> folder_name(pid_t pid) {
+  const auto status = TRY(proc_status(pid));
+  return fmt::format("clrscope-agent-{}-{}", status.namespace_pid, status.start_ticks);
+}
+
+Result<TargetFolder> agent_folder(pid_t pid, bool make) {
+  return TargetFolder::open(pid, TRY(folder_name(pid)), make);
+}
+
+Result<collect::AgentConnection> connect(pid_t pid, const TargetFolder& folder) {
+  const auto socket = TRY(folder.find_socket(kSocket));
+  return collect::AgentConnection::open(socket, pid);
+}
+
+// The runtime's refusals are texts with their number.
+bool is_refusal(const Error& error, const char* code) {
+  return error.what.find(code) != std::string::npos;
+}
+
+Result<> attach(Target& target, const std::string& path, const std::string& socket,
+                std::uint64_t build) {
+  wire::AttachData data{};
+  data.magic = wire::kControlMagic;
+  data.protocol = wire::kProtocol;
+  data.build = build;
+  if (socket.size() >= sizeof data.socket)
+    return fail(Errc::kTooLarge, "the path {} is too long for a socket", socket);
+  std::memcpy(data.socket, socket.data(), socket.size());
+  const Bytes client{reinterpret_cast<const std::uint8_t*>(&data), sizeof data};
+  const Deadline deadline{kPatience};
+  auto id = std::to_array(wire::kMainClass);
+  for (;;) {
+    auto attached = ipc::attach_profiler(*target.endpoint, id, path, client, kPatience, kPatience);
+    if (attached) return {};
+    const auto& error = attached.error();
+    if (is_refusal(error, "0x8013136a") && id != std::to_array(wire::kNotificationClass)) {
+      id = std::to_array(wire::kNotificationClass);
+      continue;
+    }
+    // It was detached a moment ago.
+    if (is_refusal(error, "0x80131367") && !deadline.passed()) {
+      std::this_thread::sleep_for(milliseconds{20});
+      continue;
+    }
+    if (is_refusal(error, "0x80131375"))
+      return fail(Errc::kUnsupported, "the agent declined to start in process {}",
+                  target.process.pid)
+          .hint("it is switched off there by CLRSCOPE_AGENT=0, or lacks memory or descriptors");
+    return fail(error);
+  }
+}
+
+// The agent listens a moment after the runtime has answered.
+Result<collect::AgentConnection> wait_for_agent(pid_t pid, const TargetFolder& folder) {
+  const Deadline deadline{kAnswer};
+  for (;;) {
+    auto connection = connect(pid, folder);
+    if (connection) {
+      const auto hello = connection->ask(wire::RequestKind::kHello, 0, deadline);
+      if (hello) return connection;
+    }
+    if (deadline.passed())
+      return fail(Errc::kTimeout, "the agent was loaded into process {}, but does not answer: {}",
+                  pid, connection ? "no reply" : connection.error().what);
+    if (!process_exists(pid)) return fail(Errc::kGone, "process {} has ended", pid);
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace
+
+Bytes embedded_agent() { return {clrscope_agent_library, clrscope_agent_library_end}; }
+
+Result<collect::AgentConnection> reach_agent(pid_t pid) {
+  auto folder = agent_folder(pid, false);
+  if (!folder && folder.error().code == Errc::kNotFound)
+    return fail(Errc::kNotFound, "no agent is loaded in process {}", pid)
+        .hint("run clrscope attach -p {}", pid);
+  if (!folder) return fail(folder.error());
+  return connect(pid, *folder);
+}
+
+Result<LoadedAgent> load_agent(Target& target) {
+  const auto pid = target.process.pid;
+  if (target.process.foreign)
+    return fail(Errc::kUnsupported, "{} is in another pid namespace: its files cannot be reached",
+                target.process.name)
+        .hint("share the pid namespace: shareProcessNamespace in a pod");
+  if (auto there = reach_agent(pid)) return LoadedAgent{*std::move(there), true};
+  const auto library = embedded_agent();
+  if (library.empty()) return fail(Errc::kUnsupported, "this clrscope was built without the agent");
+
+  const auto folder = TRY(agent_folder(pid, true));
+  if (!folder.may_execute()) {
+    folder.remove_folder();
+    return fail(Errc::kUnsupported, "{} is mounted noexec: no library can be loaded from there",
+                folder.path())
+        .hint("give the process a TMPDIR without noexec");
+  }
+  const auto build = crc32_of(library);
+  const auto name = fmt::format("libclrscope_agent-{:08x}.so", build);
+  const auto loaded = [&]() -> Result<collect::AgentConnection> {
+    TRY(folder.write(name, library));
+    TRY(attach(target, folder.path() + "/" + name, folder.path() + "/" + kSocket, build));
+    return wait_for_agent(pid, folder);
+  };
+  auto connection = loaded();
+  folder.remove(name);
+  if (!connection) {
+    folder.remove_folder();  // stays while the agent has its socket in it
+    return fail(connection.error());
+  }
+  return LoadedAgent{*std::move(connection), false};
+}
+
+Result<> unload_agent(collect::AgentConnection connection) {
+  (void)TRY(connection.demand(wire::RequestKind::kDetach, 0, Deadline{kAnswer}));
+  return connection.wait_for_end(Deadline{kPatience});
+}
+
+}  // namespace clrscope::ops

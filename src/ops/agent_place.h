@@ -1,0 +1,22 @@
+// Where the agent of a process lies, how it is loaded and how it is reached.
+#pragma once
+
+#include "collect/agent/connection.h"
+#include "ops/target.h"
+#include "ops/target_folder.h"
+
+namespace clrscope::ops {
+
+// kNotFound: no agent is loaded.
+Result<collect::AgentConnection> reach_agent(pid_t pid);
+
+struct LoadedAgent {
+  collect::AgentConnection connection;
+  bool already = false;  // it was there before
+};
+// Attaches the agent unless it is there, and waits until it answers.
+Result<LoadedAgent> load_agent(Target& target);
+// Returns when it has left the process. Its own files go with it.
+Result<> unload_agent(collect::AgentConnection connection);
+
+}  // namespace clrscope::ops

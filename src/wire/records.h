@@ -1,0 +1,109 @@
+// The records in the rings: fixed parts of 8-byte multiples, some followed by frames.
+//
+// A frame is the name slot of a method, innermost first. Times are ticks of the processor's clock.
+// parse_*() take bytes that nobody has checked. Compiles freestanding.
+#pragma once
+
+#include <cstdint>
+
+namespace clrscope::wire {
+
+enum class RecordKind : std::uint16_t {
+  kPad = 0,  // fills the end of a ring
+  kExceptionThrown = 1,
+  kExceptionCaught = 2,
+  kThreadStack = 3,
+  kSnapshotEnd = 4,
+  kContention = 5,
+  kAllocation = 6,
+};
+
+constexpr std::uint32_t kMostFrames = 256;
+constexpr std::uint32_t kSmallestRecord = 8;  // a pad
+
+struct RecordHeader {
+  RecordKind kind;
+  std::uint16_t bytes;   // of the whole record
+  std::uint32_t thread;  // OS thread id in the process' pid namespace
+  std::uint64_t time;
+};
+
+struct ExceptionThrown {
+  RecordHeader header;
+  std::uint64_t number;  // pairs it with ExceptionCaught; from 1
+  std::uint32_t type;    // name slot
+  std::uint32_t frames;
+};
+
+struct ExceptionCaught {
+  RecordHeader header;
+  std::uint64_t number;
+  std::uint64_t ticks;   // from the throw to the catch block
+  std::uint32_t method;  // the one that caught it
+  std::uint32_t reserved;
+};
+
+struct ThreadStack {
+  RecordHeader header;
+  std::uint64_t snapshot;  // number of the snapshot
+  std::uint32_t managed;   // managed thread number in this snapshot
+  std::uint32_t frames;
+};
+
+struct SnapshotEnd {
+  RecordHeader header;
+  std::uint64_t snapshot;
+  std::uint64_t pause_ticks;  // from the request to suspend to the end of the resume
+  std::uint32_t threads;      // with a stack
+  std::uint32_t failed;       // threads whose stack could not be walked
+};
+
+// A thread waited for a lock that another one had; the stack is of the beginning of the wait.
+struct Contention {
+  RecordHeader header;
+  std::uint64_t wait_ns;
+  std::uint64_t lock;   // id of the lock; 0: unknown
+  std::uint32_t owner;  // OS thread id of the one that had it; 0: unknown
+  std::uint32_t frames;
+};
+
+// One of many allocations: the runtime chooses.
+struct Allocation {
+  RecordHeader header;
+  std::uint64_t size;        // of this object
+  std::uint64_t represents;  // bytes allocated since the last one (.NET 8, 9); 0: chosen at random
+  std::uint32_t type;
+  std::uint32_t frames;
+};
+
+constexpr std::uint32_t kLargestRecord = sizeof(Contention) + kMostFrames * 4;
+static_assert(sizeof(RecordHeader) == 16 && sizeof(ExceptionThrown) == 32 &&
+              sizeof(ExceptionCaught) == 40 && sizeof(ThreadStack) == 32 &&
+              sizeof(SnapshotEnd) == 40 && sizeof(Contention) == 40 && sizeof(Allocation) == 40 &&
+              kLargestRecord % 8 == 0);
+
+// Bytes of a record of type Fixed with this many frames.
+template <class Fixed>
+constexpr std::uint32_t record_bytes(std::uint32_t frames) {
+  return (static_cast<std::uint32_t>(sizeof(Fixed)) + frames * 4 + 7) & ~7U;
+}
+
+// The fixed part of a record of `size` bytes at `bytes`, which is aligned to 8; null when it does
+// not have the size that its kind and its frames need.
+template <class Fixed>
+const Fixed* parse_record(RecordKind kind, const void* bytes, std::uint32_t size) {
+  if (size < sizeof(Fixed)) return nullptr;
+  const auto* record = static_cast<const Fixed*>(bytes);
+  if (record->header.kind != kind || record->header.bytes != size) return nullptr;
+  std::uint32_t frames = 0;
+  if constexpr (requires { record->frames; }) frames = record->frames;
+  if (frames > kMostFrames || size != record_bytes<Fixed>(frames)) return nullptr;
+  return record;
+}
+
+template <class Fixed>
+const std::uint32_t* frames_of(const Fixed* record) {
+  return reinterpret_cast<const std::uint32_t*>(record + 1);
+}
+
+}  // namespace clrscope::wire
