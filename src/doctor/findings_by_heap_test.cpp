@@ -104,7 +104,7 @@ Evidence with_finalizers(std::vector<std::uint64_t> due, bool blocked = false) {
 TEST(FinalizerBacklog, GrowsFromLookToLook) {
   const auto found = examined("CS1609", with_finalizers({100, 2000, 4100}));
   ASSERT_THAT(found, SizeIs(1));
-  EXPECT_THAT(found[0].title, HasSubstr("4100 objects wait for their finalizers, 400 more"));
+  EXPECT_THAT(found[0].title, HasSubstr("4,100 objects wait for their finalizers, 400 more"));
   EXPECT_THAT(found[0].details, Contains("4,100 × Shop.Connection"));
   EXPECT_THAT(found[0].advice, HasSubstr("dispose Shop.Connection"));
 }
