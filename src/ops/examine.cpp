@@ -456,9 +456,11 @@ Result<doctor::Examination> examine(const ExamineRequest& request, const Examine
     sources.recording = sources.recording && request.recording;
     if (!sources.recording) sources.side = {};
     sources.side.generous = !request.only.empty();
-    if (!sources.side.generous && !patient.facts.database_client) {
+    // Those who tell of their commands are not there: there is nothing to see.
+    if (sources.side.commands && !sources.side.generous && !patient.foreign &&
+        !patient.facts.database_client) {
       sources.side.commands = false;
-      evidence.no_commands = "the process has loaded neither Entity Framework Core nor SqlClient";
+      evidence.commands.emplace();
     }
     evidence.process = patient.facts;
     if (patient.foreign && !sources.recording)

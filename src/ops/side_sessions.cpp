@@ -8,11 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 
 #include "base/text.h"
 #include "collect/eventpipe/session_end.h"
-#include "collect/machine/budget.h"
 #include "ipc/commands.h"
 #include "model/provider_names.h"
 #include "nettrace/reader.h"
@@ -23,19 +21,20 @@ namespace {
 using doctor::Evidence;
 using std::chrono::nanoseconds;
 
-// What an event costs the thread that causes it, its stack included: as collect/machine reckons.
-constexpr std::uint64_t kEventNs = 4'000;
-constexpr std::uint64_t kFrameNs = 260;
-// Of each CPU's time, for each session: half of a thousandth. Three of them, and what they may
-// spend at once, stay below 0.3 % in ten seconds.
-constexpr std::uint64_t kLittleNs = 1'000'000'000 / 2'000;
-constexpr std::uint64_t kMoreNs = 1'000'000'000 / 100;
-constexpr double kAtOnce = 6;
-constexpr std::uint32_t kBufferMb = 4;
+// What an event costs the thread that causes it, its stack included: as `bench/run price` measures.
+constexpr std::uint64_t kEventNs = 2'000;
+constexpr std::uint64_t kFrameNs = 130;
+// Parts of the processors' time while the process is watched that a session may cost: together a
+// quarter of a percent. One that was asked for by name may cost more.
+constexpr double kCallShare = 0.0015, kCommandShare = 0.0005, kAllocationShare = 0.0005;
+constexpr double kGenerousShare = 0.01;
+constexpr unsigned kMostProcessors = 4;  // a program with one busy thread has no more of many
+constexpr std::uint32_t kBufferMb = 1;   // of the process's memory
 constexpr std::chrono::seconds kPatience{5};
 
-std::uint64_t allowance(bool generous) {
-  return (generous ? kMoreNs : kLittleNs) * std::max(1U, std::thread::hardware_concurrency());
+std::uint64_t allowance(double share, nanoseconds duration) {
+  const auto processors = std::clamp(std::thread::hardware_concurrency(), 1U, kMostProcessors);
+  return static_cast<std::uint64_t>(share * static_cast<double>(duration.count()) * processors);
 }
 
 using ipc::Level;
@@ -94,7 +93,8 @@ class SideSessions::One {
  public:
   explicit One(std::unique_ptr<doctor::SideEvidence> evidence) : evidence_(std::move(evidence)) {}
 
-  void open(ipc::Endpoint& runtime, pid_t pid, std::vector<Provider> providers, bool generous) {
+  void open(ipc::Endpoint& runtime, pid_t pid, std::vector<Provider> providers,
+            std::uint64_t allowed) {
     ipc::SessionConfig config{
         .buffer_mb = kBufferMb, .rundown_keyword = 0, .providers = std::move(providers)};
     auto session = ipc::start_tracing(runtime, config, kPatience);
@@ -105,7 +105,7 @@ class SideSessions::One {
     if (!session) return refuse(reason_of(session.error()));
     session_ = std::move(*session);
     begun_ = TraceClock::now();
-    budget_.emplace(allowance(generous), kAtOnce, begun_);
+    allowed_ = allowed;
     end_ = std::make_unique<collect::SessionEnd>(runtime, session_.id, pid);
   }
   void refuse(std::string why) { refused_ = std::move(why); }
@@ -130,7 +130,7 @@ class SideSessions::One {
     }
     end_->hear();
     if (!reader_.feed(Bytes{buffer}.first(static_cast<std::size_t>(got)), take)) closed_ = true;
-    if (end_->asked_at() || !budget_->exceeded(cost_, TraceClock::now())) return;
+    if (end_->asked_at() || cost_ <= allowed_) return;
     cut_ = true;
     ask_to_end();
   }
@@ -155,8 +155,7 @@ class SideSessions::One {
   ipc::Session session_;
   TraceTime begun_{};
   nanoseconds lasted_{};
-  std::optional<collect::Budget> budget_;  // nanoseconds of the program's time, all threads
-  std::uint64_t cost_ = 0;
+  std::uint64_t cost_ = 0, allowed_ = 0;  // nanoseconds of the program's time, all threads
   bool cut_ = false;
   bool closed_ = false;
   std::unique_ptr<collect::SessionEnd> end_;  // last: its thread ends before what it uses goes
@@ -191,19 +190,20 @@ void SideSessions::add_to(Evidence& evidence) {
 void SideSessions::open() {
   auto found = find_target(target_, kPatience, stop_.get());
   const auto add = [&](std::unique_ptr<doctor::SideEvidence> evidence,
-                       std::vector<Provider> providers) {
+                       std::vector<Provider> providers, double share) {
     sessions_.push_back(std::make_unique<One>(std::move(evidence)));
     if (!found)
       sessions_.back()->refuse(reason_of(found.error()));
     else
       sessions_.back()->open(*found_.endpoint, found_.process.pid, std::move(providers),
-                             wants_.generous);
+                             allowance(wants_.generous ? kGenerousShare : share, duration_));
   };
   if (found) found_ = std::move(*found);
-  if (wants_.calls) add(doctor::make_call_evidence(), call_providers());
-  if (wants_.commands) add(doctor::make_command_evidence(), command_providers());
+  if (wants_.calls) add(doctor::make_call_evidence(), call_providers(), kCallShare);
+  if (wants_.commands) add(doctor::make_command_evidence(), command_providers(), kCommandShare);
   if (wants_.allocations)
-    add(doctor::make_allocation_evidence(), allocation_providers(found_.process.runtime));
+    add(doctor::make_allocation_evidence(), allocation_providers(found_.process.runtime),
+        kAllocationShare);
 }
 
 void SideSessions::run() {

@@ -84,7 +84,7 @@ extern const Finding allocation_sites_finding{
         "The type and the method that most bytes are allocated for, where the program "
         "allocates much.",
     .needs = {.events = true, .allocations = true, .live = true, .least = std::chrono::seconds{1}},
-    .price = "up to 0.1 % of the CPU time: a session that ends when it has recorded enough",
+    .price = "up to 0.05 % of the CPU time: a session that ends when it has recorded enough",
     .rights = "the diagnostic port",
     .parameters = kParameters,
     .examine = examine,

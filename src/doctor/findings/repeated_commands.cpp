@@ -78,7 +78,7 @@ extern const Finding repeated_commands_finding{
               .live = true,
               .least = std::chrono::seconds{2}},
     .price =
-        "up to 0.1 % of the CPU time, in processes that use Entity Framework Core or "
+        "up to 0.05 % of the CPU time, in processes that use Entity Framework Core or "
         "SqlClient",
     .rights = "the diagnostic port",
     .parameters = kParameters,

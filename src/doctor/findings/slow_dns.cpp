@@ -31,7 +31,7 @@ extern const Finding slow_dns_finding{
     .title = "slow DNS lookups",
     .description = "DNS lookups that take long, by name and caller.",
     .needs = {.events = true, .calls = true, .live = true, .least = std::chrono::seconds{2}},
-    .price = "up to 0.1 % of the CPU time: a session that ends when it has recorded enough",
+    .price = "up to 0.15 % of the CPU time: a session that ends when it has recorded enough",
     .rights = "the diagnostic port",
     .parameters = kParameters,
     .examine = examine,

@@ -75,7 +75,7 @@ extern const Finding slow_http_finding{
     .title = "slow HTTP requests",
     .description = "Outgoing HTTP requests that take long, by address and caller.",
     .needs = {.events = true, .calls = true, .live = true, .least = std::chrono::seconds{2}},
-    .price = "up to 0.1 % of the CPU time: a session that ends when it has recorded enough",
+    .price = "up to 0.15 % of the CPU time: a session that ends when it has recorded enough",
     .rights = "the diagnostic port",
     .parameters = kParameters,
     .examine = examine,
