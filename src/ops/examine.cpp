@@ -209,7 +209,7 @@ class Visit {
   void watch(Evidence& evidence, const Sources& sources) {
     start_ = TraceClock::now();
     const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
-    if (sources.side.any()) side_.emplace(patient_.target, sources.side, duration_);
+    if (sources.side.any() && !still) side_.emplace(patient_.target, sources.side, duration_);
     if (sources.recording)
       recording_.emplace(patient_.target, duration_, side_ ? &*side_ : nullptr);
     if (sources.heap && !patient_.foreign && !still) {

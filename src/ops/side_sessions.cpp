@@ -102,13 +102,18 @@ class SideSessions::One {
       for (auto& provider : config.providers) provider.event_ids.clear();
       session = ipc::start_tracing(runtime, config, kPatience);
     }
-    if (!session) return refuse(reason_of(session.error()));
+    if (!session) {
+      silent_ = session.error().code == Errc::kTimeout;
+      return refuse(reason_of(session.error()));
+    }
     session_ = std::move(*session);
     begun_ = TraceClock::now();
     allowed_ = allowed;
     end_ = std::make_unique<collect::SessionEnd>(runtime, session_.id, pid);
   }
   void refuse(std::string why) { refused_ = std::move(why); }
+  bool silent() const { return silent_; }  // the runtime does not answer
+  const std::string& refused() const { return refused_; }
 
   int fd() const { return session_.stream.get(); }
   bool is_open() const { return end_ && !closed_ && !end_->hopeless(); }
@@ -156,6 +161,7 @@ class SideSessions::One {
   TraceTime begun_{};
   nanoseconds lasted_{};
   std::uint64_t cost_ = 0, allowed_ = 0;  // nanoseconds of the program's time, all threads
+  bool silent_ = false;
   bool cut_ = false;
   bool closed_ = false;
   std::unique_ptr<collect::SessionEnd> end_;  // last: its thread ends before what it uses goes
@@ -191,8 +197,11 @@ void SideSessions::open() {
   auto found = find_target(target_, kPatience, stop_.get());
   const auto add = [&](std::unique_ptr<doctor::SideEvidence> evidence,
                        std::vector<Provider> providers, double share) {
+    const auto* before = sessions_.empty() ? nullptr : sessions_.front().get();
     sessions_.push_back(std::make_unique<One>(std::move(evidence)));
-    if (!found)
+    if (before && before->silent())
+      sessions_.back()->refuse(before->refused());  // nor would it answer this
+    else if (!found)
       sessions_.back()->refuse(reason_of(found.error()));
     else
       sessions_.back()->open(*found_.endpoint, found_.process.pid, std::move(providers),
