@@ -41,6 +41,7 @@ static class Catalog
         new("thread-leak", "threads that are started all the time and never end", "[--rate N/s] [--healthy]", ThreadLeak.Run),
         new("timer-flood", "timers that are started all the time and never disposed", "[--rate N/s] [--healthy]", TimerFlood.Run),
         new("stuck-finalizer", "a finalizer that waits forever", "[--healthy]", StuckFinalizer.Run),
+        new("finalizer-backlog", "objects whose finalizers take longer than new ones take to come", "[--rate N/s] [--healthy]", FinalizerBacklog.Run),
         new("regex", "a regular expression that backtracks forever", "[--healthy]", RegexBacktracking.Run),
         new("hung-start", "an ASP.NET application whose Main waits forever before it starts", "[--healthy]", HungStart.Run),
         new("short-threads", "a new thread for every job; every tenth never ends", "[--rate N/s] [--count N]", ShortThreads.Run),
@@ -71,6 +72,9 @@ static class Catalog
         new("healthy-async", "async methods that wait long for work, or briefly for each other, and nothing wrong", "", HealthyAsync.Run),
         new("http-calls", "requests over HTTP to itself, some slow, some refused", "[--count N]", HttpCalls.Run),
         new("http-pool", "many callers that share two connections", "[--healthy]", HttpPool.Run),
+        new("slow-http", "requests over HTTP to a slow server", "[--healthy]", SlowHttp.Run),
+        new("slow-dns", "names that a slow server looks up (needs root)", "[--healthy]", SlowDns.Run),
+        new("n-plus-one", "requests that send the same database command over and over", "[--healthy]", RepeatedCommands.Run),
         new("web", "an ASP.NET application with an endpoint per symptom", "[--port N] [--no-logging] [--http2]", Web.Run),
         new("sick", "a hot path, exceptions, contention, allocation and a deadlock at once", "", Sick.Run),
     ];

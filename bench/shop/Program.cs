@@ -2,7 +2,7 @@ using System.Net;
 using System.Text.Json;
 using Microsoft.EntityFrameworkCore;
 
-// A shop whose requests ask a database: GET /orders?customer= answers the last twenty orders of a customer. One argument: the connection string.
+// A shop whose requests ask a database: GET /orders?customer= answers the last twenty orders of a customer, /orders-one-by-one the slow way. One argument: the connection string.
 var builder = WebApplication.CreateSlimBuilder();
 builder.Logging.ClearProviders();
 builder.WebHost.ConfigureKestrel(kestrel => kestrel.Listen(IPAddress.Loopback, 0));
@@ -25,6 +25,14 @@ await using (var scope = app.Services.CreateAsyncScope())
 
 app.MapGet("/orders", async (ShopContext shop, int? customer) =>
     await shop.Orders.Where(order => order.Customer == (customer ?? 7)).OrderByDescending(order => order.Placed).Take(20).ToListAsync());
+
+app.MapGet("/orders-one-by-one", async (ShopContext shop, int? customer) =>
+{
+    var ids = await shop.Orders.Where(order => order.Customer == (customer ?? 7)).Select(order => order.Id).Take(20).ToListAsync();
+    var orders = new List<Order>();
+    foreach (var id in ids) orders.Add(await shop.Orders.AsNoTracking().SingleAsync(order => order.Id == id));
+    return orders;
+});
 
 await app.StartAsync();
 Console.WriteLine(JsonSerializer.Serialize(new { ready = true, pid = Environment.ProcessId, truth = new { address = app.Urls.First() } }));

@@ -27,6 +27,10 @@ static class ZombieThreads
             startedPerSecond = rate,
         });
         stage.Work("starter", () => stage.Every(rate, Start));
+        stage.Work("collector", () =>
+        {
+            while (stage.Sleep(500)) GC.Collect();  // it frees those that nobody keeps
+        });
         stage.FinishWork();
         GC.KeepAlive(s_ended);
     }

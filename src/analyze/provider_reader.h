@@ -31,6 +31,10 @@ class ProviderReader {
  public:
   const Frame& frame(FrameId id) const { return frames_.frame(id); }
   const TraceSpan& span() const { return span_; }
+  // An event of another trace of the same process, which may name methods. Before end_of_trace().
+  void on_name(const Event& event, Provider provider) {
+    if (trace_) trace_->sites.on_name(event, provider);
+  }
 
  protected:
   struct Trace : Open {

@@ -39,6 +39,8 @@ class Sites {
     return stacks_.intern(reader, event);
   }
   void on_other(const Event& event) { symbols_.on_event(event, providers_.of(*event.type)); }
+  // Of another trace, whose event types are others.
+  void on_name(const Event& event, Provider provider) { symbols_.on_event(event, provider); }
   void on_batch_end(const nettrace::Batch& batch) { stacks_.on_batch_end(batch); }
 
   // The first frame of the application; where there is none, the first that has a name.

@@ -176,7 +176,15 @@ std::string format_duration(std::chrono::nanoseconds duration) {
   if (ns < 1e3) return number(ns, "ns");
   if (ns < 999.5e3) return number(ns / 1e3, "µs");
   if (ns < 999.5e6) return number(ns / 1e6, "ms");
-  return number(ns / 1e9, "s");
+  if (ns < 119.5e9) return number(ns / 1e9, "s");
+  const auto all = static_cast<std::int64_t>(std::min(std::round(ns / 1e9), 1e15));
+  const std::pair<std::int64_t, std::string_view> parts[] = {
+      {all / 86'400, "d"}, {all / 3'600 % 24, "h"}, {all / 60 % 60, "min"}, {all % 60, "s"}};
+  const auto* first = std::ranges::find_if(parts, [](const auto& part) { return part.first > 0; });
+  auto text = fmt::format("{} {}", first->first, first->second);
+  if (const auto* next = first + 1; next != std::end(parts) && next->first > 0)
+    text += fmt::format(" {} {}", next->first, next->second);
+  return text;
 }
 
 std::optional<std::string_view> nearest(std::string_view word,

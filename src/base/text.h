@@ -31,7 +31,7 @@ Result<std::uint64_t> parse_size(std::string_view text);
 std::string format_bytes(std::uint64_t bytes);                   // "6.8 MB"
 std::string format_count(std::uint64_t count);                   // "29,870"
 std::string format_uptime(std::chrono::seconds up);              // "3d04h", "11m", "42s"
-std::string format_duration(std::chrono::nanoseconds duration);  // "30 s", "4.2 ms"
+std::string format_duration(std::chrono::nanoseconds duration);  // "4.2 ms", "30 s", "2 min 23 s"
 
 // The candidate nearest to a mistyped word, if any is near enough to be meant.
 std::optional<std::string_view> nearest(std::string_view word,

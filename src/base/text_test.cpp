@@ -146,6 +146,11 @@ TEST(FormatDuration, ChoosesTheUnit) {
   EXPECT_EQ(format_duration(12ns), "12 ns");
   EXPECT_EQ(format_duration(4200us), "4.2 ms");
   EXPECT_EQ(format_duration(30s), "30 s");
+  EXPECT_EQ(format_duration(119s), "119 s");
+  EXPECT_EQ(format_duration(119'700ms), "2 min");
+  EXPECT_EQ(format_duration(143s), "2 min 23 s");
+  EXPECT_EQ(format_duration(3h), "3 h");
+  EXPECT_EQ(format_duration(76h + 12s), "3 d 4 h");
   EXPECT_EQ(format_duration(5ms), "5 ms");
   EXPECT_EQ(format_duration(9970us), "10 ms");
   EXPECT_EQ(format_duration(999'700us), "1 s");

@@ -44,6 +44,12 @@ std::string hindrance(const Needs& needs, const Evidence& evidence) {
     return missing(evidence.no_events.empty() ? evidence.no_snapshots : evidence.no_events,
                    "runtime events, or permission to read the process's memory");
   if (needs.heap && !evidence.heap) return missing(evidence.no_heap, "a look at the heap");
+  if (needs.calls && !evidence.calls)
+    return missing(evidence.no_calls, "events of HTTP requests and DNS lookups");
+  if (needs.commands && !evidence.commands)
+    return missing(evidence.no_commands, "events of database commands");
+  if (needs.allocations && !evidence.allocations)
+    return missing(evidence.no_allocations, "sampled allocations");
   if (needs.cpu && !evidence.cpu) return missing(evidence.no_cpu, "CPU samples");
   constexpr double kNearly = 0.9;  // a snapshot begins late when the machine is busy
   if (needs.least.count() > 0 &&

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/heap/finalizers.h"
 #include "analyze/heap/growth.h"
 #include "inspect/async/async.h"
 #include "inspect/snapshot.h"
@@ -40,6 +41,7 @@ struct ProcessFacts {
   std::map<std::string, std::string> runtime_config{};  // properties of *.runtimeconfig.json
   std::vector<std::string> debug_assemblies{};          // its own, compiled without optimization
   bool web_server = false;                              // has loaded Kestrel, the server of ASP.NET
+  bool database_client = false;                         // has loaded EF Core or SqlClient
   std::optional<bool> listens{};                        // accepts connections; nothing: unknown
 };
 
@@ -164,6 +166,55 @@ struct HeapFacts {
   std::vector<analyze::GrowingType> growing{};    // most bytes first
   std::vector<analyze::HeapStringRow> strings{};  // of the last look, most wasted bytes first
   std::uint64_t wasted_by_strings = 0;
+  std::vector<analyze::FinalizerLook> finalizers{};  // one for each look that could tell
+};
+
+// Calls to one address, or look-ups of one name.
+struct CallPlace {
+  std::string what{};
+  std::uint64_t calls = 0;
+  std::uint64_t failed = 0;      // of them
+  std::uint64_t unfinished = 0;  // of them: their time so far
+  std::chrono::nanoseconds total{};
+  std::chrono::nanoseconds longest{};
+  std::vector<Place> callers{};  // most time first
+
+  std::chrono::nanoseconds mean() const {
+    return calls == 0 ? total : total / static_cast<std::int64_t>(calls);
+  }
+};
+// What sessions beside the recording saw of events that may be many. Each ends when it has cost the
+// process enough: then it is only a sample of what happened.
+struct CallFacts {
+  std::chrono::nanoseconds length{};  // of the session
+  bool cut = false;                   // it ended before the watching did
+  std::vector<CallPlace> http{};      // most time first
+  std::vector<CallPlace> dns{};
+};
+struct RepeatedCommand {
+  std::string text{};       // without literals
+  Place caller{};           // with the number of all its commands
+  std::uint64_t units = 0;  // of work that sent it: requests, DbContexts
+  std::uint64_t most = 0;   // in quick succession in one of them
+};
+struct CommandFacts {
+  std::chrono::nanoseconds length{};
+  bool cut = false;
+  std::vector<RepeatedCommand> repeated{};  // most first
+};
+struct AllocationPlace {
+  std::string type{};
+  std::string method{};
+  std::string module{};
+  double share = 0;  // of all sampled bytes, 0 to 1
+};
+struct AllocationFacts {
+  std::chrono::nanoseconds length{};
+  bool cut = false;
+  std::uint64_t samples = 0;
+  double bytes_per_second = 0;            // by the samples
+  std::vector<AllocationPlace> places{};  // most bytes first
+  std::map<std::string, double> types{};  // with their shares
 };
 
 struct Evidence {
@@ -178,6 +229,9 @@ struct Evidence {
   std::optional<EventFacts> events{};
   std::optional<CpuFacts> cpu{};
   std::optional<HeapFacts> heap{};
+  std::optional<CallFacts> calls{};
+  std::optional<CommandFacts> commands{};
+  std::optional<AllocationFacts> allocations{};
   // When frozen copies of it were made, since the first snapshot: each stopped all threads.
   std::vector<std::chrono::nanoseconds> copies{};
   std::optional<Standstill> standstill{};
@@ -185,6 +239,7 @@ struct Evidence {
       silent{};  // its runtime was asked for events and said nothing for so long
   // Why a source is not there, with the remedy; empty: it was not asked for.
   std::string no_snapshots{}, no_events{}, no_cpu{}, no_heap{}, no_async{};
+  std::string no_calls{}, no_commands{}, no_allocations{};
   std::string no_proc{};  // why neither its state nor its files can be seen; empty: they can
   std::vector<std::string> notes{};
   std::optional<ProgramCost> cost{};

@@ -79,9 +79,12 @@ struct Needs {
   bool async = false;  // async methods, from the heap of a copy of the process
   bool heap = false;   // looks at every object, in frozen copies of the process
   bool events_or_snapshots = false;
-  bool files = false;            // the application's: its configuration, how it was compiled
-  bool state = false;            // what the kernel says of it: whether it is stopped
-  bool live = false;             // a core cannot tell
+  bool calls = false;        // outgoing HTTP requests and DNS lookups, from a session of its own
+  bool commands = false;     // database commands, likewise
+  bool allocations = false;  // sampled allocations, likewise
+  bool files = false;        // the application's: its configuration, how it was compiled
+  bool state = false;        // what the kernel says of it: whether it is stopped
+  bool live = false;         // a core cannot tell
   std::chrono::seconds least{};  // watched for at least so long
 };
 

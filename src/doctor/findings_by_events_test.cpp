@@ -104,6 +104,13 @@ TEST(LockConvoy, IsTheAverageLengthOfTheQueue) {
   const auto pair = examined("CS1003", with_waits(9'990ms, 0));
   ASSERT_THAT(pair, SizeIs(1));
   EXPECT_THAT(pair[0].title, HasSubstr("a thread waits for a lock in Shop.Ledger.Book() 100 %"));
+  // So do two that hold it for seconds.
+  const auto few = with_events({.locks = {{.method = "Shop.Ledger.Book()",
+                                           .waits = 4,
+                                           .unfinished = 1,
+                                           .waited = 9'900ms,
+                                           .longest = 3s}}});
+  EXPECT_THAT(examined("CS1003", few), SizeIs(1));
   EXPECT_THAT(examined("CS1003", with_waits(3s, 0)), IsEmpty());
   EXPECT_THAT(examined("CS1003", with_waits(25s, 1000)), IsEmpty());  // a deadlock's waits
 }

@@ -88,5 +88,34 @@ TEST(EqualStrings, AreReportedWhenTheyTakeALargeShare) {
   EXPECT_THAT(examined("CS1621", with_heap(heap)), IsEmpty());
 }
 
+Evidence with_finalizers(std::vector<std::uint64_t> due, bool blocked = false) {
+  auto finalizer = make_thread(103, "", "Shop.Connection.Finalize()", blocked ? 5ms : 800ms);
+  finalizer.os.name = ".NET Finalizer";
+  inspect::Snapshot snapshot;
+  snapshot.threads = {blocked ? waiting(finalizer, inspect::WaitKind::kEvent) : finalizer};
+  auto evidence = same_snapshot(snapshot, 4);
+  evidence.heap = HeapFacts{.looks = due.size()};
+  for (std::size_t i = 0; i < due.size(); ++i)
+    evidence.heap->finalizers.push_back(
+        {.at = i * 5s, .due = due[i], .types = {{"Shop.Connection", due[i]}}});
+  return evidence;
+}
+
+TEST(FinalizerBacklog, GrowsFromLookToLook) {
+  const auto found = examined("CS1609", with_finalizers({100, 2000, 4100}));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].title, HasSubstr("4,100 objects wait for their finalizers, 400 more"));
+  EXPECT_THAT(found[0].details, Contains("4,100 × Shop.Connection"));
+  EXPECT_THAT(found[0].advice, HasSubstr("dispose Shop.Connection"));
+}
+
+TEST(FinalizerBacklog, IsNotAQueueThatIsWorkedOff) {
+  EXPECT_THAT(examined("CS1609", with_finalizers({100, 4000, 600})), IsEmpty());
+  EXPECT_THAT(examined("CS1609", with_finalizers({4000, 4000, 4050})), IsEmpty());
+  EXPECT_THAT(examined("CS1609", with_finalizers({0, 100, 300})), IsEmpty());
+  // That is CS1603.
+  EXPECT_THAT(examined("CS1609", with_finalizers({100, 2000, 4100}, true)), IsEmpty());
+}
+
 }  // namespace
 }  // namespace clrscope::doctor

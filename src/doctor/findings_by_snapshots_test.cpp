@@ -385,7 +385,21 @@ TEST(ZombieThreads, ThatOnlyIdleAreAFactAndOnlyWhenThereAreMany) {
 }
 
 TEST(ZombieThreads, AreEndedThreadsThatSomethingKeeps) {
-  EXPECT_THAT(examined("CS1302", same_snapshot(idle_threads(0, 100))), SizeIs(1));
+  const auto kept = [](std::uint32_t generation) {
+    auto evidence = same_snapshot(idle_threads(0, 100));
+    evidence.events = EventFacts{.collections = {{.generation = generation}}};
+    return evidence;
+  };
+  const auto found = examined("CS1302", kept(2));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].severity, Severity::kWarning);
+  // No collection came that would have freed them.
+  EXPECT_THAT(examined("CS1302", kept(1)), IsEmpty());
+  // Whether one came is not known.
+  const auto perhaps = examined("CS1302", same_snapshot(idle_threads(0, 100)));
+  ASSERT_THAT(perhaps, SizeIs(1));
+  EXPECT_EQ(perhaps[0].severity, Severity::kInfo);
+  EXPECT_EQ(perhaps[0].confidence, Confidence::kPossible);
   EXPECT_THAT(examined("CS1302", same_snapshot(idle_threads(0, 5))), IsEmpty());
   // A collection took some of them: they were not kept.
   EXPECT_THAT(examined("CS1302", with_snapshots({idle_threads(0, 200), idle_threads(0, 60)})),

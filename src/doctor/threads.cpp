@@ -223,7 +223,7 @@ std::string start_held_by(const Evidence& evidence) {
 
 std::string seconds_text(std::chrono::nanoseconds time) {
   const auto seconds = std::chrono::duration<double>(time).count();
-  return seconds < 9.95 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
+  return seconds < 9.95 ? fmt::format("{:.1f} s", seconds) : format_duration(time);
 }
 
 std::string counted(std::size_t count, std::string_view noun) {

@@ -98,10 +98,12 @@ struct Controller::Impl {
   archive::Sessions sessions{recordings, operations};
   archive::Examinations examinations{setting, operations};
   live::Live live{live::LiveSetting{.limits = {.keep = setting.keep_live}}};
-  live::LiveMetrics metrics{live, [this] { return processes.list(); },
-                            [this](const Process& one) { return processes.target(one); }};
   live::Watch watch{{.list = [this] { return processes.list(); },
                      .reach = [this](const Process& one) { return processes.target(one); }}};
+  live::LiveMetrics metrics{
+      live, [this] { return processes.list(); },
+      [this](const Process& one) { return processes.target(one); },
+      [this] { return watch.findings().value_or(std::vector<live::CurrentFinding>{}); }};
   Workers workers{kWorkers};
   Workers lasting{kLasting, 16};
   Services services{.setting = setting,

@@ -10,15 +10,23 @@ constexpr std::size_t kMostPast = 50;
 
 }  // namespace
 
-void FindingHistory::close(std::size_t at, WallTime now) {
+const FindingSpan& FindingHistory::close(std::size_t at, WallTime now) {
   auto span = std::move(now_[at]);
   span.ended = now;
   now_.erase(now_.begin() + static_cast<std::ptrdiff_t>(at));
   past_.push_back(std::move(span));
   if (past_.size() > kMostPast) past_.erase(past_.begin());
+  return past_.back();
 }
 
-void FindingHistory::add(const ops::ExaminationAnswer& seen) {
+std::vector<FindingSpan> FindingHistory::end(WallTime now) {
+  std::vector<FindingSpan> ended;
+  while (!now_.empty()) ended.push_back(close(0, now));
+  return ended;
+}
+
+std::vector<FindingSpan> FindingHistory::add(const ops::ExaminationAnswer& seen) {
+  std::vector<FindingSpan> changed;
   for (const auto& one : seen.examined) {
     const auto id = one.id;  // of the registry: it lives as long as the program
     if (one.outcome == ops::Outcome::kNotRun) continue;  // nothing is known of it
@@ -26,7 +34,8 @@ void FindingHistory::add(const ops::ExaminationAnswer& seen) {
     const auto without =
         std::ranges::find(without_, id, [](const auto& each) { return each.first; });
     if (one.outcome == ops::Outcome::kNothing) {
-      if (known != now_.end()) close(static_cast<std::size_t>(known - now_.begin()), seen.time);
+      if (known != now_.end())
+        changed.push_back(close(static_cast<std::size_t>(known - now_.begin()), seen.time));
       if (without == without_.end())
         without_.emplace_back(id, seen.time);
       else
@@ -40,11 +49,13 @@ void FindingHistory::add(const ops::ExaminationAnswer& seen) {
       if (without != without_.end()) span.not_before = without->second;
       span.began = seen.time;
       now_.push_back(std::move(span));
+      changed.push_back(now_.back());
     } else {
       known->title = found->title;
       known->severity = found->severity;
     }
   }
+  return changed;
 }
 
 std::vector<FindingSpan> FindingHistory::spans() const {

@@ -26,12 +26,16 @@ const Shape& shape_of(const FindingSpan*);
 
 class FindingHistory {
  public:
-  void add(const ops::ExaminationAnswer& seen);
+  // What began with this check, and what ended.
+  std::vector<FindingSpan> add(const ops::ExaminationAnswer& seen);
+  // The process has ended: so have its findings. Gives those.
+  std::vector<FindingSpan> end(WallTime now);
+  const std::vector<FindingSpan>& current() const { return now_; }
   // What is there now, then what was there, the newest first.
   std::vector<FindingSpan> spans() const;
 
  private:
-  void close(std::size_t at, WallTime now);
+  const FindingSpan& close(std::size_t at, WallTime now);
 
   std::vector<FindingSpan> now_;
   std::vector<FindingSpan> past_;                               // the oldest first

@@ -47,6 +47,30 @@ TEST(FindingHistory, WhatEndsIsKeptAndMayComeAgain) {
   EXPECT_EQ(spans[1].ended, at(16));
 }
 
+TEST(FindingHistory, SaysWhatACheckChanged) {
+  FindingHistory history;
+  EXPECT_TRUE(history.add(seen(10, ops::Outcome::kNothing)).empty());
+  const auto began = history.add(seen(13, ops::Outcome::kFound, "2 threads"));
+  ASSERT_EQ(began.size(), 1U);
+  EXPECT_FALSE(began[0].ended);
+  EXPECT_TRUE(history.add(seen(16, ops::Outcome::kFound, "3 threads")).empty());
+  const auto ended = history.add(seen(19, ops::Outcome::kNothing));
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].ended, at(19));
+  EXPECT_EQ(ended[0].title, "3 threads");
+}
+
+TEST(FindingHistory, EndsWithTheProcess) {
+  FindingHistory history;
+  history.add(seen(13, ops::Outcome::kFound, "2 threads"));
+  EXPECT_EQ(history.current().size(), 1U);
+  const auto ended = history.end(at(20));
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].ended, at(20));
+  EXPECT_TRUE(history.current().empty());
+  EXPECT_TRUE(history.end(at(21)).empty());
+}
+
 TEST(FindingHistory, ACheckThatCouldNotRunEndsNothing) {
   FindingHistory history;
   history.add(seen(10, ops::Outcome::kFound, "it"));

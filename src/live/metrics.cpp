@@ -39,8 +39,11 @@ class LiveMetrics::Feeder final : public Follower {
   std::atomic<bool> stopped_{false}, told_{false};
 };
 
-LiveMetrics::LiveMetrics(Live& live, List list, Reach reach)
-    : live_(live), list_(std::move(list)), reach_(std::move(reach)) {
+LiveMetrics::LiveMetrics(Live& live, List list, Reach reach, Findings findings)
+    : live_(live),
+      list_(std::move(list)),
+      reach_(std::move(reach)),
+      findings_(std::move(findings)) {
   worker_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
 }
 
@@ -151,11 +154,21 @@ LiveMetrics::Page LiveMetrics::page(const Options& request) {
   const auto format =
       request.open_metrics ? sinks::TextFormat::kOpenMetrics : sinks::TextFormat::kPrometheus;
   Page page{.type = std::string{content_type(format)}};
+  std::vector<sinks::OwnMetric> own;
+  for (const auto& one : findings_ ? findings_() : std::vector<CurrentFinding>{})
+    own.push_back({"clrscope_finding",
+                   "findings that the checks of the processes see now",
+                   MetricKind::kGauge,
+                   1,
+                   {{"process", one.process},
+                    {"pid", std::to_string(one.pid)},
+                    {"id", std::string{one.finding.id}},
+                    {"severity", std::string{name_of(one.finding.severity)}}}});
   stores_.with([&](Stores& stores) {
     auto* store = (request.dotnet_monitor ? stores.dotnet_monitor : stores.otel).get();
     if (!store) return;  // let go in this moment
     store->expire(TraceClock::now());
-    const sinks::OwnMetric own[] = {
+    const sinks::OwnMetric of_us[] = {
         {"clrscope_processes", "processes watched now or recently", MetricKind::kGauge,
          static_cast<double>(store->processes())},
         {"clrscope_series", "series of processes on this page", MetricKind::kGauge,
@@ -165,6 +178,7 @@ LiveMetrics::Page LiveMetrics::page(const Options& request) {
         {"clrscope_scrapes", "requests of this page", MetricKind::kCounter,
          static_cast<double>(scrapes_)},
     };
+    own.insert(own.end(), std::begin(of_us), std::end(of_us));
     page.text = metrics_text(*store, names, format, own);
   });
   return page;

@@ -16,6 +16,7 @@
 
 #include "base/guarded.h"
 #include "live/live.h"
+#include "live/watch_answers.h"
 #include "model/process.h"
 #include "sinks/openmetrics.h"
 
@@ -35,7 +36,10 @@ class LiveMetrics {
 
   using Reach = std::function<ops::TargetRequest(const Process&)>;
 
-  LiveMetrics(Live& live, List list, Reach reach);
+  // What is wrong with them now; may be empty.
+  using Findings = std::function<std::vector<CurrentFinding>()>;
+
+  LiveMetrics(Live& live, List list, Reach reach, Findings findings = {});
   ~LiveMetrics();
 
   // The first waits at most two intervals.
@@ -58,6 +62,7 @@ class LiveMetrics {
   Live& live_;
   const List list_;
   const Reach reach_;
+  const Findings findings_;
   Guarded<Stores> stores_;
   std::mutex mutex_;
   std::condition_variable_any change_;

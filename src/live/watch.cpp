@@ -130,6 +130,7 @@ void Watch::refresh(Entry& entry, TraceTime now) {
 void Watch::end(Entry& entry, TraceTime now) {
   entry.ended = now;
   entry.ended_at = wall_now();
+  tell(entry, entry.history.end(entry.ended_at));
   schedule_.drop(entry.process.pid);
   changed();
 }
@@ -286,6 +287,48 @@ Result<WatchAnswer> Watch::one(pid_t pid) {
   return answer_of(*entry, TraceClock::now());
 }
 
+Result<std::vector<CurrentFinding>> Watch::findings() {
+  TRY(list());
+  const std::lock_guard lock{mutex_};
+  std::vector<CurrentFinding> all;
+  for (const auto pid : shown_) {
+    const auto& entry = *entries_.at(pid);
+    if (entry.ended) continue;
+    for (const auto& span : entry.history.current())
+      all.push_back({pid, entry.process.name, entry.process.runtime, span});
+  }
+  return all;
+}
+
+void Watch::follow(OnChange on_change) {
+  const std::lock_guard lock{mutex_};
+  followers_.push_back(std::move(on_change));
+  next_tick_ = {};
+  changed();
+}
+
+void Watch::tell(const Entry& entry, const std::vector<FindingSpan>& changes) {
+  for (const auto& span : changes) {
+    const FindingChange change{
+        .time = span.ended.value_or(span.began),
+        .change = span.ended ? FindingChangeKind::kEnded : FindingChangeKind::kBegan,
+        .pid = entry.process.pid,
+        .process = entry.process.name,
+        .finding = span};
+    std::erase_if(followers_, [&](const OnChange& one) { return !one(&change); });
+  }
+}
+
+// As if the followers asked for the list again and again.
+void Watch::keep_going(std::unique_lock<std::mutex>& lock) {
+  std::erase_if(followers_, [](const OnChange& one) { return !one(nullptr); });
+  next_tick_ = TraceClock::now() + kListFor;
+  if (followers_.empty()) return;
+  lock.unlock();
+  (void)list();
+  lock.lock();
+}
+
 bool Watch::is_new_ask(const std::string& caller, const std::string& what) {
   const std::lock_guard lock{mutex_};
   const auto now = TraceClock::now();
@@ -302,6 +345,7 @@ bool Watch::is_new_ask(const std::string& caller, const std::string& what) {
 void Watch::work(const std::stop_token& stop, std::size_t helper) {
   std::unique_lock lock{mutex_};
   while (!stop.stop_requested()) {
+    if (helper == 0 && !followers_.empty() && TraceClock::now() >= next_tick_) keep_going(lock);
     const auto now = TraceClock::now();
     auto from = helper == 0 ? std::optional{now} : schedule_.helper_needed(helper);
     if (from && *from <= now) {
@@ -315,6 +359,7 @@ void Watch::work(const std::stop_token& stop, std::size_t helper) {
       close_unasked(lock);
       from = schedule_.next(now);
     }
+    if (helper == 0 && !followers_.empty()) from = std::min(from.value_or(next_tick_), next_tick_);
     const auto changed = [this, seen = changes_] { return changes_ != seen; };
     if (from)
       change_.wait_for(lock, stop, *from - now, changed);
@@ -358,7 +403,8 @@ void Watch::look_at(pid_t pid, std::unique_lock<std::mutex>& lock) {
   refresh(*entry, now);
   if (!entry->ended || !entry->seen) {  // of one that ended meanwhile the last whole look is kept
     entry->seen = seen ? *std::move(seen) : not_run(seen.error());
-    entry->history.add(*entry->seen);
+    tell(*entry, entry->history.add(*entry->seen));
+    if (entry->ended) tell(*entry, entry->history.end(entry->ended_at));
     entry->looked = now;
     entry->cost = cost;
     ++entry->looks;

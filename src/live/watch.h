@@ -50,6 +50,13 @@ class Watch {
   // lately.
   Result<WatchAnswer> one(pid_t pid);
 
+  // What the last checks of the running processes found. Asking keeps the checks going.
+  Result<std::vector<CurrentFinding>> findings();
+  // Told of each finding that begins or ends from now on, by a thread of the watch: must not wait.
+  // Null: nothing has happened for a while. False: it wants no more. Keeps the checks going.
+  using OnChange = std::function<bool(const FindingChange*)>;
+  void follow(OnChange on_change);
+
   // Whether `caller` has not asked the same lately: then it is worth a line in the audit log.
   bool is_new_ask(const std::string& caller, const std::string& what);
 
@@ -62,6 +69,8 @@ class Watch {
   void refresh(Entry& entry, TraceTime now);
   void end(Entry& entry, TraceTime now);
   void changed();
+  void tell(const Entry& entry, const std::vector<FindingSpan>& changes);
+  void keep_going(std::unique_lock<std::mutex>& lock);
   void forget(TraceTime now);
   void close_unasked(std::unique_lock<std::mutex>& lock);
   WatchedProcess line_of(const Entry& entry, TraceTime now) const;
@@ -81,6 +90,8 @@ class Watch {
   std::vector<pid_t> shown_;  // as it was listed last
   std::optional<TraceTime> listed_;
   std::map<std::pair<std::string, std::string>, TraceTime> asks_;  // by caller and what
+  std::vector<OnChange> followers_;
+  TraceTime next_tick_{};  // of them
   bool ending_ = false;
   std::vector<std::jthread> threads_;  // last member: joins first
 };

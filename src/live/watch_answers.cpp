@@ -1,5 +1,7 @@
 #include "live/watch_answers.h"
 
+#include <array>
+
 namespace clrscope::live {
 
 std::span<const std::string_view> names_of(WatchSeverity) {
@@ -86,6 +88,21 @@ WatchedProcess watched_process(const Process& process) {
     out.hint = process.hint;
   }
   return out;
+}
+
+std::span<const std::string_view> names_of(FindingChangeKind) {
+  static constexpr std::array<std::string_view, 2> kNames{"began", "ended"};
+  return kNames;
+}
+
+const Shape& shape_of(const FindingChange*) {
+  using C = FindingChange;
+  static const auto shape = describe<C>(
+      "FindingChange", "A finding of a process has begun or ended",
+      {member<&C::time>("time", "when a check saw it"),
+       member<&C::change>("change", "began or ended"), member<&C::pid>("pid", "the process"),
+       member<&C::process>("process", "its name"), member<&C::finding>("finding", "the finding")});
+  return shape;
 }
 
 }  // namespace clrscope::live

@@ -64,4 +64,23 @@ struct WatchAnswer {
 };
 const Shape& shape_of(const WatchAnswer*);
 
+// A finding that exists now, of one process.
+struct CurrentFinding {
+  pid_t pid = 0;
+  std::string process{}, runtime{};
+  FindingSpan finding{};
+};
+
+// A finding has begun or ended.
+enum class FindingChangeKind : std::uint8_t { kBegan, kEnded };
+std::span<const std::string_view> names_of(FindingChangeKind);
+struct FindingChange {
+  WallTime time{};
+  FindingChangeKind change = FindingChangeKind::kBegan;
+  pid_t pid = 0;
+  std::string process{};
+  FindingSpan finding{};
+};
+const Shape& shape_of(const FindingChange*);
+
 }  // namespace clrscope::live

@@ -114,6 +114,26 @@ TEST_F(WatchTest, WhatEndedIsKeptWithItsFindings) {
   EXPECT_TRUE(list->empty());
 }
 
+TEST_F(WatchTest, FollowersAreToldWhatBeginsAndEndsAndKeepTheChecksGoing) {
+  std::promise<FindingChange> began, ended;
+  Watch watch{setting({child_.pid()})};
+  watch.follow([&](const FindingChange* change) {
+    if (change) (change->change == FindingChangeKind::kBegan ? began : ended).set_value(*change);
+    return true;
+  });
+  const auto first = began.get_future().get();
+  EXPECT_EQ(first.pid, child_.pid());
+  EXPECT_EQ(first.process, "shop");
+  EXPECT_EQ(first.finding.id, "CS1001");
+  const auto now = watch.findings();
+  ASSERT_TRUE(now);
+  ASSERT_EQ(now->size(), 1U);
+  EXPECT_EQ(now->front().finding.severity, ops::Severity::kError);
+  child_.end();
+  EXPECT_TRUE(ended.get_future().get().finding.ended);
+  EXPECT_TRUE(watch.findings()->empty());
+}
+
 TEST_F(WatchTest, WhatCannotBeExaminedIsUnknownWithTheReason) {
   auto refused = setting({child_.pid()});
   refused.look = [](const ops::TargetRequest&, ops::Bedside&) -> Result<ops::ExaminationAnswer> {

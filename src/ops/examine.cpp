@@ -19,6 +19,7 @@
 #include "ops/heap_watch.h"
 #include "ops/process_facts.h"
 #include "ops/recorded_evidence.h"
+#include "ops/side_sessions.h"
 #include "ops/snapshot_reader.h"
 
 namespace clrscope::ops {
@@ -42,6 +43,7 @@ struct Sources {
   bool recording = false;
   bool async = false;
   bool heap = false;
+  SideWants side{};
 };
 
 Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds duration) {
@@ -51,6 +53,9 @@ Sources sources_for(const std::vector<doctor::Selected>& selected, nanoseconds d
     sources.async = sources.async || needs.async;
     sources.snapshots = sources.snapshots || needs.snapshots || needs.events_or_snapshots;
     sources.heap = sources.heap || needs.heap;
+    sources.side.calls = sources.side.calls || needs.calls;
+    sources.side.commands = sources.side.commands || needs.commands;
+    sources.side.allocations = sources.side.allocations || needs.allocations;
     sources.recording = sources.recording || needs.events || needs.cpu || needs.events_or_snapshots;
   }
   sources.recording = sources.recording && duration >= std::chrono::seconds{1};
@@ -204,7 +209,9 @@ class Visit {
   void watch(Evidence& evidence, const Sources& sources) {
     start_ = TraceClock::now();
     const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
-    if (sources.recording) recording_.emplace(patient_.target, duration_);
+    if (sources.side.any() && !still) side_.emplace(patient_.target, sources.side, duration_);
+    if (sources.recording)
+      recording_.emplace(patient_.target, duration_, side_ ? &*side_ : nullptr);
     if (sources.heap && !patient_.foreign && !still) {
       heap_.emplace(evidence.process.pid, duration_,
                     request_.only.empty() ? HeapWatch::Price::kLittle : HeapWatch::Price::kAny,
@@ -343,8 +350,15 @@ class Visit {
 
   void finish_recording(Evidence& evidence) {
     if (!recording_) return;
+    if (stopped_ || is_over(evidence)) {
+      if (side_) side_->stop();
+    }
     if (stopped_) recording_->stop();
     auto recorded = recording_->take();
+    if (side_) {
+      side_->finish();
+      side_->add_to(evidence);
+    }
     evidence.events = std::move(recorded.events);
     evidence.cpu = std::move(recorded.cpu);
     evidence.no_events = std::move(recorded.no_events);
@@ -374,6 +388,7 @@ class Visit {
   bool stopped_ = false;
   std::optional<SnapshotReader>& reader_;
   std::string& reader_note_;
+  std::optional<SideSessions> side_;  // before the recording, which uses it
   std::optional<RecordedEvidence> recording_;
   std::mutex stopping_;  // the process, for a copy
   std::optional<HeapWatch> heap_;
@@ -439,6 +454,14 @@ Result<doctor::Examination> examine(const ExamineRequest& request, const Examine
                                         files ? FactSource::kProcAndFiles : FactSource::kProc));
     auto sources = sources_for(selected, duration);
     sources.recording = sources.recording && request.recording;
+    if (!sources.recording) sources.side = {};
+    sources.side.generous = !request.only.empty();
+    // Those who tell of their commands are not there: there is nothing to see.
+    if (sources.side.commands && !sources.side.generous && !patient.foreign &&
+        !patient.facts.database_client) {
+      sources.side.commands = false;
+      evidence.commands.emplace();
+    }
     evidence.process = patient.facts;
     if (patient.foreign && !sources.recording)
       return fail(Errc::kUnsupported,

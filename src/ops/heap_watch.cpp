@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyze/heap/finalizers.h"
 #include "analyze/heap/growth.h"
 #include "base/text.h"
 #include "inspect/headroom.h"
@@ -169,6 +170,8 @@ void HeapWatch::run(std::stop_token stop) {
     }
     facts.paused += look->cost.pause;
     last = std::move(look->heap);
+    if (auto due = analyze::look_at_finalizers(last, at))
+      facts.finalizers.push_back(*std::move(due));
     keep(std::move(look->async), now);
     const analyze::HeapReport report{last};
     if (!report.has_references()) {

@@ -77,6 +77,14 @@ std::map<std::string, std::string> runtime_config(pid_t pid) {
   return config;
 }
 
+// Whose commands the runtime's events tell.
+bool is_database_client(std::string_view path) {
+  constexpr std::string_view kClients[] = {"/Microsoft.EntityFrameworkCore.Relational.dll",
+                                           "/Microsoft.Data.SqlClient.dll",
+                                           "/System.Data.SqlClient.dll"};
+  return std::ranges::any_of(kClients, [&](auto name) { return path.ends_with(name); });
+}
+
 // From its assemblies that are mapped: its own that were compiled without optimization, and whether
 // it has a web server.
 void add_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
@@ -90,6 +98,7 @@ void add_assemblies(pid_t pid, doctor::ProcessFacts& facts) {
     if (!mapped || !mapped->path.ends_with(".dll")) continue;
     const auto path = unescaped_maps_path(mapped->path);
     if (path.ends_with("/Microsoft.AspNetCore.Server.Kestrel.Core.dll")) facts.web_server = true;
+    if (is_database_client(path)) facts.database_client = true;
     if (is_framework_module(path) || !seen.insert(path).second) continue;
     const auto file = root->read_file(path, kMost);
     if (!file) continue;

@@ -76,9 +76,11 @@ Result<RecordSummary> record_samples(const RecordRequest& request,
 
 }  // namespace
 
-RecordedEvidence::RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration)
+RecordedEvidence::RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration,
+                                   SideSessions* side)
     : target_(std::move(target)),
       duration_(duration),
+      side_(side),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
 
@@ -135,6 +137,7 @@ Result<> RecordedEvidence::record(int file) {
       TRY(portless ? record_samples(request, *portless, watcher) : ops::record(request, watcher));
   recorded_.cost = summary.program_cost;
   std::ranges::copy(summary.notes, std::back_inserter(recorded_.notes));
+  if (side_) side_->finish();
   doctor::TraceEvidence evidence;
   CounterFacts counters;
   TRY(read_trace(fmt::format("/proc/self/fd/{}", file),
@@ -143,6 +146,7 @@ Result<> RecordedEvidence::record(int file) {
                          [&](const auto& reader, const auto& batch) {
                            evidence.on_batch(reader, batch);
                            counters.on_batch(reader, batch);
+                           if (side_) side_->on_names(batch);
                          },
                      .on_end = [&](const auto& reader) { evidence.end_of_trace(reader); },
                  }));

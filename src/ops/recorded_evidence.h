@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "doctor/evidence.h"
+#include "ops/side_sessions.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -29,7 +30,9 @@ struct Recorded {
 
 class RecordedEvidence {
  public:
-  RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration);
+  // `side`: null: none. They get the names of methods, when they have ended.
+  RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration,
+                   SideSessions* side = nullptr);
   ~RecordedEvidence();
   RecordedEvidence(const RecordedEvidence&) = delete;
   RecordedEvidence& operator=(const RecordedEvidence&) = delete;
@@ -45,6 +48,7 @@ class RecordedEvidence {
 
   TargetRequest target_;
   std::chrono::nanoseconds duration_;
+  SideSessions* side_;
   UniqueFd stop_;
   Recorded recorded_;  // the thread's until it is joined
   std::atomic<std::uint64_t> seen_ = 0;

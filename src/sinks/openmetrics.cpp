@@ -310,10 +310,19 @@ std::string metrics_text(const MetricStore& store, MetricNames names, TextFormat
               MetricKind::kGauge);
     page.sample("clrscope_series_clashing", "", {}, static_cast<double>(clashing));
   }
+  std::string_view before;
   for (const auto& metric : own) {
     const std::string name{metric.name};
-    page.head(name, {}, metric.help, metric.kind);
-    page.sample(name, metric.kind == MetricKind::kCounter ? "_total" : "", {}, metric.value);
+    if (name != before) page.head(name, {}, metric.help, metric.kind);
+    before = metric.name;
+    std::string labels;
+    for (const auto& [label, value] : metric.labels) {
+      if (!labels.empty()) labels += ',';
+      labels += fmt::format("{}=\"", label);
+      append_escaped(labels, utf8(value), true);
+      labels += '"';
+    }
+    page.sample(name, metric.kind == MetricKind::kCounter ? "_total" : "", labels, metric.value);
   }
   return std::move(page).take();
 }

@@ -6,6 +6,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sinks/metric_store.h"
 
@@ -26,6 +28,8 @@ struct OwnMetric {
   std::string_view help;
   MetricKind kind;
   double value;
+  // Metrics of one name stand together, each with labels of its own.
+  std::vector<std::pair<std::string_view, std::string>> labels{};
 };
 
 std::string metrics_text(const MetricStore& store, MetricNames names, TextFormat format,

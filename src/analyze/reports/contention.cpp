@@ -115,7 +115,9 @@ ContentionAnswer ContentionReport::result() const {
 
 Document ContentionReport::page() const {
   if (waits_.all().count == 0)
-    return {.summary = {"No thread waited for a lock in this trace, or it was not recorded."},
+    return {.summary = {"No thread waited for a lock in this trace, or it was not recorded.",
+                        "Waits that began before the recording are not in it: clrscope stacks "
+                        "shows who waits now."},
             .next = "Record it: clrscope collect -p PID --clrevents contention"};
   Document page;
   page.summary.push_back(fmt::format("{} wait{} for locks in {:.1f} s: {} in total, longest {}.",

@@ -1,6 +1,6 @@
 // Database commands of Entity Framework and SqlClient, as --profile database records them.
+#include "analyze/call_kinds.h"
 #include "analyze/calls_page.h"
-
 #include "model/provider_names.h"
 
 namespace clrscope::analyze {
@@ -12,8 +12,10 @@ constexpr CallWords kWords{
     .next = "clrscope collect -p PID --profile database",
 };
 
-// The bridge from DiagnosticSource hands on what it was asked for as pairs of texts.
-std::string argument(const Event& event, const nettrace::PayloadPlan& plan, std::string_view key) {
+}  // namespace
+
+std::string bridge_argument(const Event& event, const nettrace::PayloadPlan& plan,
+                            std::string_view key) {
   const auto at = plan.find("Arguments");
   const auto pairs = at ? nettrace::read_field(plan, *at, event.payload) : std::nullopt;
   std::string found;
@@ -33,21 +35,20 @@ std::string argument(const Event& event, const nettrace::PayloadPlan& plan, std:
 }
 
 // "Activity1" is SqlClient's, "Activity2" Entity Framework's: so says the profile.
-CallEvent read(const Event& event, const nettrace::PayloadPlan& plan) {
+CallEvent read_database_call(const Event& event, const nettrace::PayloadPlan& plan) {
   const auto& name = plan.event_name();
   if (!name.starts_with("Activity1/") && !name.starts_with("Activity2/")) return {};
   if (name.ends_with("/Start"))
-    return {CallEvent::Phase::kBegin, argument(event, plan, "CommandText")};
+    return {CallEvent::Phase::kBegin, bridge_argument(event, plan, "CommandText")};
   return {name.ends_with("/Stop") ? CallEvent::Phase::kEnd : CallEvent::Phase::kNone};
 }
-
-}  // namespace
 
 extern const ReportKind database_report{
     .name = "database",
     .summary = "database commands: how many, how long, from where",
     .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<CallsReport>(options, kWords, kDiagnosticSourceProvider, read);
+      return std::make_unique<CallsReport>(options, kWords, kDiagnosticSourceProvider,
+                                           read_database_call);
     },
     .shape = shape_for<CallsAnswer>,
 };

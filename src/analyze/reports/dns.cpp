@@ -1,6 +1,6 @@
 // Names that the program looked up.
+#include "analyze/call_kinds.h"
 #include "analyze/calls_page.h"
-
 #include "model/provider_names.h"
 
 namespace clrscope::analyze {
@@ -12,7 +12,9 @@ constexpr CallWords kWords{
     .next = "clrscope collect -p PID --profile http",
 };
 
-CallEvent read(const Event& event, const nettrace::PayloadPlan& plan) {
+}  // namespace
+
+CallEvent read_dns_call(const Event& event, const nettrace::PayloadPlan& plan) {
   const auto& name = plan.event_name();
   if (name == "Resolution/Start")
     return {CallEvent::Phase::kBegin, text_field(event, plan, "hostNameOrAddress")};
@@ -21,13 +23,11 @@ CallEvent read(const Event& event, const nettrace::PayloadPlan& plan) {
                                                                     : CallEvent::Phase::kNone};
 }
 
-}  // namespace
-
 extern const ReportKind dns_report{
     .name = "dns",
     .summary = "DNS lookups: which names, how many, how long",
     .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<CallsReport>(options, kWords, kNameResolutionProvider, read);
+      return std::make_unique<CallsReport>(options, kWords, kNameResolutionProvider, read_dns_call);
     },
     .shape = shape_for<CallsAnswer>,
 };

@@ -1,8 +1,8 @@
 // HTTP requests that the program sent.
 #include <fmt/format.h>
 
+#include "analyze/call_kinds.h"
 #include "analyze/calls_page.h"
-
 #include "model/provider_names.h"
 
 namespace clrscope::analyze {
@@ -26,7 +26,9 @@ std::string address(const Event& event, const nettrace::PayloadPlan& plan) {
                      usual ? "" : fmt::format(":{}", number), path.substr(0, path.find('?')));
 }
 
-CallEvent read(const Event& event, const nettrace::PayloadPlan& plan) {
+}  // namespace
+
+CallEvent read_http_call(const Event& event, const nettrace::PayloadPlan& plan) {
   const auto& name = plan.event_name();
   if (name == "Request/Start") return {CallEvent::Phase::kBegin, address(event, plan)};
   if (name == "Request/Stop") return {CallEvent::Phase::kEnd};
@@ -34,13 +36,11 @@ CallEvent read(const Event& event, const nettrace::PayloadPlan& plan) {
                                                               : CallEvent::Phase::kNone};
 }
 
-}  // namespace
-
 extern const ReportKind http_report{
     .name = "http",
     .summary = "HTTP requests sent: where to, how many, how long, from where",
     .make = [](const ReportOptions& options) -> std::unique_ptr<Report> {
-      return std::make_unique<CallsReport>(options, kWords, kHttpProvider, read);
+      return std::make_unique<CallsReport>(options, kWords, kHttpProvider, read_http_call);
     },
     .shape = shape_for<CallsAnswer>,
 };

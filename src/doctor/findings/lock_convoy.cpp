@@ -51,7 +51,8 @@ std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence
     // What never ended is no convoy, but something worse: a cycle or a long holder.
     const auto finished = place.waits - std::min(place.waits, place.unfinished);
     const auto waiters = seconds(place.waited) / std::max(seconds(recorded), 0.001);
-    if (finished < 10 || waiters < least) continue;
+    constexpr std::uint64_t kLeast = 2;  // few, where each is long
+    if (finished < kLeast || waiters < least) continue;
     auto report = report_of(evidence, place.method, waiters);
     report.summary =
         fmt::format("{} for it in {}: {} each on average, {} the longest.",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "doctor/threads.h"
 
@@ -36,13 +37,33 @@ ByMethod idle_in(const Snapshot& snapshot) {
   return methods;
 }
 
+// In both snapshots.
+std::size_t dead_since(const Snapshot& first, const Snapshot& last) {
+  std::set<std::uint64_t> known;
+  for (const auto& thread : first.without_os_thread)
+    if (thread.dead) known.insert(thread.address);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      last.without_os_thread,
+      [&](const auto& thread) { return thread.dead && known.contains(thread.address); }));
+}
+
+// An ended thread is freed by the full collection after its end, unless something refers to it.
 std::optional<Report> dead_kept(const Evidence& evidence, double least) {
   const auto& snapshot = *evidence.last_snapshot();
-  const auto dead = dead_in(snapshot);
+  auto dead = dead_in(snapshot);
   if (static_cast<double>(dead) < least) return {};
   // The collector has been there in between and they stayed, or more came.
   if (dead < dead_in(evidence.snapshots.front())) return {};
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
+  if (evidence.events) {
+    const auto full = std::ranges::count_if(evidence.events->collections,
+                                            [](const auto& gc) { return gc.generation == 2; });
+    dead = dead_since(evidence.snapshots.front(), snapshot);
+    if (full == 0 || static_cast<double>(dead) < least) return {};
+  } else {
+    report.severity = Severity::kInfo;  // perhaps no collection has come since they ended
+    report.confidence = Confidence::kPossible;
+  }
   report.title = fmt::format("Zombie threads: {} have ended but are still referenced", dead);
   report.summary =
       "Something references their Thread objects, so the runtime cannot free their resources.";

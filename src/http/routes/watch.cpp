@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "http/answer.h"
+#include "http/live_stream.h"
 #include "http/route.h"
 #include "http/services.h"
 
@@ -31,6 +32,52 @@ Result<HttpResponse> show(Call& call) {
   return answer_with(answer);
 }
 
+// One viewer of the changes.
+class ChangeStream {
+ public:
+  explicit ChangeStream(std::shared_ptr<net::HttpStream> stream) : stream_(std::move(stream)) {}
+
+  bool on_change(const live::FindingChange* change) {
+    if (stream_->gone()) return false;
+    if (change) {
+      if (!stream_->try_write(fmt::format("event: finding\ndata: {}\n\n", json_text(*change))))
+        ++dropped_;  // it lags behind
+      told_ = TraceClock::now();
+      return true;
+    }
+    if (dropped_ > 0 &&
+        stream_->try_write(
+            fmt::format("event: missed\ndata: {}\n\n",
+                        json_text(StreamMissed{.items = dropped_, .exact = true, .slow = true}))))
+      dropped_ = 0;
+    constexpr std::chrono::seconds kHeartbeat{15};
+    if (TraceClock::now() - told_ < kHeartbeat) return true;
+    told_ = TraceClock::now();
+    (void)stream_->try_write(": still here\n\n");
+    return true;
+  }
+
+ private:
+  const std::shared_ptr<net::HttpStream> stream_;
+  TraceTime told_ = TraceClock::now();
+  std::uint64_t dropped_ = 0;
+};
+
+void events(Call call) {
+  auto stream =
+      call.stream({.type = std::string{call.type()},
+                   .fields = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
+  (void)stream->try_write("retry: 2000\n\n");
+  call.services().watch.follow(
+      [viewer = std::make_shared<ChangeStream>(std::move(stream))](
+          const live::FindingChange* change) { return viewer->on_change(change); });
+}
+
+constexpr StreamEvent kEvents[] = {
+    {.name = "finding", .data = value_shape<live::FindingChange>},
+    {.name = "missed", .data = value_shape<StreamMissed>},
+};
+
 constexpr Parameter kPid[] = {
     {.name = "pid", .type = "integer", .help = "the process", .in = Parameter::In::kPath}};
 
@@ -42,6 +89,15 @@ constexpr Route kRoutes[] = {
      .types = kJson,
      .answer = list,
      .json = value_shape<std::vector<live::WatchedProcess>>},
+    {.method = "GET",
+     .path = "/watch/events",
+     .scope = Scope::kRead,
+     .summary = "Findings of all processes that begin or end, as server-sent events; the checks go "
+                "on while somebody listens",
+     .types = kEventStream,
+     .serve = events,
+     .events = kEvents,
+     .live_types = kEventStream},
     {.method = "GET",
      .path = "/watch/{pid}",
      .scope = Scope::kRead,
