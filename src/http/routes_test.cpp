@@ -35,20 +35,20 @@ std::set<std::string> routes_of(Load load) {
 }
 
 TEST(Routes, OnlyLiveDataCountsAsAStream) {
-  EXPECT_THAT(
-      routes_of(Load::kStream),
-      testing::UnorderedElementsAre(
-          "GET /counters text/event-stream", "GET /counters application/x-ndjson",
-          "GET /counters/{provider} text/event-stream",
-          "GET /counters/{provider} application/x-ndjson",
-          "GET /counters/{provider}/{name} text/event-stream",
-          "GET /counters/{provider}/{name} application/x-ndjson", "GET /live text/event-stream",
-          "GET /livemetrics application/json-seq", "GET /livemetrics application/x-ndjson",
-          "POST /livemetrics application/json-seq", "POST /livemetrics application/x-ndjson",
-          "GET /logs application/x-ndjson", "GET /logs application/json-seq",
-          "GET /logs text/plain", "GET /logs text/event-stream", "POST /logs application/x-ndjson",
-          "POST /logs application/json-seq", "POST /logs text/plain",
-          "POST /logs text/event-stream"));
+  EXPECT_THAT(routes_of(Load::kStream),
+              testing::UnorderedElementsAre(
+                  "GET /counters text/event-stream", "GET /counters application/x-ndjson",
+                  "GET /counters/{provider} text/event-stream",
+                  "GET /counters/{provider} application/x-ndjson",
+                  "GET /counters/{provider}/{name} text/event-stream",
+                  "GET /counters/{provider}/{name} application/x-ndjson",
+                  "GET /live text/event-stream", "GET /livemetrics application/json-seq",
+                  "GET /livemetrics application/x-ndjson", "POST /livemetrics application/json-seq",
+                  "POST /livemetrics application/x-ndjson", "GET /logs application/x-ndjson",
+                  "GET /logs application/json-seq", "GET /logs text/plain",
+                  "GET /watch/events text/event-stream", "GET /logs text/event-stream",
+                  "POST /logs application/x-ndjson", "POST /logs application/json-seq",
+                  "POST /logs text/plain", "POST /logs text/event-stream"));
 }
 
 TEST(Routes, WhatRecordsOrReadsMemoryIsLimitedMost) {

@@ -30,7 +30,8 @@ constexpr double kCallShare = 0.0015, kCommandShare = 0.0005, kAllocationShare =
 constexpr double kGenerousShare = 0.01;
 constexpr unsigned kMostProcessors = 4;  // a program with one busy thread has no more of many
 constexpr std::uint32_t kBufferMb = 1;   // of the process's memory
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kEndPatience{2};  // there is no rundown to wait for
 
 std::uint64_t allowance(double share, nanoseconds duration) {
   const auto processors = std::clamp(std::thread::hardware_concurrency(), 1U, kMostProcessors);
@@ -116,7 +117,7 @@ class SideSessions::One {
   const std::string& refused() const { return refused_; }
 
   int fd() const { return session_.stream.get(); }
-  bool is_open() const { return end_ && !closed_ && !end_->hopeless(); }
+  bool is_open() const { return end_ && !closed_ && !end_->hopeless() && !is_given_up(); }
   void ask_to_end() {
     if (!end_ || end_->asked_at()) return;
     lasted_ = TraceClock::now() - begun_;
@@ -148,6 +149,10 @@ class SideSessions::One {
   }
 
  private:
+  bool is_given_up() const {
+    const auto asked = end_->asked_at();
+    return asked && TraceClock::now() - *asked > kEndPatience;
+  }
   void on_batch(const nettrace::Batch& batch) {
     for (const Event& event : batch.events)
       cost_ += kEventNs + kFrameNs * reader_.stack(event.stack).size();
@@ -216,13 +221,13 @@ void SideSessions::open() {
 }
 
 void SideSessions::run() {
+  const auto until = TraceClock::now() + duration_;
   open();
-  read_until_end();
+  read_until_end(until);
 }
 
-void SideSessions::read_until_end() {
+void SideSessions::read_until_end(TraceTime until) {
   constexpr nanoseconds kStep = std::chrono::milliseconds{200};
-  const auto until = TraceClock::now() + duration_;
   std::vector<std::uint8_t> buffer(std::size_t{256} * 1024);
   bool stopped = false;
   for (;;) {

@@ -46,7 +46,7 @@ class SideSessions {
   class One;
   void run();
   void open();
-  void read_until_end();
+  void read_until_end(TraceTime until);
 
   TargetRequest target_;
   SideWants wants_;
