@@ -47,7 +47,8 @@ static class Web
         stage.Ready(new
         {
             address = app.Urls.First(),
-            endpoints = new[] { "/plaintext", "/json", "/cpu?ms=", "/alloc?kb=", "/throw", "/lock?ms=", "/async?ms=", "/sync-over-async?ms=", "/slow?ms=", "/orders/ID", "/orders/ID/invoice", "/open", "/log?text=" },
+            endpoints = new[] { "/plaintext", "/json", "/cpu?ms=", "/alloc?kb=", "/throw", "/lock?ms=", "/async?ms=", "/sync-over-async?ms=", "/slow?ms=", "/open", "/log?text=" },
+            gated = new[] { "/orders/ID", "/orders/ID/invoice" },
         });
         stage.WaitForEnd();
         using var grace = new CancellationTokenSource(TimeSpan.FromSeconds(1));
