@@ -1,6 +1,7 @@
 #include "ops/agent_place.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -25,6 +26,7 @@ using std::chrono::seconds;
 
 constexpr seconds kPatience{10};
 constexpr milliseconds kLook{2};
+constexpr milliseconds kMoment{100};
 constexpr seconds kAnswer{5};
 constexpr const char* kSocket = "control";
 
@@ -98,6 +100,17 @@ Result<collect::AgentConnection> wait_for_agent(pid_t pid, const TargetFolder& f
   }
 }
 
+// Another clrscope may be attaching the agent at this moment: the runtime then refuses ours, or
+// does not find the file that the other has removed.
+Result<collect::AgentConnection> wait_for_others(pid_t pid) {
+  const Deadline deadline{kMoment};
+  for (;;) {
+    auto there = reach_agent(pid);
+    if (there || deadline.passed()) return there;
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
 }  // namespace
 
 Bytes embedded_agent() { return {clrscope_agent_library, clrscope_agent_library_end}; }
@@ -131,13 +144,21 @@ Result<LoadedAgent> load_agent(Target& target) {
   const auto build = crc32_of(library);
   const auto name = fmt::format("libclrscope_agent-{:08x}.so", build);
   const auto loaded = [&]() -> Result<collect::AgentConnection> {
-    TRY(folder.write(name, library));
+    // One name, so that the runtime finds the library it has loaded before; and never half a file,
+    // when another clrscope attaches at the same time.
+    const auto own = fmt::format("{}.{}", name, ::getpid());
+    TRY(folder.write(own, library));
+    if (auto renamed = folder.rename(own, name); !renamed) {
+      folder.remove(own);
+      return fail(renamed.error());
+    }
     TRY(attach(target, folder.path() + "/" + name, folder.path() + "/" + kSocket, build));
     return wait_for_agent(pid, folder);
   };
   auto connection = loaded();
   folder.remove(name);
   if (!connection) {
+    if (auto others = wait_for_others(pid)) return LoadedAgent{*std::move(others), true};
     folder.remove_folder();  // stays while the agent has its socket in it
     return fail(connection.error());
   }

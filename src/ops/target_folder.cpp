@@ -102,6 +102,13 @@ Result<> TargetFolder::write(const std::string& name, Bytes bytes, mode_t mode) 
   return write_all(file.get(), bytes);
 }
 
+Result<> TargetFolder::rename(const std::string& from, const std::string& to) const {
+  const WithTargetRights scope{rights_};
+  if (::renameat(folder_.get(), from.c_str(), folder_.get(), to.c_str()) != 0)
+    return fail(errc_of(errno), "cannot rename {}/{} to {}: {}", path_, from, to, errno_text());
+  return {};
+}
+
 Result<UniqueFd> TargetFolder::find(const std::string& name, mode_t type) const {
   UniqueFd found{::openat(folder_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
   struct stat status {};

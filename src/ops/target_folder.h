@@ -32,6 +32,8 @@ class TargetFolder {
 
   // Anew, whatever was there; for the process' user only.
   Result<> write(const std::string& name, Bytes bytes, mode_t mode = 0600) const;
+  // Whoever opens `to` sees the old file or the new one, never a part.
+  Result<> rename(const std::string& from, const std::string& to) const;
   Result<std::string> read(const std::string& name, std::size_t limit) const;
   // For reading: a regular file of the process' user, not a link to one.
   Result<UniqueFd> open_file(const std::string& name) const;

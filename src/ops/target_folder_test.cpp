@@ -53,6 +53,16 @@ TEST_F(TargetFolderTest, GivesBackWhatWasWritten) {
   EXPECT_FALSE(fs::exists(path_));
 }
 
+TEST_F(TargetFolderTest, RenamesOverWhatIsThere) {
+  const auto folder = open(true);
+  ASSERT_TRUE(folder);
+  ASSERT_TRUE(folder->write("a", as_bytes("old")));
+  ASSERT_TRUE(folder->write("b", as_bytes("new")));
+  ASSERT_TRUE(folder->rename("b", "a"));
+  EXPECT_EQ(*folder->read("a", 100), "new");
+  EXPECT_EQ(folder->rename("b", "a").error().code, Errc::kNotFound);
+}
+
 TEST_F(TargetFolderTest, RefusesOneThatOthersCanEnter) {
   fs::create_directory(path_);
   fs::permissions(path_, fs::perms::all);
