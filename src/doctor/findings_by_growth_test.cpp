@@ -195,6 +195,13 @@ TEST(NativeGrowth, IsMoreThanTheProgramAllocates) {
       examined("CS1607", with_counter(grows, "System.Runtime/alloc-rate", {1e5, 1e5, 1e5}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_THAT(found[0].title, HasSubstr("9.9 MB each second"));
+  // A program that has just started needs some.
+  auto slowly = with_counter(using_memory({100, 102, 103, 105, 106}), "System.Runtime/alloc-rate",
+                             {1e5, 1e5, 1e5});
+  slowly.process.up = std::chrono::seconds{59};
+  EXPECT_THAT(examined("CS1607", slowly), IsEmpty());
+  slowly.process.up = std::chrono::seconds{61};
+  EXPECT_THAT(examined("CS1607", slowly), SizeIs(1));
   // A managed leak, and a program that allocates and keeps nothing.
   EXPECT_THAT(examined("CS1607", with_counter(grows, "System.Runtime/alloc-rate", {12e6, 12e6})),
               IsEmpty());

@@ -16,6 +16,10 @@ constexpr Parameter kParameters[] = {
     {"leastMB", 4, "growth while it was watched, in MB, below which nothing is said"},
 };
 
+// A program that has just started compiles its code and fills its buffers: more is needed to tell.
+constexpr std::chrono::minutes kStarting{1};
+constexpr double kStartingFactor = 4;
+
 // What the heap can have grown by at most: all that was allocated.
 double allocated(const CounterFact& per_second) {
   return std::accumulate(per_second.values.begin(), per_second.values.end(), 0.0);
@@ -45,8 +49,9 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   const auto managed = allocated(*rate) / static_cast<double>(rate->values.size()) * seconds;
   const auto native = growth.total - managed;
   const auto native_rate = native / std::max(seconds, 0.001);
-  if (!growth.steady || native < parameters["leastMB"] * 1e6 ||
-      native_rate < parameters["perSecondKB"] * 1e3)
+  const auto factor = evidence.process.up < kStarting ? kStartingFactor : 1.0;
+  if (!growth.steady || native < factor * parameters["leastMB"] * 1e6 ||
+      native_rate < factor * parameters["perSecondKB"] * 1e3)
     return {};
 
   const auto bytes = [](double value) {
