@@ -45,13 +45,7 @@ void wait_for(std::chrono::nanoseconds time, std::span<const int> stop_fds) {
 Result<Frozen> read_frozen(inspect::Target& target) {
   Frozen frozen{.reader = TRY(inspect::open_runtime(target))};
   frozen.heap = TRY(inspect::read_heap(target, *frozen.reader, {}));
-  const auto& types = frozen.heap.graph.types;
-  const auto unnamed = std::ranges::count_if(
-      types, [](const HeapType& type) { return type.name == inspect::unnamed_type(type.id); });
-  if (static_cast<std::size_t>(unnamed) > types.size() / 2)
-    return fail(Errc::kTimeout, "{} of {} types in the heap of process {} cannot be read", unnamed,
-                types.size(), target.pid())
-        .hint("try again: the process may have been loading types");
+  TRY(inspect::check_names(frozen.heap));
   take_threads(target, frozen);
   return frozen;
 }
@@ -60,8 +54,9 @@ inspect::AsyncSnapshot async_stacks_of(inspect::Target& target, const Frozen& fr
   auto seen = inspect::read_async(target, *frozen.reader, frozen.heap,
                                   frozen.threads ? &*frozen.threads : nullptr);
   note_threads(seen, frozen.threads_missing);
-  for (const auto& note : frozen.heap.notes)
-    if (!note.starts_with("stack roots")) seen.notes.push_back(note);  // no async stack has one
+  for (const auto& note : frozen.heap.notes)  // no async stack has a root
+    if (!note.starts_with("stack roots") && !note.starts_with("static fields"))
+      seen.notes.push_back(note);
   if (seen.runtime.empty()) seen.runtime = frozen.heap.runtime;
   return seen;
 }

@@ -51,13 +51,14 @@ Result<Frozen> read_frozen(inspect::Target& target);
 inspect::AsyncSnapshot async_stacks_of(inspect::Target& target, const Frozen& frozen);
 // Its price, and what may be wrong with it.
 void note_twin(inspect::AsyncSnapshot& seen, const inspect::Twin& twin);
-// What `read` makes of a twin; of another one when read_frozen() could not read the types.
+// What `read` makes of a twin; of another one when its types could not be read (check_names).
 template <class Read>
-auto read_twin(pid_t pid, Read read) -> decltype(read(std::declval<inspect::Twin&>())) {
+auto read_twin(pid_t pid, Read read, const inspect::TwinOptions& options = {})
+    -> decltype(read(std::declval<inspect::Twin&>())) {
   constexpr int kTwins = 3;
   std::chrono::nanoseconds paused{};  // for all of them
   for (int made = 1;; ++made) {
-    auto twin = TRY(inspect::make_twin(pid));
+    auto twin = TRY(inspect::make_twin(pid, options));
     paused += twin.cost.pause;
     twin.cost.pause = paused;
     auto seen = read(twin);

@@ -13,6 +13,7 @@
 #include "inspect/heap/heap.h"
 #include "inspect/runtime_reader.h"
 #include "inspect/target.h"
+#include "ops/async_stacks.h"
 #include "ops/heap_from_port.h"
 #include "ops/output.h"
 #include "ops/output_file.h"
@@ -118,15 +119,20 @@ Result<HeapSnapshot> from_port(const TargetRequest& target, const RunningProcess
 
 Result<HeapSnapshot> from_twin(pid_t pid, const HeapRequest& request, const HeapWatcher& watcher) {
   step(watcher, "making a frozen copy");
-  auto twin = TRY(inspect::make_twin(pid, {.force = true}));  // its price was checked before
-  auto heap = TRY(read_from(*twin.target, request, watcher));
-  const auto cost = twin.end();
-  heap.source = HeapSource::kTwin;
-  heap.pause = cost.pause;
-  if (!twin.between_collections)
-    heap.notes.push_back(
-        "whether a collection was under way is unknown: some objects may be wrong");
-  return heap;
+  return read_twin(
+      pid,
+      [&](inspect::Twin& twin) -> Result<HeapSnapshot> {
+        auto heap = TRY(read_from(*twin.target, request, watcher));
+        TRY(inspect::check_names(heap));
+        (void)twin.end();
+        heap.source = HeapSource::kTwin;
+        heap.pause = twin.cost.pause;
+        if (!twin.between_collections)
+          heap.notes.push_back(
+              "whether a collection was under way is unknown: some objects may be wrong");
+        return heap;
+      },
+      {.force = true});  // its price was checked before
 }
 
 // Refusals that the diagnostic port does not share.

@@ -81,6 +81,7 @@ Result<Look> look_once(pid_t pid, bool strings, std::mutex& stopping,
     return ended;
   }();
   if (!heap) return fail(heap.error());
+  TRY(inspect::check_names(*heap));
   TRY(analyze::check_graph(heap->graph));
   // A large array in the making is unread for a moment; more than a little makes counts wrong.
   std::uint64_t all = 0;

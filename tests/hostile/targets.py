@@ -63,6 +63,10 @@ VERBS = {
     "serve": verb(),  # the routes
     "enable": verb(Form(["enable", "-p", "{pid}"], (*FIND, "hook"), needs=("port", "hook"), alone=True)),
     "disable": verb(Form(["disable", "-p", "{pid}"], (*FIND, "hook"), alone=True)),
+    "attach": verb(Form(["attach", "-p", "{pid}"], FIND, alone=True)),
+    "detach": verb(Form(["detach", "-p", "{pid}"], FIND, alone=True)),
+    "agent": verb(Form(["agent", "status", "-p", "{pid}"], FIND), Form(["agent", "exceptions", "-p", "{pid}", "--duration", "1s"], FIND, alone=True),
+                  Form(["agent", "stacks", "-p", "{pid}", "--json"], FIND, alone=True)),
     "key": verb(Form(["key", "list", "--folder", "{out}/state"])),
     "list-profiles": verb(Form(["list-profiles"])),
     "version": verb(Form(["version"])),
@@ -143,5 +147,6 @@ ROUTES = {
     **{f"GET /views/{name}": [get(f"/views/{name}" + PID, *STREAM), get(f"/views/{name}" + PID, "session", accept="text/plain")]
        for name in ("contention", "exceptions", "gc", "jit", "threadpool", "thread-starts")},
     "GET /watch": [get("/watch", *FIND, "image")],
+    "GET /watch/events": [get("/watch/events?durationSeconds=1", *FIND, "image")],
     "GET /watch/{pid}": [get("/watch/{pid}", *MEMORY, "config", alone=True)],
 }

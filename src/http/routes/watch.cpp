@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/text.h"
 #include "http/answer.h"
 #include "http/live_stream.h"
@@ -35,10 +37,17 @@ Result<HttpResponse> show(Call& call) {
 // One viewer of the changes.
 class ChangeStream {
  public:
-  explicit ChangeStream(std::shared_ptr<net::HttpStream> stream) : stream_(std::move(stream)) {}
+  ChangeStream(std::shared_ptr<net::HttpStream> stream, std::optional<TraceTime> until)
+      : stream_(std::move(stream)), until_(until) {}
 
   bool on_change(const live::FindingChange* change) {
     if (stream_->gone()) return false;
+    if (until_ && TraceClock::now() >= *until_) {
+      const StreamEnd end{.reason = "the time is over"};
+      (void)stream_->try_write(fmt::format("event: end\ndata: {}\n\n", json_text(end)));
+      stream_->end();
+      return false;
+    }
     if (change) {
       if (!stream_->try_write(fmt::format("event: finding\ndata: {}\n\n", json_text(*change))))
         ++dropped_;  // it lags behind
@@ -59,23 +68,39 @@ class ChangeStream {
 
  private:
   const std::shared_ptr<net::HttpStream> stream_;
+  const std::optional<TraceTime> until_;
   TraceTime told_ = TraceClock::now();
   std::uint64_t dropped_ = 0;
 };
 
-void events(Call call) {
+Result<> serve_events(Call& call) {
+  const auto duration = TRY(stream_duration(call, -1));
+  std::optional<TraceTime> until;
+  if (duration) until = TraceClock::now() + *duration;
   auto stream =
       call.stream({.type = std::string{call.type()},
                    .fields = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
   (void)stream->try_write("retry: 2000\n\n");
   call.services().watch.follow(
-      [viewer = std::make_shared<ChangeStream>(std::move(stream))](
+      [viewer = std::make_shared<ChangeStream>(std::move(stream), until)](
           const live::FindingChange* change) { return viewer->on_change(change); });
+  return {};
+}
+
+void events(Call call) {
+  if (const auto done = serve_events(call); !done) call.send(done.error());
 }
 
 constexpr StreamEvent kEvents[] = {
     {.name = "finding", .data = value_shape<live::FindingChange>},
     {.name = "missed", .data = value_shape<StreamMissed>},
+    {.name = "end", .data = value_shape<StreamEnd>},
+};
+
+constexpr Parameter kEventParameters[] = {
+    {.name = "durationSeconds",
+     .type = "integer",
+     .help = "length of the stream, to the next check after it; -1: no end (default: -1)"},
 };
 
 constexpr Parameter kPid[] = {
@@ -95,6 +120,7 @@ constexpr Route kRoutes[] = {
      .summary = "Findings of all processes that begin or end, as server-sent events; the checks go "
                 "on while somebody listens",
      .types = kEventStream,
+     .parameters = kEventParameters,
      .serve = events,
      .events = kEvents,
      .live_types = kEventStream},

@@ -117,6 +117,15 @@ class HeapReader {
 
 std::string unnamed_type(std::uint64_t id) { return fmt::format("type {:#x}", id); }
 
+Result<> check_names(const HeapSnapshot& heap) {
+  const auto& types = heap.graph.types;
+  const auto unnamed = std::ranges::count_if(
+      types, [](const HeapType& type) { return type.name == unnamed_type(type.id); });
+  if (static_cast<std::size_t>(unnamed) <= types.size() / 2) return {};
+  return fail(Errc::kTimeout, "{} of {} types in the heap cannot be read", unnamed, types.size())
+      .hint("try again: the process may have been loading types");
+}
+
 Result<HeapSnapshot> read_heap(Target& target, RuntimeReader& reader, const HeapOptions& options) {
   return HeapReader{target, reader, options}.read();
 }
