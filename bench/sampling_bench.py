@@ -32,10 +32,10 @@ def cpu_seconds(pid):
 
 def recorders(kit):
     """Name → command that records a process until it is interrupted; None is nothing at all."""
-    ours = [kit.clrscope, "collect", "--profile", "cpu-sampling", "-o", "{out}"]
+    ours = [kit.clrscope, "collect", "--profile", "cpu-sampling", "--rate", "999", "-o", "{out}"]
     all_of_them = {
         "nothing": None,
-        "machine": [kit.clrscope, "collect", "-a", "--profile", "cpu-sampling", "-o", "{out}"],
+        "machine": [kit.clrscope, "collect", "-a", "--profile", "cpu-sampling", "--rate", "999", "-o", "{out}"],
         "process": [*ours, "-p", "{pid}"],
         "runtime": [*REFUSE, *ours, "-p", "{pid}"],
         "dotnet-trace": [kit.peer("dotnet-trace"), "collect", "-p", "{pid}", "-o", "{out}"],
@@ -268,7 +268,7 @@ def split(kit):
 
     ours = {what: str(kit.tmp / f"ours-{pid}.nettrace") for what, pid in pids.items()}
     peers = {what: str(kit.tmp / f"peer-{pid}.nettrace") for what, pid in pids.items()}
-    record([[kit.clrscope, "collect", "-p", str(pid), "--profile", "cpu-sampling", "--duration", f"{seconds}s", "-o", ours[what]]
+    record([[kit.clrscope, "collect", "-p", str(pid), "--profile", "cpu-sampling", "--rate", "999", "--duration", f"{seconds}s", "-o", ours[what]]
             for what, pid in pids.items()])
     record([[kit.peer("dotnet-trace"), "collect", "-p", str(pid), "--profile", "dotnet-sampled-thread-time",
              "--duration", f"00:00:{peer_seconds:02}", "-o", peers[what]] for what, pid in pids.items()])
@@ -295,7 +295,7 @@ def collector(kit):
     runs = []
     for seconds in lengths:
         path = kit.tmp / "machine.nettrace"
-        weight = kit.weigh(kit.clrscope, "collect", "-a", "--profile", "cpu-sampling", "--duration", f"{seconds}s", "-o", path, "--json")
+        weight = kit.weigh(kit.clrscope, "collect", "-a", "--profile", "cpu-sampling", "--rate", "999", "--duration", f"{seconds}s", "-o", path, "--json")
         if weight.code != 0:
             raise RuntimeError(f"collect -a ended with {weight.code}: {weight.err.strip()[-300:]}")
         runs.append((weight, json.loads(weight.out)))

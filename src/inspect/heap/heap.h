@@ -23,8 +23,9 @@ struct HeapOptions {
 
 // What a type is called whose name cannot be read.
 std::string unnamed_type(std::uint64_t id);
-// kTimeout when more than a few types have no name: the process may have been frozen while it loaded
-// types, and the next copy can be read. What is looked for by type would be missing without a word.
+// kTimeout when more than a few types have no name: the process may have been frozen while it
+// loaded types, and the next copy can be read. What is looked for by type would be missing without
+// a word.
 Result<> check_names(const HeapSnapshot& heap);
 // The OS id of the thread whose stack a root is on, from the name of the root; nothing: it is none.
 std::optional<std::uint32_t> thread_of_root(std::string_view root_name);
