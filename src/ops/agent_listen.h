@@ -19,7 +19,7 @@ using TakeRecord = std::function<void(const void* bytes, std::uint32_t size)>;
 using FinishListening = std::function<void(const collect::AgentArena& arena, Heard heard)>;
 
 // Switches the sources on for the duration of the request. The agent leaves if it was not there
-// before. A process that ends meanwhile is no failure: its rings outlive it.
+// before. A process may end meanwhile: its rings outlive it.
 Result<> listen_to_agent(const ListenRequest& request, std::uint32_t sources,
                          const TakeRecord& take, const FinishListening& finish);
 

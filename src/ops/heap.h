@@ -3,7 +3,7 @@
 // Of a process it is read from a frozen copy (twin): the process stands still for milliseconds.
 // The expected cost is reported first, and the snapshot is refused where the process has too little
 // memory left. If its memory may not be read, the runtime's own events over the diagnostic port
-// tell the same; then the process stands still for a whole collection.
+// have the same data, but then the process is paused for a whole collection.
 #pragma once
 
 #include <chrono>

@@ -20,13 +20,13 @@ std::optional<std::string> too_dear(const HeapBudget& budget, const LookCost& lo
   constexpr std::string_view kInstead = "use a longer --duration, --only, or clrscope heap";
   if (look.pause * budget.looks > budget.duration / kPauseShare)
     return fmt::format(
-        "{} looks at the heap may stop the process for {} each, more than 2 % of the time; {}",
+        "{} heap snapshots may pause the process for {} each, more than 2 % of the time; {}",
         budget.looks, format_duration(look.pause), kInstead);
   if (!budget.busy) return std::nullopt;
   const auto there_is = std::chrono::duration<double, std::nano>(budget.duration) * budget.cpus;
   if (look.cpu * budget.looks > there_is / kCpuShare)
     return fmt::format(
-        "no CPU is idle, and {} looks at the heap may take {} of CPU time each, more than 1 % of "
+        "no CPU is idle, and {} heap snapshots may take {} of CPU time each, more than 1 % of "
         "what there is; {}",
         budget.looks, format_duration(look.cpu), kInstead);
   return std::nullopt;

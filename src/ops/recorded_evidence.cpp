@@ -121,7 +121,7 @@ Result<> RecordedEvidence::record(int file) {
       .duration = duration_,
       .max_size = kMostBytes,
       .rate = kRate,
-      .kernel_names = false,  // a hot path is told by the methods that call the kernel
+      .kernel_names = false,  // the hot path shows the callers
       .stop_fds = stop_fds,
   };
   const RecordWatcher watcher{

@@ -71,7 +71,7 @@ extern const Finding finalizer_backlog_finding{
     .title = "finalizer backlog",
     .description = "More and more objects wait for their finalizers to run.",
     .needs = {.snapshots = true, .heap = true, .live = true, .least = std::chrono::seconds{2}},
-    .price = "the looks at the heap that CS1620 takes",
+    .price = "the heap snapshots of CS1620",
     .rights = "permission to read the process's memory (its user, or CAP_SYS_PTRACE)",
     .parameters = kParameters,
     .examine = examine,

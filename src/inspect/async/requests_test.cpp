@@ -236,7 +236,7 @@ TEST_F(RequestsTest, LeaveOutWhatMakesNoSense) {
   target_.put<std::uint8_t>(connection + 41, 77);
   point(connection, 56, connection);        // an endpoint that is none
   point(connection, 80, 0xdead'beef'0000);  // headers that are nowhere
-  point(connection, 64, number(0) + 4);     // an id that is no object
+  point(connection, 64, number(0) + 4);     // not the address of an object
   const auto one = activity(connection, "not a trace id", ~std::uint64_t{0});
   point(one, 24, one);
   const auto seen = look();
