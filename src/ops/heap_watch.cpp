@@ -23,6 +23,10 @@ using std::chrono::nanoseconds;
 constexpr int kLooks = 3;
 constexpr milliseconds kMeasured{250};  // whether the process is busy
 constexpr milliseconds kStep{100};
+// A runtime that is just changing its types is copied again after a while: it does so for up to
+// half a second when it opens the sessions of this examination.
+constexpr int kMostCopies = 6;
+constexpr milliseconds kNextCopy{200};
 constexpr std::size_t kStrings = 20;
 constexpr std::uint64_t kMostUnread = 50;  // one part of the heap in so many
 
@@ -162,6 +166,11 @@ void HeapWatch::run(std::stop_token stop) {
     const auto used_before = thread_cpu();
     const bool is_last = std::ssize(looks) + 1 == kLooks;
     auto look = look_once(pid_, is_last, stopping_now_, seen_.copies);
+    for (int copies = 1; !look && look.error().code == Errc::kTimeout && copies < kMostCopies;
+         ++copies) {
+      if (!wait_until(TraceClock::now() + kNextCopy, stop)) break;
+      look = look_once(pid_, is_last, stopping_now_, seen_.copies);
+    }
     if (!look) {
       if (looks.empty())
         seen_.reason = reason_of(look.error());
