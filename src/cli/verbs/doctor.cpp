@@ -10,6 +10,7 @@
 #include "cli/verb.h"
 #include "http/single_file.h"
 #include "ops/doctor_document.h"
+#include "ops/doctor_file.h"
 #include "ops/examine_all.h"
 #include "ops/examine_watch.h"
 
@@ -51,6 +52,10 @@ constexpr Option kDoctor[] = {
      .value = "error|warning",
      .help = "severity of a finding that makes the exit code 10"},
     {.name = "--format", .value = "text|json|html", .help = "output format (default: text)"},
+    {.name = "--earlier",
+     .value = "FILE",
+     .help = "with --format html: earlier report (JSON or HTML) to show as history and to compare "
+             "with; may be repeated"},
     {.name = "--explain", .value = "ID", .help = "explanation of a finding and its fix"},
     {.name = "--list",
      .help = "list of all examinations with their cost, required permissions and parameters"},
@@ -97,6 +102,17 @@ Result<ops::ExamineRequest> examine_request(const Args& args) {
   request.settings = args.all("--set");
   request.duration = TRY(args.duration("--duration"));
   return request;
+}
+
+// Read before the examination: a wrong file is told at once.
+Result<std::vector<ops::KeptReport>> earlier_reports(const Args& args, Form form) {
+  std::vector<ops::KeptReport> all;
+  const auto files = args.all("--earlier");
+  if (!files.empty() && form != Form::kHtml)
+    return fail(Errc::kUsage, "--earlier requires --format html");
+  for (const auto& file : files)
+    for (auto& one : TRY(ops::read_kept_reports(file))) all.push_back(std::move(one));
+  return all;
 }
 
 // The whole machine.
@@ -214,6 +230,7 @@ Result<int> run(const Args& args, Console& console) {
   if (args.has("--all")) return make_round(args, console);
   const auto limit = TRY(fail_on(args));
   auto request = TRY(examine_request(args));
+  auto earlier = TRY(earlier_reports(args, form));
   const StopRequest stop{EnterKey::kStops};
   request.stop_fds = stop.fds();
   const auto examination = TRY(ops::examine(
@@ -231,7 +248,8 @@ Result<int> run(const Args& args, Console& console) {
            .title =
                fmt::format("{} ({}) · doctor", examination.process.name, examination.process.pid),
            .text = answer::page_text(ops::doctor_document(examination), {.spell = command_text}),
-           .json = ops::to_json(examination)}));
+           .json = ops::kept_reports_json(TRY(ops::kept_report(ops::to_json(examination))),
+                                          std::move(earlier))}));
       break;
   }
   return limit && examination.diagnosis.has(*limit) ? kFailOnMatched : kDone;

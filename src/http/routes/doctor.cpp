@@ -11,6 +11,7 @@
 #include "http/route.h"
 #include "http/services.h"
 #include "http/single_file.h"
+#include "ops/doctor_file.h"
 
 namespace clrscope::http {
 namespace {
@@ -105,19 +106,39 @@ Result<HttpResponse> show(Call& call) {
   return answer_with(TRY(whole_answer(examinations, visit)));
 }
 
+// The finished reports of the same process before this one. One that was removed meanwhile is left
+// out.
+std::vector<ops::KeptReport> earlier_reports(const archive::Examinations& examinations,
+                                             const archive::Visit& visit) {
+  std::vector<ops::KeptReport> all;
+  for (const auto& one : examinations.list()) {
+    if (all.size() == ops::kMostKeptReports) break;
+    if (one.state != archive::VisitState::kFinished || one.started >= visit.started ||
+        one.process.pid != visit.process.pid || one.process.uid != visit.process.uid)
+      continue;
+    const auto json = examinations.report(one.id);
+    if (!json) continue;
+    if (auto report = ops::kept_report(*json)) all.push_back(*std::move(report));
+  }
+  return all;
+}
+
 Result<HttpResponse> file(Call& call) {
   auto& examinations = call.services().examinations;
   const auto visit = TRY(examinations.find(call.path_value("id")));
   if (visit.state != archive::VisitState::kFinished)
     return fail(Errc::kNotFound, "report {} is {}", visit.id, clrscope::name_of(visit.state))
         .hint("GET /doctor/reports/{} shows its progress", visit.id);
+  const auto json = TRY(examinations.report(visit.id));
   const auto title = fmt::format("{} ({}) · doctor", visit.process.name, visit.process.pid);
   auto response =
       file_head("text/html; charset=utf-8", fmt::format("{}_doctor.html", visit.process.name));
-  response.body = single_file({.kind = "doctor",
-                               .title = title,
-                               .text = TRY(examinations.text(visit.id)),
-                               .json = TRY(examinations.report(visit.id))});
+  response.body =
+      single_file({.kind = "doctor",
+                   .title = title,
+                   .text = TRY(examinations.text(visit.id)),
+                   .json = ops::kept_reports_json(TRY(ops::kept_report(json)),
+                                                  earlier_reports(examinations, visit))});
   return response;
 }
 
@@ -193,7 +214,8 @@ constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/doctor/reports/{id}/report.html",
      .scope = Scope::kRead,
-     .summary = "A finished report as one HTML file that works offline",
+     .summary = "A finished report as one HTML file that works offline, with the earlier ones of "
+                "the process",
      .types = kHtml,
      .parameters = kId,
      .answer = file,

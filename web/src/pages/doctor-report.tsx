@@ -12,6 +12,7 @@ import {formatAge} from '../ui/format';
 import {Loaded, Notice, Trouble, useNow} from '../ui/state';
 import {Time} from '../ui/time';
 import {Changes} from '../views/doctor/changes';
+import {EarlierVisits} from '../views/doctor/earlier';
 import {choiceOf} from '../views/doctor/form';
 import {ExamineProgress} from '../views/doctor/progress';
 import {firstOpen, ReportView} from '../views/doctor/report';
@@ -107,24 +108,26 @@ function SinceLast({one}: {one: ExaminationReport}) {
   );
 }
 
-// The same report in a file of its own: no server, so commands instead of links.
-export function DoctorSingle({data}: {data: Examination}) {
-  const open = useOpenParam('open', firstOpen(data.findings));
+// The same report in a file of its own, and the visits before it, the newest first: no server, so commands instead of links.
+export function DoctorSingle({data: [report, ...earlier]}: {data: Examination[]}) {
+  const open = useOpenParam('open', firstOpen(report.findings));
   return (
     <main class="single-page">
       <div class="bar single-head">
         <h1>
-          Doctor report: {data.process} ({data.pid})
+          Doctor report: {report.process} ({report.pid})
         </h1>
         <button type="button" data-theme-switch>
           theme
         </button>
       </div>
       <p class="dim">
-        <Time iso={data.time} /> · .NET {data.runtime}
-        {data.core ? ` · core file ${data.core}` : ''}
+        <Time iso={report.time} /> · .NET {report.runtime}
+        {report.core ? ` · core file ${report.core}` : ''}
       </p>
-      <ReportView report={data} open={open} pid={0} />
+      <ReportView report={report} open={open} pid={0}>
+        {earlier.length ? <EarlierVisits report={report} earlier={earlier} /> : null}
+      </ReportView>
     </main>
   );
 }

@@ -6,7 +6,7 @@ import {FlameSingle} from './flame';
 import {type StacksData, StacksSingle} from './stacks';
 
 export const singles: Record<string, (data: unknown) => VNode> = {
-  doctor: (data) => <DoctorSingle data={data as Examination} />,
+  doctor: (data) => <DoctorSingle data={data as Examination[]} />,
   flame: (data) => <FlameSingle data={data as Flame} />,
   stacks: (data) => <StacksSingle data={data as StacksData} />,
 };
