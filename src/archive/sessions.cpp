@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kLease{600};
 constexpr std::chrono::milliseconds kCheckInterval{200};
+constexpr std::chrono::milliseconds kIdleInterval{1000};  // nothing is recorded
 constexpr std::chrono::seconds kStartTime{60};
 
 }  // namespace
@@ -184,7 +185,8 @@ void Sessions::watch_leases(const std::stop_token& stop) {
   std::condition_variable_any wake;
   while (!stop.stop_requested()) {
     std::unique_lock lock{mutex};
-    wake.wait_for(lock, stop, kCheckInterval, [] { return false; });
+    const bool idle = all_.with([](const auto& all) { return all.empty(); });
+    wake.wait_for(lock, stop, idle ? kIdleInterval : kCheckInterval, [] { return false; });
     std::vector<Shared> over;  // joined outside of the lock
     all_.with([&](auto& all) {
       for (auto at = all.begin(); at != all.end();) {

@@ -2,12 +2,23 @@
 
 #include <malloc.h>
 
+#include <atomic>
+
+#include "base/clock.h"
+
 namespace clrscope::http {
 namespace {
 
-// A heap or a large trace leaves much free memory behind: the machine can use it better.
-void give_back_memory() {
+// A heap or a large trace leaves much free memory behind: the machine can use it better. Free memory
+// that was given back still counts as free, so this is not done after every small piece of work.
+void give_back_memory(TraceTime begun) {
   constexpr std::size_t kMuch = 16 << 20;
+  constexpr std::chrono::milliseconds kLong{100};
+  constexpr std::chrono::seconds kSeldom{30};
+  static std::atomic<TraceTime> looked{TraceTime{}};
+  const auto now = TraceClock::now();
+  if (now - begun < kLong && now - looked.load() < kSeldom) return;
+  looked = now;
   if (::mallinfo2().fordblks > kMuch) (void)::malloc_trim(0);
 }
 
@@ -43,9 +54,10 @@ void Workers::work(const std::stop_token& stop) {
     auto next = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
+    const auto begun = TraceClock::now();
     next();
     next = nullptr;  // what it holds ends outside of the lock
-    give_back_memory();
+    give_back_memory(begun);
     lock.lock();
   }
 }

@@ -13,6 +13,7 @@ namespace {
 // Of blocks; those that several listeners share count for each.
 constexpr std::size_t kMaxQueuedBytes = 32 << 20;
 constexpr std::chrono::seconds kLastWait{2};
+constexpr std::chrono::nanoseconds kLeastWait = std::chrono::milliseconds{1};
 constexpr std::size_t kMaxNotices = 32;
 
 }  // namespace
@@ -82,9 +83,12 @@ void Listener::notice(std::string text) {
 
 void Listener::run(const std::stop_token& stop) {
   note(sink_->open());
+  constexpr std::chrono::seconds kTick{1};
   auto ticked = TraceClock::now();
   for (;;) {
-    auto item = inbox_.pop_for(stop, std::chrono::milliseconds{250});
+    auto due = ticked + kTick;
+    if (wants_derived_) due = std::min(due, derived_taken_ + request_.interval);
+    auto item = inbox_.pop_for(stop, std::max(due - TraceClock::now(), kLeastWait));
     if (item) {
       if (auto* batch = std::get_if<Batch>(&*item))
         take(*batch);
@@ -96,7 +100,7 @@ void Listener::run(const std::stop_token& stop) {
       break;
     }
     if (wants_derived_ && TraceClock::now() - derived_taken_ >= request_.interval) take_derived();
-    if (TraceClock::now() - ticked >= std::chrono::seconds{1}) {
+    if (TraceClock::now() - ticked >= kTick) {
       ticked = TraceClock::now();
       note(sink_->on_tick());
     }

@@ -51,7 +51,7 @@ class Follower {
   virtual ~Follower() = default;
   // False: it wants no more.
   virtual bool on_item(const LiveItem& item) = 0;
-  virtual bool on_tick() = 0;  // four times a second
+  virtual bool on_tick() = 0;  // twice a second
   // So many things were told while it was away and are no longer there; `exact`: no more than that.
   virtual void on_missed(std::uint64_t items, bool exact) { (void)items, (void)exact; }
   virtual void on_end(const std::string& why) = 0;  // nothing more comes

@@ -11,7 +11,7 @@
 namespace clrscope::live {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{250};
+constexpr std::chrono::milliseconds kTick{500};
 constexpr std::chrono::seconds kLook{1};
 
 }  // namespace
