@@ -9,8 +9,9 @@
 namespace clrscope::http {
 namespace {
 
-// A heap or a large trace leaves much free memory behind: the machine can use it better. Free memory
-// that was given back still counts as free, so this is not done after every small piece of work.
+// A heap or a large trace leaves much free memory behind: the machine can use it better. Free
+// memory that was given back still counts as free, so this is not done after every small piece of
+// work.
 void give_back_memory(TraceTime begun) {
   constexpr std::size_t kMuch = 16 << 20;
   constexpr std::chrono::milliseconds kLong{100};

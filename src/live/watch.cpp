@@ -35,6 +35,7 @@ std::chrono::milliseconds whole_ms(nanoseconds time) {
 Result<ops::ExaminationAnswer> quick_look(const ops::TargetRequest& target, ops::Bedside& bedside) {
   static const auto quick = ops::quick_findings();
   ops::ExamineRequest request{.target = target, .only = quick, .messages = false};
+  request.stop = ops::StopPolicy::kNever;
   request.duration = nanoseconds{0};
   return ops::answer_of(TRY(ops::examine(request, {}, &bedside)));
 }

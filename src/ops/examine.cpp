@@ -291,7 +291,7 @@ class Visit {
   bool take_snapshot(Evidence& evidence, SnapshotReader::Detail detail) {
     const std::lock_guard lock{stopping_};  // threads that stand still for a copy look stopped
     const auto at = TraceClock::now() - start_;
-    auto snapshot = reader_->take(detail);
+    auto snapshot = reader_->take(detail, request_.stop);
     if (!snapshot) {
       if (evidence.snapshots.empty()) evidence.no_snapshots = reason_of(snapshot.error());
       reader_.reset();

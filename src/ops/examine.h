@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "doctor/answer.h"
 #include "doctor/examination.h"
+#include "inspect/thread_stacks.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -33,6 +34,7 @@ using FoundAnswer = doctor::ReportAnswer;  // a finding of an examination
 using doctor::select;
 using doctor::Severity;
 using doctor::to_json;
+using inspect::StopPolicy;
 
 struct ExamineRequest {
   TargetRequest target{};               // a command excepted
@@ -42,6 +44,7 @@ struct ExamineRequest {
   std::optional<std::chrono::nanoseconds> duration{};
   bool recording = true;  // false: no events and samples, whatever the findings need
   std::chrono::nanoseconds between_snapshots{std::chrono::seconds{1}};
+  inspect::StopPolicy stop = inspect::StopPolicy::kBriefly;  // of threads that run
   bool messages = true;             // of exceptions: what the program said in them
   std::span<const int> stop_fds{};  // one of them readable: conclude from what there is
 };

@@ -19,9 +19,9 @@ Result<SnapshotReader> SnapshotReader::at(std::unique_ptr<inspect::Target> targe
   return snapshots;
 }
 
-Result<inspect::Snapshot> SnapshotReader::take(Detail detail) {
-  return inspect::take_snapshot(*target_, reader_.get(), {.lines = detail == Detail::kLines},
-                                &memo_);
+Result<inspect::Snapshot> SnapshotReader::take(Detail detail, inspect::StopPolicy stop) {
+  return inspect::take_snapshot(*target_, reader_.get(),
+                                {.lines = detail == Detail::kLines, .stop = stop}, &memo_);
 }
 
 }  // namespace clrscope::ops

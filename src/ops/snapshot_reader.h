@@ -18,7 +18,8 @@ class SnapshotReader {
   static Result<SnapshotReader> of_core(const std::string& path);
 
   enum class Detail { kThreads, kLines };  // kLines: source files and lines too, which costs more
-  Result<inspect::Snapshot> take(Detail detail);
+  Result<inspect::Snapshot> take(Detail detail,
+                                 inspect::StopPolicy stop = inspect::StopPolicy::kBriefly);
 
  private:
   static Result<SnapshotReader> at(std::unique_ptr<inspect::Target> target);
