@@ -402,7 +402,7 @@ void Agent::on_tick() {
 void Agent::fill(wire::Status& status) const {
   status = {.build = build_,
             .pid = static_cast<std::uint32_t>(syscall_raw(number::kGetpid)),
-            .sources = sources_.load() | (rejit_.is_active() ? wire::kSourceMethods : 0U),
+            .sources = sources_.load() | (rejit_.is_applied() ? wire::kSourceMethods : 0U),
             .mode = mode_,
             .identity = identity_,
             .info = info_version_,

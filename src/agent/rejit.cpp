@@ -143,6 +143,7 @@ HResult Rejit::apply(ComObject* runtime) {
   modules_changed_.store(false);
   scan_modules(runtime);
   if (cancelled_.load(std::memory_order_acquire)) return revert(runtime);
+  applied_.store(true, std::memory_order_release);
   return finish(wire::ProbeProgress::kApplied, kOk);
 }
 
@@ -173,6 +174,7 @@ void Rejit::give_back(ComObject* runtime, Batch& batch) {
 
 HResult Rejit::revert(ComObject* runtime) {
   probes_.switch_off();
+  applied_.store(false, std::memory_order_release);
   Batch batch;
   for (std::uint32_t i = 0; is_active(); ++i) {
     {

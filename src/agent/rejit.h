@@ -21,6 +21,7 @@ class Rejit {
 
   bool open();
   int fd() const { return probes_.fd(); }
+  wire::Probes* shared() { return probes_.shared(); }
 
   // --- control thread ---
   // Before apply() or revert() is given to the worker.
@@ -29,6 +30,8 @@ class Rejit {
   void cancel();
   bool is_enabled() const { return enabled_.load(std::memory_order_acquire); }
   bool is_active() const { return active_.load(std::memory_order_acquire); }
+  // All methods have been asked for.
+  bool is_applied() const { return applied_.load(std::memory_order_acquire); }
   std::uint32_t mask() const { return is_enabled() ? mask::kEnableReJit : 0; }
 
   // --- worker thread ---
@@ -126,6 +129,7 @@ class Rejit {
   std::atomic<std::uint32_t> lock_{0};
   std::atomic<bool> enabled_{false};
   std::atomic<bool> active_{false};
+  std::atomic<bool> applied_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> modules_changed_{false};
   std::uint32_t entry_count_ = 0;
