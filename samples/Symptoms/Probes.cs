@@ -17,6 +17,11 @@ static class Probes
 {
     public static void Run(Stage stage)
     {
+        if (stage.Options.Has("loop"))
+        {
+            Loop(stage);
+            return;
+        }
         var calls = stage.Options.Int("calls", 10_000);
         var rounds = stage.Options.Int("rounds", 20);
         var expected = ProbesCheck.Run(2);  // before anybody watches
@@ -27,6 +32,24 @@ static class Probes
         stage.FinishWork();
         var check = ProbesCheck.Run(rounds);
         stage.Done(new { check, same = check == expected, methods = truths });
+    }
+
+    /// <summary>Says again and again what one call of a very short method costs.</summary>
+    static void Loop(Stage stage)
+    {
+        const int calls = 5_000_000;
+        stage.Ready(new { method = Full(nameof(Probed.Short)) });
+        stage.Work("loop", () =>
+        {
+            var sum = 0;
+            while (!stage.Ending)
+            {
+                var begin = Stopwatch.GetTimestamp();
+                for (var i = 0; i < calls; ++i) sum += Probed.Short(i);
+                Stage.Say(new { nsPerCall = Stopwatch.GetElapsedTime(begin).TotalNanoseconds / calls, sum });
+            }
+        });
+        stage.FinishWork();
     }
 
     sealed record Truth(string Method, long Calls, double? ElapsedMs);
@@ -239,6 +262,9 @@ sealed class Probed(int start)
     {
         for (var i = 0; i < 4; ++i) yield return i + _value;
     }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Short(int number) => number ^ 5;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void OnManyThreads() => Thread.Yield();

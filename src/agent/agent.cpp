@@ -245,8 +245,8 @@ wire::Outcome Agent::post(Job job, std::uint32_t value) {
 wire::Outcome Agent::perform(Job job, std::uint32_t value, int patience_ms) {
   auto state = worker_.load(std::memory_order_acquire);
   // A look at the probes is short; it may have begun by itself.
-  for (int waited = 0; job_ == Job::kProbesTick && (state == kPosted || state == kWorking) &&
-                       waited < patience_ms;
+  for (int waited = 0;
+       job_ == Job::kProbesTick && (state == kPosted || state == kWorking) && waited < patience_ms;
        ++waited) {
     nap_1ms();
     state = worker_.load(std::memory_order_acquire);
@@ -386,9 +386,8 @@ wire::Outcome Agent::on_probes(wire::RequestKind kind) {
 }
 
 std::uint8_t Agent::status_flags() const {
-  return static_cast<std::uint8_t>(
-      (state_.load() == State::kLeaving ? wire::kLeavingFlag : 0) |
-      (rejit_.is_enabled() ? wire::kResidentFlag : 0));
+  return static_cast<std::uint8_t>((state_.load() == State::kLeaving ? wire::kLeavingFlag : 0) |
+                                   (rejit_.is_enabled() ? wire::kResidentFlag : 0));
 }
 
 void Agent::on_tick() {

@@ -39,7 +39,14 @@ class Agent {
 
  private:
   enum class State : std::uint32_t { kAbsent, kRunning, kLeaving };
-  enum class Job : std::uint32_t { kSetMask, kSnapshot, kDetach, kProbes, kProbesRevert, kProbesTick };
+  enum class Job : std::uint32_t {
+    kSetMask,
+    kSnapshot,
+    kDetach,
+    kProbes,
+    kProbesRevert,
+    kProbesTick
+  };
   // Futex words are 32 bits.
   enum WorkerState : std::uint32_t { kIdle, kPosted, kWorking, kFinished };
 

@@ -157,9 +157,7 @@ std::uint64_t ProbeTable::leaves(std::uint32_t counter) const {
   return sum;
 }
 
-std::uint64_t probe_gate_address() {
-  return reinterpret_cast<std::uint64_t>(&g_probes.gate);
-}
+std::uint64_t probe_gate_address() { return reinterpret_cast<std::uint64_t>(&g_probes.gate); }
 std::uint64_t probe_enter_address() { return reinterpret_cast<std::uint64_t>(&probe_enter); }
 std::uint64_t probe_leave_address() { return reinterpret_cast<std::uint64_t>(&probe_leave); }
 

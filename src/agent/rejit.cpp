@@ -139,7 +139,8 @@ HResult Rejit::apply(ComObject* runtime) {
   forget_last();
   active_.store(true, std::memory_order_release);
   last_guard_ns_ = monotonic_ns();
-  if (!cancelled_.load(std::memory_order_acquire)) probes_.switch_on();
+  const bool closed = (order.flags & wire::kClosed) != 0;
+  if (!closed && !cancelled_.load(std::memory_order_acquire)) probes_.switch_on();
   modules_changed_.store(false);
   scan_modules(runtime);
   if (cancelled_.load(std::memory_order_acquire)) return revert(runtime);
@@ -258,8 +259,7 @@ il::Reason Rejit::instrument(ComObject* runtime, Entry& entry, ComObject* contro
                &signature_bytes, &signature_size, &address, &flags);
     if (why < 0) return il::Reason::kRefusedByRuntime;
     il::MethodSignature signature;
-    if (const auto parsed =
-            il::parse_method_signature(signature_bytes, signature_size, signature);
+    if (const auto parsed = il::parse_method_signature(signature_bytes, signature_size, signature);
         parsed != il::Reason::kNone)
       return parsed;
     const std::uint8_t* old = nullptr;
@@ -269,8 +269,8 @@ il::Reason Rejit::instrument(ComObject* runtime, Entry& entry, ComObject* contro
       if (why < 0) return il::Reason::kRefusedByRuntime;
     }
     il::NewLocals locals;
-    if (const auto extended = il::extend_locals(old, old_size, signature, memory.locals,
-                                                kMostLocalBytes, locals);
+    if (const auto extended =
+            il::extend_locals(old, old_size, signature, memory.locals, kMostLocalBytes, locals);
         extended != il::Reason::kNone)
       return extended;
     why = call(runtime, info::kGetModuleMetaData, entry.module, kRead | kWrite, &kMetadataEmit,

@@ -104,8 +104,8 @@ class Rejit {
   std::uint32_t find(Id module, Token token) const;
   std::uint32_t find_or_add(Id module, Token token);
   std::uint32_t name_entry(std::uint32_t index, const char* name, std::uint32_t size);
-  void set_state(std::uint32_t index, wire::ProbeState state,
-                 il::Reason reason = il::Reason::kNone, HResult why = kOk);
+  void set_state(std::uint32_t index, wire::ProbeState state, il::Reason reason = il::Reason::kNone,
+                 HResult why = kOk);
   void forget_last();
   HResult enable(ComObject* runtime);
 

@@ -135,8 +135,7 @@ void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token m
     (void)name_entry(index, name.data(), name.size());
     memory_->entries[index].is_inliner = false;
     probes_.shared()->methods[index].il_bytes = il_bytes;
-    if (reason != il::Reason::kNone)
-      return set_state(index, wire::ProbeState::kRefused, reason);
+    if (reason != il::Reason::kNone) return set_state(index, wire::ProbeState::kRefused, reason);
     set_state(index, wire::ProbeState::kRequested);
     batch.modules[batch.count] = module;
     batch.tokens[batch.count] = method;

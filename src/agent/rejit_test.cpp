@@ -125,56 +125,63 @@ struct TinyRuntime {
     for (auto& slot : info_table_) slot = reinterpret_cast<Slot>(&none);
     for (auto& slot : other_table_) slot = reinterpret_cast<Slot>(&none);
     for (auto& slot : modules_table_) slot = reinterpret_cast<Slot>(&none);
-    set(info::kGetEventMask2, +[](ComObject*, std::uint32_t* low, std::uint32_t*) {
-      return *low = mask, kOk;
-    });
-    set(info::kSetEventMask2,
+    set(
+        info::kGetEventMask2,
+        +[](ComObject*, std::uint32_t* low, std::uint32_t*) { return *low = mask, kOk; });
+    set(
+        info::kSetEventMask2,
         +[](ComObject*, std::uint32_t low, std::uint32_t) { return mask = low, kOk; });
-    set(info::kEnumModules, +[](ComObject*, ComObject** out) {
-      next_ = 0;
-      return *out = &modules_, kOk;
-    });
-    set(info::kGetModuleInfo2, +[](ComObject*, Id, const std::uint8_t**, std::uint32_t,
-                                   std::uint32_t*, char16_t*, Id*, std::uint32_t* flags) {
-      return *flags = 1, kOk;
-    });
-    set(info::kGetModuleMetaData, +[](ComObject*, Id, std::uint32_t, const Guid*, ComObject** out) {
-      return *out = &other_, kOk;
-    });
+    set(
+        info::kEnumModules, +[](ComObject*, ComObject** out) {
+          next_ = 0;
+          return *out = &modules_, kOk;
+        });
+    set(
+        info::kGetModuleInfo2,
+        +[](ComObject*, Id, const std::uint8_t**, std::uint32_t, std::uint32_t*, char16_t*, Id*,
+            std::uint32_t* flags) { return *flags = 1, kOk; });
+    set(
+        info::kGetModuleMetaData, +[](ComObject*, Id, std::uint32_t, const Guid*, ComObject** out) {
+          return *out = &other_, kOk;
+        });
     set(info::kGetILFunctionBody, &il_body);
     set(info::kRequestReJITWithInliners, &request);
     set(info::kRequestRevert, &revert);
-    modules_table_[enumerator::kNext] = reinterpret_cast<Slot>(
-        +[](ComObject*, std::uint32_t, Id* id, std::uint32_t* got) {
+    modules_table_[enumerator::kNext] =
+        reinterpret_cast<Slot>(+[](ComObject*, std::uint32_t, Id* id, std::uint32_t* got) {
           *got = next_++ == 0 ? 1 : 0;
           *id = kModule;
           return *got == 1 ? kOk : kFalse;
         });
-    set_other(metadata::kEnumTypeDefs, +[](ComObject*, void** at, Token* out, std::uint32_t,
-                                           std::uint32_t* got) {
-      *got = *at ? 0 : 1;
-      *at = &next_;
-      return *out = 0x0200'0002, kOk;
-    });
-    set_other(metadata::kEnumMethods, +[](ComObject*, void** at, Token, Token* out, std::uint32_t,
-                                          std::uint32_t* got) {
-      *got = *at ? 0 : 4;
-      *at = &next_;
-      for (Token i = 0; i < 4; ++i) out[i] = 0x0600'0001 + i;
-      return kOk;
-    });
-    set_other(metadata::kGetTypeDefProps,
-              +[](ComObject*, Token, char16_t* name, std::uint32_t, std::uint32_t* size,
-                  std::uint32_t*, Token*) { return put(u"Shop.Orders", name, size), kOk; });
+    set_other(
+        metadata::kEnumTypeDefs,
+        +[](ComObject*, void** at, Token* out, std::uint32_t, std::uint32_t* got) {
+          *got = *at ? 0 : 1;
+          *at = &next_;
+          return *out = 0x0200'0002, kOk;
+        });
+    set_other(
+        metadata::kEnumMethods,
+        +[](ComObject*, void** at, Token, Token* out, std::uint32_t, std::uint32_t* got) {
+          *got = *at ? 0 : 4;
+          *at = &next_;
+          for (Token i = 0; i < 4; ++i) out[i] = 0x0600'0001 + i;
+          return kOk;
+        });
+    set_other(
+        metadata::kGetTypeDefProps,
+        +[](ComObject*, Token, char16_t* name, std::uint32_t, std::uint32_t* size, std::uint32_t*,
+            Token*) { return put(u"Shop.Orders", name, size), kOk; });
     set_other(metadata::kGetMethodProps, &method_props);
-    set_other(metadata::kGetCustomAttributeByName, +[] { return kFalse; });
-    set_other(emit::kGetTokenFromSig,
-              +[](ComObject*, const std::uint8_t*, std::uint32_t, Token* token) {
-                return *token = 0x1100'0001 + signatures++, kOk;
-              });
+    set_other(
+        metadata::kGetCustomAttributeByName, +[] { return kFalse; });
+    set_other(
+        emit::kGetTokenFromSig, +[](ComObject*, const std::uint8_t*, std::uint32_t, Token* token) {
+          return *token = 0x1100'0001 + signatures++, kOk;
+        });
     // The control of one compilation; the slot is another one's in the other tables.
-    control_table_[control::kSetILFunctionBody] = reinterpret_cast<Slot>(
-        +[](ComObject*, std::uint32_t size, const std::uint8_t* bytes) {
+    control_table_[control::kSetILFunctionBody] =
+        reinterpret_cast<Slot>(+[](ComObject*, std::uint32_t size, const std::uint8_t* bytes) {
           new_body.assign(bytes, bytes + size);
           return kOk;
         });
@@ -218,9 +225,10 @@ struct TinyRuntime {
   static HResult il_body(ComObject*, Id, Token token, const std::uint8_t** out,
                          std::uint32_t* size) {
     // ldc.i4.7 call ret; ldc.i4.7 ret; jmp; as the first
-    static constexpr std::uint8_t kBodies[][8] = {
-        {0x1e, 0x28, 1, 0, 0, 6, 0x1d, 0x2a}, {0x0a, 0x1d, 0x2a}, {0x16, 0x27, 1, 0, 0, 6},
-        {0x1e, 0x28, 1, 0, 0, 6, 0x1d, 0x2a}};
+    static constexpr std::uint8_t kBodies[][8] = {{0x1e, 0x28, 1, 0, 0, 6, 0x1d, 0x2a},
+                                                  {0x0a, 0x1d, 0x2a},
+                                                  {0x16, 0x27, 1, 0, 0, 6},
+                                                  {0x1e, 0x28, 1, 0, 0, 6, 0x1d, 0x2a}};
     static constexpr std::uint32_t kSizes[] = {8, 3, 6, 8};
     *out = kBodies[(token - 1) & 3];
     *size = kSizes[(token - 1) & 3];
@@ -314,8 +322,7 @@ TEST(Rejit, GivesBackAMethodThatCostsTooMuch) {
   }
   rejit->tick(clr.runtime(), now + 1'000'000);  // 2000 calls in a millisecond
   EXPECT_EQ(TinyRuntime::reverted, (std::vector<Token>{kSave}));
-  EXPECT_EQ(shared->methods[0].reason.load(),
-            static_cast<std::uint32_t>(il::Reason::kOverBudget));
+  EXPECT_EQ(shared->methods[0].reason.load(), static_cast<std::uint32_t>(il::Reason::kOverBudget));
   ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
   EXPECT_EQ(TinyRuntime::reverted.size(), 1U);
 }

@@ -105,14 +105,22 @@ Rewritten rewrite_it(const Code& bytes, const Code& returns = {0x01}, std::uint3
 
 // try { nop; leave } catch { pop; leave } finally { nop; endfinally } ret
 Code nested() {
-  return fat({kNop, kLeaveS, 3,                       // 0: inner try
-              kPop, kLeaveS, 0,                       // 3: catch
-              kLeaveS, 3, kNop,                       // 6, 8: end of the outer try (unreachable nop)
-              kNop, kEndFinallyOp, kReturn},          // 9: finally; 11
-             {{.flags = kCatch, .try_offset = 0, .try_length = 3, .handler_offset = 3,
-               .handler_length = 3, .token_or_filter = 0x0100'0001},
-              {.flags = kFinally, .try_offset = 0, .try_length = 9, .handler_offset = 9,
-               .handler_length = 2, .token_or_filter = 0}});
+  return fat({kNop, kLeaveS, 3,               // 0: inner try
+              kPop, kLeaveS, 0,               // 3: catch
+              kLeaveS, 3, kNop,               // 6, 8: end of the outer try (unreachable nop)
+              kNop, kEndFinallyOp, kReturn},  // 9: finally; 11
+             {{.flags = kCatch,
+               .try_offset = 0,
+               .try_length = 3,
+               .handler_offset = 3,
+               .handler_length = 3,
+               .token_or_filter = 0x0100'0001},
+              {.flags = kFinally,
+               .try_offset = 0,
+               .try_length = 9,
+               .handler_offset = 9,
+               .handler_length = 2,
+               .token_or_filter = 0}});
 }
 
 TEST(IlRewrite, KeepsATinyMethodAndReturnsItsValue) {
@@ -137,8 +145,12 @@ TEST(IlRewrite, MovesBranchesSwitchesAndClauses) {
   EXPECT_EQ(made.wrong, "");
   EXPECT_EQ(made.body.clause_count, 3U);
   EXPECT_EQ(rewrite_it(fat({kNop, kLeaveS, 3, kPop, kLeaveS, 0, kReturn},
-                           {{.flags = kCatch, .try_offset = 0, .try_length = 3, .handler_offset = 3,
-                             .handler_length = 3, .token_or_filter = 1}},
+                           {{.flags = kCatch,
+                             .try_offset = 0,
+                             .try_length = 3,
+                             .handler_offset = 3,
+                             .handler_length = 3,
+                             .token_or_filter = 1}},
                            true))
                 .wrong,
             "");
@@ -146,8 +158,7 @@ TEST(IlRewrite, MovesBranchesSwitchesAndClauses) {
 
 TEST(IlRewrite, DropsTailPrefixesAndKeepsBranchesToThem) {
   // br.s to the prefix; tail. call; ret
-  const auto made =
-      rewrite_it(tiny({kBranch, 0, 0xfe, 0x14, 0x28, 1, 0, 0, 0x06, kReturn}));
+  const auto made = rewrite_it(tiny({kBranch, 0, 0xfe, 0x14, 0x28, 1, 0, 0, 0x06, kReturn}));
   EXPECT_EQ(made.reason, Reason::kNone);
   EXPECT_EQ(made.wrong, "");
 }
@@ -161,13 +172,19 @@ TEST(IlRewrite, SaysWhyAMethodStaysAsItIs) {
   EXPECT_EQ(rewrite_it(tiny({0x45, 0xff, 0xff, 0xff, 0xff, kReturn})).reason, Reason::kDamaged);
   EXPECT_EQ(rewrite_it({}).reason, Reason::kNoBody);
   EXPECT_EQ(rewrite_it({0x13, 0x30}).reason, Reason::kDamaged);
-  EXPECT_EQ(rewrite_it(fat({kReturn, kNop, kEndFinallyOp},
-                           {{.flags = kFinally, .try_offset = 0, .try_length = 1,
-                             .handler_offset = 1, .handler_length = 2, .token_or_filter = 0}}))
+  EXPECT_EQ(rewrite_it(fat({kReturn, kNop, kEndFinallyOp}, {{.flags = kFinally,
+                                                             .try_offset = 0,
+                                                             .try_length = 1,
+                                                             .handler_offset = 1,
+                                                             .handler_length = 2,
+                                                             .token_or_filter = 0}}))
                 .reason,
             Reason::kReturnInClause);
-  EXPECT_EQ(rewrite_it(fat({kReturn}, {{.flags = kFinally, .try_offset = 0, .try_length = 90,
-                                        .handler_offset = 0, .handler_length = 1,
+  EXPECT_EQ(rewrite_it(fat({kReturn}, {{.flags = kFinally,
+                                        .try_offset = 0,
+                                        .try_length = 90,
+                                        .handler_offset = 0,
+                                        .handler_length = 1,
                                         .token_or_filter = 0}}))
                 .reason,
             Reason::kReturnInClause);
@@ -177,14 +194,14 @@ TEST(IlRewrite, SaysWhyAMethodStaysAsItIs) {
 
 TEST(IlSignature, ReadsReturnedTypesOfEveryKind) {
   const std::vector<Code> types{
-      {0x1c},                                        // object
-      {0x10, 0x08},                                  // ref int
-      {0x20, 0x05, 0x10, 0x08},                      // modified
+      {0x1c},                                         // object
+      {0x10, 0x08},                                   // ref int
+      {0x20, 0x05, 0x10, 0x08},                       // modified
       {0x15, 0x12, 0x81, 0x01, 0x02, 0x0e, 0x1e, 0},  // generic instance
-      {0x14, 0x08, 0x02, 0x01, 0x03, 0x00},          // int[3,]
-      {0x1b, 0x00, 0x01, 0x01, 0x08},                // function pointer
-      {0x1d, 0x1d, 0x13, 0x00},                      // T[][]
-      {0x16},                                        // typed reference
+      {0x14, 0x08, 0x02, 0x01, 0x03, 0x00},           // int[3,]
+      {0x1b, 0x00, 0x01, 0x01, 0x08},                 // function pointer
+      {0x1d, 0x1d, 0x13, 0x00},                       // T[][]
+      {0x16},                                         // typed reference
   };
   for (const auto& type : types) {
     Code sig{0x30, 0x01, 0x00};
@@ -256,16 +273,16 @@ TEST_P(IlVerifier, FindsWhatIsWrong) {
 }
 
 constexpr std::uint32_t kCode = 12;  // the code begins behind the header
-std::uint32_t clauses_at(const Code& bytes) { return static_cast<std::uint32_t>(bytes.size()) - 72; }
+std::uint32_t clauses_at(const Code& bytes) {
+  return static_cast<std::uint32_t>(bytes.size()) - 72;
+}
 
 const Broken kBroken[] = {
     {"max stack too small", [](Code& b, Layout&) { b[2] = 3; }},
-    {"the method returns by itself",
-     [](Code& b, Layout& l) { b[kCode + l.handler - 5] = 0x2a; }},
+    {"the method returns by itself", [](Code& b, Layout& l) { b[kCode + l.handler - 5] = 0x2a; }},
     {"a branch out of the try instead of leave",
      [](Code& b, Layout& l) { b[kCode + l.handler - 5] = 0x38; }},
-    {"a leave to the middle of the end",
-     [](Code& b, Layout& l) { b[kCode + l.handler - 4] += 1; }},
+    {"a leave to the middle of the end", [](Code& b, Layout& l) { b[kCode + l.handler - 4] += 1; }},
     {"a leave past the code", [](Code& b, Layout& l) { b[kCode + l.handler - 3] = 1; }},
     {"a leave into the handler", [](Code& b, Layout& l) { b[kCode + l.handler - 4] = 0; }},
     {"the handler does not end", [](Code& b, Layout& l) { b[kCode + l.end - 1] = 0x00; }},

@@ -39,8 +39,8 @@ constexpr bool is_long_branch(std::uint16_t opcode) {
   return (opcode >= kBr && opcode <= kBltUn) || opcode == kLeave;
 }
 constexpr std::uint16_t long_form(std::uint16_t short_branch) {
-  return static_cast<std::uint16_t>(
-      short_branch == kLeaveShort ? kLeave : short_branch + (kBr - kBrShort));
+  return static_cast<std::uint16_t>(short_branch == kLeaveShort ? kLeave
+                                                                : short_branch + (kBr - kBrShort));
 }
 
 struct Instruction {

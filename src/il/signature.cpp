@@ -110,8 +110,7 @@ std::uint32_t put_number(std::uint8_t* out, std::uint32_t value) {
 
 }  // namespace
 
-Reason parse_method_signature(const std::uint8_t* bytes, std::uint32_t size,
-                              MethodSignature& out) {
+Reason parse_method_signature(const std::uint8_t* bytes, std::uint32_t size, MethodSignature& out) {
   out = {};
   Reader in{bytes, size};
   const auto convention = in.byte();
@@ -141,7 +140,8 @@ Reason extend_locals(const std::uint8_t* old, std::uint32_t old_size,
     count = in.number();
     if (!in.ok()) return Reason::kSignature;
   }
-  const std::uint32_t rest = old_size == 0 ? 0 : old_size - static_cast<std::uint32_t>(in.at() - old);
+  const std::uint32_t rest =
+      old_size == 0 ? 0 : old_size - static_cast<std::uint32_t>(in.at() - old);
   if (count > kMostLocals) return Reason::kTooLarge;
   if (capacity < 8 || rest > capacity - 8 || signature.type_size > capacity - 8 - rest)
     return Reason::kTooLarge;

@@ -22,10 +22,10 @@ Reason parse_method_signature(const std::uint8_t* bytes, std::uint32_t size, Met
 // The locals of the old signature (size 0: none), then one of the returned type unless that is
 // void, then two 64-bit integers.
 struct NewLocals {
-  std::uint32_t size = 0;      // of the signature that was written
-  std::uint32_t result = 0;    // number of the local for the returned value, if there is one
-  std::uint32_t start = 0;     // number of the first integer
-  std::uint32_t saved = 0;     // and of the second
+  std::uint32_t size = 0;    // of the signature that was written
+  std::uint32_t result = 0;  // number of the local for the returned value, if there is one
+  std::uint32_t start = 0;   // number of the first integer
+  std::uint32_t saved = 0;   // and of the second
 };
 Reason extend_locals(const std::uint8_t* old, std::uint32_t old_size,
                      const MethodSignature& signature, std::uint8_t* out, std::uint32_t capacity,

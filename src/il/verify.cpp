@@ -120,7 +120,8 @@ class Checker {
       clauses.emplace_back(regions_.begin() + static_cast<std::ptrdiff_t>(before), regions_.end());
     }
     for (std::size_t i = 0; i < clauses.size() && wrong_.empty(); ++i) {
-      if (clauses[i][0].touches(clauses[i][1])) blame(clauses[i][1].begin, "a handler is in its own try");
+      if (clauses[i][0].touches(clauses[i][1]))
+        blame(clauses[i][1].begin, "a handler is in its own try");
       for (std::size_t j = i + 1; j < clauses.size(); ++j) check_pair(clauses[i], clauses[j]);
     }
   }
@@ -260,7 +261,8 @@ class Checker {
         if (depth != 0) blame(instruction.offset, "ret with values on the stack");
         break;
       case kEndFinally:
-        if (!inside(Kind::kFinally)) blame(instruction.offset, "endfinally outside of a finally block");
+        if (!inside(Kind::kFinally))
+          blame(instruction.offset, "endfinally outside of a finally block");
         break;
       case kEndFilter:
         if (!inside(Kind::kFilter)) blame(instruction.offset, "endfilter outside of a filter");
@@ -368,11 +370,11 @@ std::string compare(const Body& original, const Body& rewritten, const Layout& l
   if (rewritten.clause_count != original.clause_count + 1) return "another number of clauses";
   for (std::uint32_t i = 0; i < original.clause_count; ++i) {
     const auto a = clause_at(original, i), b = clause_at(rewritten, i);
-    const bool same = a.flags == b.flags && is_moved(a.try_offset, b.try_offset) &&
-                      is_moved(a.try_offset + a.try_length, b.try_offset + b.try_length) &&
-                      is_moved(a.handler_offset, b.handler_offset) &&
-                      is_moved(a.handler_offset + a.handler_length,
-                               b.handler_offset + b.handler_length);
+    const bool same =
+        a.flags == b.flags && is_moved(a.try_offset, b.try_offset) &&
+        is_moved(a.try_offset + a.try_length, b.try_offset + b.try_length) &&
+        is_moved(a.handler_offset, b.handler_offset) &&
+        is_moved(a.handler_offset + a.handler_length, b.handler_offset + b.handler_length);
     const bool rest = a.flags == kFilter ? is_moved(a.token_or_filter, b.token_or_filter)
                                          : a.token_or_filter == b.token_or_filter;
     if (!same || !rest) return "clause " + std::to_string(i) + " differs";

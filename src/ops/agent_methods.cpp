@@ -21,10 +21,11 @@ constexpr std::size_t kMostListed = 1000;
 constexpr std::size_t kMostRows = 40;
 
 // The numbers of il::Reason.
-constexpr std::string_view kReasons[] = {
-    "none",           "noBody",    "damaged",          "tooLarge",   "jmp",
-    "variableArguments", "returnInClause", "badTarget", "unknownSignature", "intrinsic",
-    "unloadable",     "tooManyMethods", "runtimeAsync", "overBudget", "refusedByRuntime"};
+constexpr std::string_view kReasons[] = {"none",           "noBody",     "damaged",
+                                         "tooLarge",       "jmp",        "variableArguments",
+                                         "returnInClause", "badTarget",  "unknownSignature",
+                                         "intrinsic",      "unloadable", "tooManyMethods",
+                                         "runtimeAsync",   "overBudget", "refusedByRuntime"};
 
 std::string reason_text(std::uint32_t reason) {
   return std::string{reason < std::size(kReasons) ? kReasons[reason] : "unknown"};
@@ -116,7 +117,8 @@ Result<AgentMethods> agent_methods(const MethodsRequest& request) {
                           .exclude = request.exclude,
                           .smallest_il = request.smallest_il,
                           .share_ppm = static_cast<std::uint32_t>(request.share_percent * 10'000),
-                          .with_accessors = request.with_accessors}));
+                          .with_accessors = request.with_accessors,
+                          .closed = request.closed}));
     const auto asked = TraceClock::now();
     (void)TRY(connection.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
     TRY(wait_for(probes, connection, wire::ProbeProgress::kApplied));
@@ -208,7 +210,8 @@ Document methods_document(const AgentMethods& seen) {
     page.summary.push_back(fmt::format(
         "{} modules can be unloaded or are made at run time: not searched.", seen.skipped_modules));
   if (seen.not_counted > 0)
-    page.summary.push_back(fmt::format("{} calls on further threads not counted.", seen.not_counted));
+    page.summary.push_back(
+        fmt::format("{} calls on further threads not counted.", seen.not_counted));
   page.summary.push_back(
       seen.reverted ? "All methods have their own code again. The agent stays in the process, idle."
                     : "The process ended.");

@@ -27,7 +27,7 @@ const Shape& shape_of(const UnmeasuredMethod*);
 struct AgentMethods {
   pid_t pid = 0;
   std::chrono::nanoseconds duration{};
-  std::uint64_t chosen = 0;   // methods that the patterns mean
+  std::uint64_t chosen = 0;    // methods that the patterns mean
   std::uint64_t measured = 0;  // of them, those that were called
   std::uint64_t calls = 0;
   std::vector<MeasuredMethod> methods{};
@@ -52,6 +52,7 @@ struct MethodsRequest {
   std::uint32_t smallest_il = 0;
   double share_percent = 2;  // of one processor, for the probes of one method; 0: any
   bool with_accessors = false;
+  bool closed = false;  // put the probes in, and count nothing
 };
 // Attaches the agent if it is not there. It stays afterwards: the runtime does not let a profiler
 // leave that has changed code.

@@ -72,7 +72,7 @@ struct Status {
   std::uint32_t sources;
   LoadMode mode;
   Identity identity;
-  std::uint8_t info;  // newest ICorProfilerInfo of the runtime: 12 to 15
+  std::uint8_t info;   // newest ICorProfilerInfo of the runtime: 12 to 15
   std::uint8_t flags;  // StatusFlags
   std::uint16_t runtime_major;
   std::uint16_t runtime_minor;

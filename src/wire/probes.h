@@ -49,13 +49,16 @@ struct ProbeCounter {
   std::atomic<std::uint64_t> shortest;  // inverted, so that 0 is "none yet"
 };
 
-enum ProbeOrderFlags : std::uint32_t { kWithAccessors = 1 };
+enum ProbeOrderFlags : std::uint32_t {
+  kWithAccessors = 1,
+  kClosed = 2,  // put the probes in, and count nothing
+};
 
 // What clrscope wants.
 struct ProbeOrder {
   std::uint32_t flags;
-  std::uint32_t smallest_il;   // bytes of code
-  std::uint32_t share_ppm;     // of one processor that the probes of one method may cost; 0: any
+  std::uint32_t smallest_il;  // bytes of code
+  std::uint32_t share_ppm;    // of one processor that the probes of one method may cost; 0: any
   std::uint32_t pattern_bytes;
   char patterns[kPatternBytes];  // lines: '+' or '-', then the pattern
 };
@@ -67,16 +70,16 @@ struct ProbesHeader {
   std::uint32_t protocol;
   std::uint32_t bytes;
   std::atomic<std::uint32_t> progress;
-  std::atomic<std::int32_t> hresult;         // of a failure
-  std::atomic<std::uint32_t> methods;        // entries in use
-  std::atomic<std::uint32_t> counters;       // in use
-  std::atomic<std::uint32_t> modules;        // that were examined
+  std::atomic<std::int32_t> hresult;           // of a failure
+  std::atomic<std::uint32_t> methods;          // entries in use
+  std::atomic<std::uint32_t> counters;         // in use
+  std::atomic<std::uint32_t> modules;          // that were examined
   std::atomic<std::uint32_t> skipped_modules;  // that can be unloaded, or are made at run time
   std::atomic<std::uint32_t> skipped_trivial;
   std::atomic<std::uint32_t> skipped_small;
-  std::atomic<std::uint32_t> threads;        // that ran a probe
-  std::atomic<std::uint32_t> inliners;       // other methods that were compiled again
-  std::atomic<std::uint64_t> not_counted;    // calls on threads beyond the most that are known
+  std::atomic<std::uint32_t> threads;      // that ran a probe
+  std::atomic<std::uint32_t> inliners;     // other methods that were compiled again
+  std::atomic<std::uint64_t> not_counted;  // calls on threads beyond the most that are known
 };
 
 struct Probes {

@@ -23,11 +23,10 @@ constexpr Option kAgent[] = {
     {.name = "--include",
      .value = "PATTERN",
      .help = "methods to measure: a namespace, type or method; * matches any text; repeatable"},
-    {.name = "--exclude",
-     .value = "PATTERN",
-     .help = "methods not to measure; repeatable"},
+    {.name = "--exclude", .value = "PATTERN", .help = "methods not to measure; repeatable"},
     {.name = "--min-il", .value = "BYTES", .help = "smallest IL size to measure (default: 0)"},
     {.name = "--accessors", .help = "measure trivial getters and setters too"},
+    {.name = "--closed", .help = "put the probes in and count nothing, to see what that costs"},
     {.name = "--method-budget",
      .value = "PERCENT",
      .help = "of one processor for the probes of one method; 0: no limit (default: 2)"},
@@ -94,7 +93,8 @@ Result<int> methods(const Args& args, Console& console) {
       .listen = {.target = TRY(target_request(args)), .duration = duration, .stop_fds = stop.fds()},
       .include = args.all("--include"),
       .exclude = args.all("--exclude"),
-      .with_accessors = args.has("--accessors")};
+      .with_accessors = args.has("--accessors"),
+      .closed = args.has("--closed")};
   request.smallest_il =
       static_cast<std::uint32_t>(TRY(args.number("--min-il", 0, 1 << 20)).value_or(0));
   if (const auto share = TRY(args.number("--method-budget", 0, kMostPercent)))

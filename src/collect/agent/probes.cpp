@@ -54,7 +54,8 @@ Result<> AgentProbes::set_order(const ProbeOptions& options) {
     return fail(Errc::kUsage, "the patterns must not be longer than {} bytes together",
                 wire::kPatternBytes);
   auto& order = probes_->order;
-  order.flags = options.with_accessors ? wire::kWithAccessors : 0U;
+  order.flags =
+      (options.with_accessors ? wire::kWithAccessors : 0U) | (options.closed ? wire::kClosed : 0U);
   order.smallest_il = options.smallest_il;
   order.share_ppm = options.share_ppm;
   order.pattern_bytes = static_cast<std::uint32_t>(text.size());
@@ -63,8 +64,7 @@ Result<> AgentProbes::set_order(const ProbeOptions& options) {
 }
 
 wire::ProbeProgress AgentProbes::progress() const {
-  return static_cast<wire::ProbeProgress>(
-      probes_->header.progress.load(std::memory_order_acquire));
+  return static_cast<wire::ProbeProgress>(probes_->header.progress.load(std::memory_order_acquire));
 }
 
 void AgentProbes::add_counts(std::uint32_t counter, ProbedMethod& method) const {

@@ -27,6 +27,7 @@ struct ProbeOptions {
   std::uint32_t smallest_il = 0;
   std::uint32_t share_ppm = 0;
   bool with_accessors = false;
+  bool closed = false;
 };
 
 class AgentProbes {
