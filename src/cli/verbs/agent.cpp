@@ -190,8 +190,7 @@ extern const Verb agent_verb{
     .options = kOptions,
     .examples =
         "  clrscope agent exceptions -p 4312 --duration 30s\n"
-        "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging\n"
-        "  clrscope agent status --json",
+        "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging",
     .run = run,
     .positionals = 1,
     .answers = kAnswers,
