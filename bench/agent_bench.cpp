@@ -8,6 +8,7 @@
 #include <ctime>
 #include <vector>
 
+#include "agent/probes.h"
 #include "agent/recorder.h"
 
 namespace {
@@ -53,6 +54,16 @@ int main(int argc, char** argv) {
   for (long i = 0; i < 10'000'000; ++i)
     sum += recorder.slot_of(static_cast<agent::Id>(0x1000 + (i % 500) * 8), is_new);
   std::printf("name %.2f ns\n", (cpu_ns() - begin) / 1e7 + (sum == 1 ? 1 : 0));
+  agent::ProbeTable probes;
+  if (!probes.open()) return std::fprintf(stderr, "agent_bench: no probes\n"), 2;
+  probes.reset(1);
+  const auto first = cpu_ns();
+  for (long i = 0; i < 10'000'000; ++i) {
+    std::uint64_t saved = 0;
+    const auto start = agent::probe_enter(0, &saved);
+    agent::probe_leave(0, start, saved);
+  }
+  std::printf("probe %.2f ns\n", (cpu_ns() - first) / 1e7);
   std::printf("lost %.0f records\n",
               static_cast<double>(batches * kBatch) - static_cast<double>(read));
   return 0;

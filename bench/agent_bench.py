@@ -1,6 +1,7 @@
 """What the agent costs: attaching, one record, one exception with its stack, one snapshot of 200 threads, its memory."""
 import json
 import pathlib
+import signal
 import subprocess
 import time
 
@@ -27,6 +28,36 @@ def settled_kib(pid, quick):
     return last
 
 
+def call_ns(process, count):
+    """The fastest of the next blocks of calls; the first ones are those of code that is still being compiled."""
+    values = [json.loads(process.stdout.readline())["nsPerCall"] for _ in range(count)]
+    return min(values[count // 2:])
+
+
+def measure_probes(kit, target):
+    """What enter and leave cost in the code of a very short method: closed, on, and after they were taken out again."""
+    process, ready = kit.sample("probes", "--loop", target=target)
+    blocks = 20 if kit.quick else 100
+    plain = call_ns(process, blocks)
+    words = [str(kit.clrscope), "agent", "methods", "-p", str(process.pid), "--include", ready["truth"]["method"], "--accessors",
+             "--method-budget", "0", "--duration", "600s", "--json"]
+    costs = []
+    for extra in (["--closed"], []):
+        asked = subprocess.Popen([*words, *extra], stdout=subprocess.DEVNULL, env=kit.env)
+        kit.started.append(asked)
+        while "methods" not in json.loads(subprocess.run([str(kit.clrscope), "agent", "status", "-p", str(process.pid), "--json"],
+                                                         capture_output=True, text=True, env=kit.env).stdout)[0]["sources"]:
+            process.stdout.readline()
+        costs.append(call_ns(process, blocks) - plain)
+        asked.send_signal(signal.SIGINT)
+        asked.wait(timeout=60)
+    after = call_ns(process, blocks)
+    kit.end_sample(process)
+    return [Row(f"agent: probes in a method, closed, {target}", "ns", costs[0], 1),
+            Row(f"agent: probes in a method, counting, {target}", "ns", costs[1], 25),
+            Row(f"agent: the same method after its probes were taken out, {target}", "% slower", 100 * (after / plain - 1), None)]
+
+
 def run(kit):
     def ask(*words):
         done = subprocess.run([str(kit.clrscope), *words, "--json"], capture_output=True, text=True, env=kit.env)
@@ -40,6 +71,9 @@ def run(kit):
     of = {line.split()[0]: float(line.split()[1]) for line in lines}
     rows.append(Row("agent: ring record of 32 bytes", "ns", of["record"], 10))
     rows.append(Row("agent: name that is known", "ns", of["name"], None))
+    rows.append(Row("agent: enter and leave probe without a runtime", "ns", of["probe"], 25))
+    for target in ("net10.0",) if kit.quick else ("net8.0", "net9.0", "net10.0"):
+        rows += measure_probes(kit, target)
     for target in ("net10.0",) if kit.quick else ("net8.0", "net9.0", "net10.0"):
         process, _ = kit.sample("exceptions", "--rate", "2000", target=target)
         pid = str(process.pid)

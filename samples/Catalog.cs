@@ -22,6 +22,7 @@ static class Catalog
         new("cpu-rhythm", "two methods that take turns in a fixed rhythm, 60/40", "[--period-us N]", CpuRhythm.Run),
         new("alloc", "allocation of three types with known shares of bytes", "[--rate MB/s] [--count N]", Alloc.Run),
         new("exceptions", "exceptions of two types, three to one", "[--rate N/s] [--count N]", Exceptions.Run),
+        new("probes", "methods of every shape with known counts and times, and a self-check", "[--calls N] [--rounds N] [--loop]", Probes.Run),
         new("contention", "threads that queue for one monitor", "[--threads N] [--hold-ms N]", Contention.Run),
         new("waits", "a thread for each thing there is to wait for, over and over", "", Waits.Run),
         new("async-chain", "async methods that await each other and something that does not come", "[N]", AsyncChain.Run),

@@ -195,10 +195,16 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
       const bool listening = (value & kListening) != 0;
       const auto high = (listening ? mask::kHighDynamicUnloads : 0) |
                         ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0);
-      return call(runtime_, info::kSetEventMask2, mask_of(listening, value), high);
+      return call(runtime_, info::kSetEventMask2, mask_of(listening, value) | rejit_.mask(), high);
     }
     case Job::kSnapshot:
       return snapshot_.take(runtime_, recorder_);
+    case Job::kProbes:
+      return rejit_.apply(runtime_);
+    case Job::kProbesRevert:
+      return rejit_.revert(runtime_);
+    case Job::kProbesTick:
+      return rejit_.tick(runtime_, monotonic_ns()), kOk;
     case Job::kDetach:
       (void)call(runtime_, info::kSetEventMask2, std::uint32_t{0}, std::uint32_t{0});
       return call(runtime_, info::kRequestProfilerDetach, kDetachWithinMs);
@@ -226,13 +232,26 @@ void Agent::worker_thread() {
 
 // --- control thread ---
 
-wire::Outcome Agent::perform(Job job, std::uint32_t value, int patience_ms) {
-  auto state = worker_.load(std::memory_order_acquire);
+wire::Outcome Agent::post(Job job, std::uint32_t value) {
+  const auto state = worker_.load(std::memory_order_acquire);
   if (state == kPosted || state == kWorking) return wire::Outcome::kTimeout;
   job_ = job;
   job_value_ = value;
   worker_.store(kPosted, std::memory_order_release);
   syscall_raw(number::kFutex, as_long(&worker_), kWake, 1);
+  return wire::Outcome::kDone;
+}
+
+wire::Outcome Agent::perform(Job job, std::uint32_t value, int patience_ms) {
+  auto state = worker_.load(std::memory_order_acquire);
+  // A look at the probes is short; it may have begun by itself.
+  for (int waited = 0;
+       job_ == Job::kProbesTick && (state == kPosted || state == kWorking) && waited < patience_ms;
+       ++waited) {
+    nap_1ms();
+    state = worker_.load(std::memory_order_acquire);
+  }
+  if (const auto posted = post(job, value); posted != wire::Outcome::kDone) return posted;
   const auto end = monotonic_ns() + static_cast<std::uint64_t>(patience_ms) * 1'000'000;
   while ((state = worker_.load(std::memory_order_acquire)) != kFinished) {
     const auto now = monotonic_ns();
@@ -319,7 +338,15 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
       if (outcome == wire::Outcome::kDone) ++snapshots_;
       return outcome;
     }
+    case wire::RequestKind::kProbesOpen:
+    case wire::RequestKind::kProbesApply:
+    case wire::RequestKind::kProbesRevert:
+      return listens ? on_probes(request.kind) : wire::Outcome::kNotOpen;
     case wire::RequestKind::kDetach: {
+      if (rejit_.is_enabled()) {
+        last_refusal_.store(kIrreversible);
+        return wire::Outcome::kRefused;
+      }
       sources_.store(0, std::memory_order_release);
       // A session that stays would call into a profiler that is gone.
       if (const auto stopped = switch_events(0); stopped != wire::Outcome::kDone) return stopped;
@@ -335,9 +362,32 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
 void Agent::on_listener_gone() {
   sources_.store(0, std::memory_order_release);
   listening_ = false;
+  rejit_.cancel();
   if (state_.load() != State::kRunning) return;
   (void)switch_events(0);
   (void)perform(Job::kSetMask, 0, kPatienceMs);
+  if (rejit_.is_active()) (void)post(Job::kProbesRevert, 0);  // unless apply() does it by itself
+}
+
+wire::Outcome Agent::on_probes(wire::RequestKind kind) {
+  if (identity_ != wire::Identity::kMain) return wire::Outcome::kUnsupported;
+  if (!rejit_.open()) return wire::Outcome::kRefused;
+  if (kind == wire::RequestKind::kProbesOpen) return wire::Outcome::kDone;
+  const bool applies = kind == wire::RequestKind::kProbesApply;
+  for (int waited = 0; waited < kPatienceMs; ++waited) {
+    const auto state = worker_.load(std::memory_order_acquire);
+    if (state != kPosted && state != kWorking) {
+      rejit_.announce();
+      return post(applies ? Job::kProbes : Job::kProbesRevert, 0);
+    }
+    nap_1ms();
+  }
+  return wire::Outcome::kTimeout;
+}
+
+std::uint8_t Agent::status_flags() const {
+  return static_cast<std::uint8_t>((state_.load() == State::kLeaving ? wire::kLeavingFlag : 0) |
+                                   (rejit_.is_enabled() ? wire::kResidentFlag : 0));
 }
 
 void Agent::on_tick() {
@@ -345,16 +395,17 @@ void Agent::on_tick() {
   if (now - last_tick_ < kTickNs) return;
   last_tick_ = now;
   recorder_.tick(read_tsc(), now);
+  if (rejit_.is_active()) (void)post(Job::kProbesTick, 0);
 }
 
 void Agent::fill(wire::Status& status) const {
   status = {.build = build_,
             .pid = static_cast<std::uint32_t>(syscall_raw(number::kGetpid)),
-            .sources = sources_.load(),
+            .sources = sources_.load() | (rejit_.is_applied() ? wire::kSourceMethods : 0U),
             .mode = mode_,
             .identity = identity_,
             .info = info_version_,
-            .leaving = state_.load() == State::kLeaving,
+            .flags = status_flags(),
             .runtime_major = major_,
             .runtime_minor = minor_,
             .hresult = last_refusal_.load(),
@@ -375,7 +426,12 @@ void Agent::control_thread() {
       .on_tick = [](void* self) { static_cast<Agent*>(self)->on_tick(); },
       .fill = [](void* self,
                  wire::Status& status) { static_cast<const Agent*>(self)->fill(status); },
-      .arena_fd = [](void* self) { return static_cast<Agent*>(self)->recorder_.fd(); }};
+      .passed_fd =
+          [](void* self, wire::RequestKind kind) {
+            auto& agent = *static_cast<Agent*>(self);
+            if (kind == wire::RequestKind::kProbesOpen) return agent.rejit_.fd();
+            return kind == wire::RequestKind::kOpen ? agent.recorder_.fd() : -1;
+          }};
   control_.run(handler);
   state_.store(State::kAbsent);
 }

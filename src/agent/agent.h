@@ -12,6 +12,7 @@
 #include "agent/control.h"
 #include "agent/events.h"
 #include "agent/recorder.h"
+#include "agent/rejit.h"
 #include "agent/snapshot.h"
 
 namespace clrscope::agent {
@@ -30,10 +31,22 @@ class Agent {
   void exception_caught(Id function);
   void event_delivered(const DeliveredEvent& event);
   void unloading(Id owner);
+  void module_attached() { rejit_.on_module(); }
+  HResult rejit_parameters(Id module, Token method, ComObject* control) {
+    return rejit_.on_parameters(runtime_, module, method, control);
+  }
+  void rejit_error(Id module, Token method, HResult why) { rejit_.on_error(module, method, why); }
 
  private:
   enum class State : std::uint32_t { kAbsent, kRunning, kLeaving };
-  enum class Job : std::uint32_t { kSetMask, kSnapshot, kDetach };
+  enum class Job : std::uint32_t {
+    kSetMask,
+    kSnapshot,
+    kDetach,
+    kProbes,
+    kProbesRevert,
+    kProbesTick
+  };
   // Futex words are 32 bits.
   enum WorkerState : std::uint32_t { kIdle, kPosted, kWorking, kFinished };
 
@@ -41,6 +54,10 @@ class Agent {
   enum class Thread : std::uint8_t { kControl, kWorker, kEvents };
   bool start_thread(Thread which);
   wire::Outcome perform(Job job, std::uint32_t value, int patience_ms);
+  // Gives a job to the worker and does not wait for it.
+  wire::Outcome post(Job job, std::uint32_t value);
+  wire::Outcome on_probes(wire::RequestKind kind);
+  std::uint8_t status_flags() const;
   HResult run_job(Job job, std::uint32_t value);
   wire::Outcome switch_sources(std::uint32_t sources);
   wire::Outcome switch_events(std::uint32_t sources);
@@ -56,6 +73,7 @@ class Agent {
   ComObject* runtime_ = nullptr;
   Recorder recorder_;
   Snapshot snapshot_;
+  Rejit rejit_;
   ControlServer control_;
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> ready_{false};

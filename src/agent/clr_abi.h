@@ -21,6 +21,7 @@ constexpr HResult kFail = hresult(0x80004005);
 constexpr HResult kClassNotAvailable = hresult(0x80040111);
 constexpr HResult kCancelActivation = hresult(0x80131375);
 constexpr HResult kUnsupportedRuntime = hresult(0x8013135b);
+constexpr HResult kIrreversible = hresult(0x80131370);  // methods were instrumented: no detach
 
 struct Guid {
   std::uint32_t a;
@@ -46,6 +47,8 @@ constexpr Guid kInfo15{
     0xb446462d, 0xbd22, 0x41dd, {0x87, 0x2d, 0xdc, 0x71, 0x4c, 0x49, 0xeb, 0x56}};
 constexpr Guid kMetadataImport2{
     0xfce5efa0, 0x8bba, 0x4f8e, {0xa0, 0x36, 0x8f, 0x20, 0x22, 0xb0, 0x84, 0x66}};
+constexpr Guid kMetadataEmit{
+    0xba3fee4c, 0xecb9, 0x4e41, {0x83, 0xb7, 0x18, 0x3f, 0xa4, 0x1c, 0xd8, 0x59}};
 constexpr Guid kCallbackInterfaces[] = {
     {0x176fbed1, 0xa55c, 0x4796, {0x98, 0xca, 0xa9, 0xda, 0x0e, 0xf8, 0x83, 0xe7}},
     {0x8a8cc829, 0xccf2, 0x49fe, {0xbb, 0xae, 0x0f, 0x02, 0x22, 0x28, 0x07, 0x1a}},
@@ -315,13 +318,34 @@ enum Slot : unsigned {
 
 // The slots of IMetaDataImport2 that we call.
 namespace metadata {
-enum Slot : unsigned { kGetTypeDefProps = 12, kGetMethodProps = 30, kGetNestedClassProps = 62 };
+enum Slot : unsigned {
+  kCloseEnum = 3,
+  kEnumTypeDefs = 6,
+  kGetTypeDefProps = 12,
+  kEnumMethods = 18,
+  kGetMethodProps = 30,
+  kGetSigFromToken = 41,
+  kGetCustomAttributeByName = 60,
+  kGetNestedClassProps = 62
+};
 }  // namespace metadata
+
+// Of IMetaDataEmit, ICorProfilerFunctionControl and the enumerators.
+namespace emit {
+enum Slot : unsigned { kGetTokenFromSig = 23 };
+}  // namespace emit
+namespace control {
+enum Slot : unsigned { kSetILFunctionBody = 4 };
+}  // namespace control
+namespace enumerator {
+enum Slot : unsigned { kNext = 7 };
+}  // namespace enumerator
 
 // Event mask, low half.
 namespace mask {
 constexpr std::uint32_t kModuleLoads = 0x4;
 constexpr std::uint32_t kExceptions = 0x40;
+constexpr std::uint32_t kEnableReJit = 0x4'0000;
 constexpr std::uint32_t kStackSnapshot = 0x1000'0000;
 constexpr std::uint32_t kHighDynamicUnloads = 0x4;
 constexpr std::uint32_t kHighEventPipe = 0x80;

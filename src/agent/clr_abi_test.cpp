@@ -29,6 +29,8 @@ TEST(ClrAbi, MethodsHaveTheirKnownSlots) {
   EXPECT_EQ(info::kEventPipeStartSession, 101U);
   EXPECT_EQ(info::kEventPipeCreateProvider, 104U);
   EXPECT_EQ(info::kEnumerateGCHeapObjects, 114U);
+  EXPECT_EQ(info::kRequestReJITWithInliners, 96U);
+  EXPECT_EQ(info::kRequestRevert, 74U);
   EXPECT_EQ(callback::kInitialize, 3U);
   EXPECT_EQ(callback::kInitializeForAttach, 80U);
   EXPECT_EQ(callback::kGetReJITParameters, 84U);

@@ -206,7 +206,9 @@ bool ControlServer::serve(int& client, const ControlHandler& handler) {
   const auto outcome = handler.on_request(handler.self, request, client == owner_);
   const bool opened = request.kind == wire::RequestKind::kOpen && outcome == wire::Outcome::kDone;
   if (opened) owner_ = client;
-  reply(client, request, outcome, handler, opened ? handler.arena_fd(handler.self) : -1);
+  const bool done = outcome == wire::Outcome::kDone;
+  reply(client, request, outcome, handler,
+        done ? handler.passed_fd(handler.self, request.kind) : -1);
   return true;
 }
 

@@ -18,7 +18,8 @@ struct ControlHandler {
   void (*on_listener_gone)(void* self);
   void (*on_tick)(void* self);  // ten times a second while somebody listens
   void (*fill)(void* self, wire::Status& status);
-  int (*arena_fd)(void* self);
+  // What the reply to a request that succeeded carries; -1: nothing.
+  int (*passed_fd)(void* self, wire::RequestKind kind);
 };
 
 class ControlServer {

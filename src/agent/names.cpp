@@ -6,85 +6,7 @@ namespace {
 constexpr std::uint32_t kLongestPart = 512;  // UTF-16 units, with the terminating zero
 constexpr unsigned kDeepestNesting = 8;
 
-class Text {
- public:
-  void put(char letter) {
-    if (size_ < sizeof bytes_) bytes_[size_++] = letter;
-  }
-  void put(const char* text) {
-    while (*text != 0) put(*text++);
-  }
-  // UTF-8; halves of pairs become '?'.
-  void put(const char16_t* text, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count && text[i] != 0; ++i) {
-      std::uint32_t point = text[i];
-      if (point >= 0xd800 && point < 0xdc00 && i + 1 < count && text[i + 1] >= 0xdc00 &&
-          text[i + 1] < 0xe000) {
-        point = 0x10000 + ((point - 0xd800) << 10) + (text[++i] - 0xdc00U);
-      } else if (point >= 0xd800 && point < 0xe000) {
-        point = '?';
-      }
-      put_point(point);
-    }
-  }
-  const char* data() const { return bytes_; }
-  std::uint32_t size() const { return size_; }
-
- private:
-  void put_point(std::uint32_t point) {
-    const auto byte = [&](std::uint32_t value) { put(static_cast<char>(value)); };
-    if (size_ + 4 > sizeof bytes_) return;  // whole characters only
-    if (point < 0x80) return byte(point);
-    if (point < 0x800) {
-      byte(0xc0 | (point >> 6));
-    } else {
-      if (point < 0x10000) {
-        byte(0xe0 | (point >> 12));
-      } else {
-        byte(0xf0 | (point >> 18));
-        byte(0x80 | ((point >> 12) & 0x3f));
-      }
-      byte(0x80 | ((point >> 6) & 0x3f));
-    }
-    byte(0x80 | (point & 0x3f));
-  }
-
-  char bytes_[1024];
-  std::uint32_t size_ = 0;
-};
-
 std::uint32_t shown(std::uint32_t length) { return length < kLongestPart ? length : kLongestPart; }
-
-ComObject* open_metadata(ComObject* runtime, Id module) {
-  ComObject* found = nullptr;
-  constexpr std::uint32_t kRead = 0;
-  if (call(runtime, info::kGetModuleMetaData, module, kRead, &kMetadataImport2, &found) < 0)
-    return nullptr;
-  return found;
-}
-
-// "Namespace.Outer+Inner"
-void put_type(ComObject* metadata, Token type, Text& out) {
-  Token chain[kDeepestNesting];
-  unsigned depth = 0;
-  for (Token at = type; depth < kDeepestNesting;) {
-    chain[depth++] = at;
-    Token outer = 0;
-    if (call(metadata, metadata::kGetNestedClassProps, at, &outer) < 0 || outer == 0 || outer == at)
-      break;
-    at = outer;
-  }
-  for (unsigned i = depth; i-- > 0;) {
-    char16_t name[kLongestPart];
-    std::uint32_t length = 0, flags = 0;
-    Token base = 0;
-    if (call(metadata, metadata::kGetTypeDefProps, chain[i], &name[0], kLongestPart, &length,
-             &flags, &base) < 0)
-      continue;
-    out.put(name, shown(length));
-    if (i != 0) out.put('+');
-  }
-}
 
 Id put_dynamic_method(ComObject* runtime, Id function, Text& out) {
   Id module = 0;
@@ -155,6 +77,36 @@ std::uint32_t slot(ComObject* runtime, Recorder& recorder, Id id, Put put) {
 }
 
 }  // namespace
+
+ComObject* open_metadata(ComObject* runtime, Id module) {
+  ComObject* found = nullptr;
+  constexpr std::uint32_t kRead = 0;
+  if (call(runtime, info::kGetModuleMetaData, module, kRead, &kMetadataImport2, &found) < 0)
+    return nullptr;
+  return found;
+}
+
+void put_type(ComObject* metadata, Token type, Text& out) {
+  Token chain[kDeepestNesting];
+  unsigned depth = 0;
+  for (Token at = type; depth < kDeepestNesting;) {
+    chain[depth++] = at;
+    Token outer = 0;
+    if (call(metadata, metadata::kGetNestedClassProps, at, &outer) < 0 || outer == 0 || outer == at)
+      break;
+    at = outer;
+  }
+  for (unsigned i = depth; i-- > 0;) {
+    char16_t name[kLongestPart];
+    std::uint32_t length = 0, flags = 0;
+    Token base = 0;
+    if (call(metadata, metadata::kGetTypeDefProps, chain[i], &name[0], kLongestPart, &length,
+             &flags, &base) < 0)
+      continue;
+    out.put(name, shown(length));
+    if (i != 0) out.put('+');
+  }
+}
 
 std::uint32_t method_slot(ComObject* runtime, Recorder& recorder, Id function) {
   return slot(runtime, recorder, function, put_method);

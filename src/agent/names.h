@@ -5,9 +5,15 @@
 #pragma once
 
 #include "agent/clr_abi.h"
+#include "agent/name_text.h"
 #include "agent/recorder.h"
 
 namespace clrscope::agent {
+
+// IMetaDataImport2 of a module, which the caller releases; null: none.
+ComObject* open_metadata(ComObject* runtime, Id module);
+// "Namespace.Outer+Inner"
+void put_type(ComObject* metadata, Token type, Text& out);
 
 // The slot of a method ("Shop.Orders.Buy") or type ("Shop.OutOfStockException"); asks the runtime
 // when it is seen for the first time.

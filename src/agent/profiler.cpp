@@ -66,6 +66,13 @@ HResult EventPipeEventDelivered(Callbacks*, Id, std::uint32_t id, std::uint32_t 
                                 std::uint32_t, const Id*) {
   return g_agent.event_delivered({id, version, payload, size}), kOk;
 }
+HResult ModuleAttachedToAssembly(Callbacks*, Id, Id) { return g_agent.module_attached(), kOk; }
+HResult GetReJITParameters(Callbacks*, Id module, Token method, ComObject* control) {
+  return g_agent.rejit_parameters(module, method, control);
+}
+HResult ReJITError(Callbacks*, Id module, Token method, Id, HResult why) {
+  return g_agent.rejit_error(module, method, why), kOk;
+}
 HResult ModuleUnloadStarted(Callbacks*, Id module) { return g_agent.unloading(module), kOk; }
 HResult DynamicMethodUnloaded(Callbacks*, Id function) { return g_agent.unloading(function), kOk; }
 
@@ -95,6 +102,9 @@ void fill_tables() {
   table[callback::kExceptionThrown] = as_slot(&ExceptionThrown);
   table[callback::kExceptionCatcherEnter] = as_slot(&ExceptionCatcherEnter);
   table[callback::kEventPipeEventDelivered] = as_slot(&EventPipeEventDelivered);
+  table[callback::kModuleAttachedToAssembly] = as_slot(&ModuleAttachedToAssembly);
+  table[callback::kGetReJITParameters] = as_slot(&GetReJITParameters);
+  table[callback::kReJITError] = as_slot(&ReJITError);
   table[callback::kModuleUnloadStarted] = as_slot(&ModuleUnloadStarted);
   table[callback::kDynamicMethodUnloaded] = as_slot(&DynamicMethodUnloaded);
   g_factory_table[0] = as_slot(&QueryFactory);

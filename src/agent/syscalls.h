@@ -22,6 +22,7 @@ enum Call : long {
   kMmap = 9,
   kMunmap = 11,
   kSigprocmask = 14,
+  kSchedYield = 24,
   kGetpid = 39,
   kSocket = 41,
   kSendmsg = 46,

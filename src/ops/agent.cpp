@@ -23,6 +23,7 @@ AgentAnswer answer_of(const Process& process, const wire::Reply& reply) {
                      .loaded = true,
                      .runtime = fmt::format("{}.{}", status.runtime_major, status.runtime_minor),
                      .same_version = reply.protocol == wire::kProtocol,
+                     .resident = (status.flags & wire::kResidentFlag) != 0,
                      .connections = status.connections,
                      .snapshots = status.snapshots,
                      .bad_requests = status.bad_requests,
@@ -34,6 +35,7 @@ AgentAnswer answer_of(const Process& process, const wire::Reply& reply) {
   if ((status.sources & wire::kSourceExceptions) != 0) answer.sources.emplace_back("exceptions");
   if ((status.sources & wire::kSourceContention) != 0) answer.sources.emplace_back("contention");
   if ((status.sources & wire::kSourceAllocations) != 0) answer.sources.emplace_back("allocations");
+  if ((status.sources & wire::kSourceMethods) != 0) answer.sources.emplace_back("methods");
   return answer;
 }
 
@@ -108,6 +110,8 @@ const Shape& shape_of(const AgentAnswer*) {
        member<&A::sources>("sources", "sources that are on"),
        member_unless_empty<&A::missing>("missing", "what this agent cannot do here"),
        member<&A::same_version>("sameVersion", "whether this clrscope can use it"),
+       member<&A::resident>("resident",
+                            "whether it has measured methods, so that it stays until the end"),
        member<&A::connections>("connections", "open control connections, this one included"),
        member<&A::snapshots>("snapshots", "snapshots of all stacks since it was loaded"),
        member<&A::bad_requests>("badRequests", "messages that were not requests"),

@@ -32,6 +32,7 @@ struct AgentAnswer {
   std::vector<std::string> sources{};
   std::vector<std::string> missing{};  // what this identity cannot do
   bool same_version = true;
+  bool resident = false;  // it has measured methods and cannot leave
   std::uint32_t connections = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t bad_requests = 0;

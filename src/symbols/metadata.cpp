@@ -311,6 +311,22 @@ Bytes Metadata::type_spec(std::uint32_t token) {
   return token >> 24 == kTypeSpec ? blob(cell(kTypeSpec, token & 0xffffff, 0)) : Bytes{};
 }
 
+Bytes Metadata::stand_alone_signature(std::uint32_t token) {
+  return token >> 24 == kStandAloneSig ? blob(cell(kStandAloneSig, token & 0xffffff, 0)) : Bytes{};
+}
+
+std::uint32_t Metadata::generic_method(std::uint32_t token) {
+  if (token >> 24 != kMethodSpec) return 0;
+  return token_of(kMethodDefOrRef, cell(kMethodSpec, token & 0xffffff, 0));
+}
+
+std::uint32_t Metadata::il_address(std::uint32_t method) {
+  if (method >> 24 != kMethodDef) return 0;
+  constexpr std::uint32_t kCodeType = 3, kUnmanaged = 4;
+  const auto flags = cell(kMethodDef, method & 0xffffff, 1);
+  return (flags & (kCodeType | kUnmanaged)) != 0 ? 0 : cell(kMethodDef, method & 0xffffff, 0);
+}
+
 Bytes Metadata::assembly_attribute(std::string_view wanted) {
   // The assembly's attributes lie together, since the table is sorted by what they are put on.
   static constexpr std::uint32_t kOnAssembly = 1 << 5 | 14;

@@ -52,10 +52,12 @@ class Metadata {
     kMethodDef = 0x06,
     kMemberRef = 0x0a,
     kCustomAttribute = 0x0c,
+    kStandAloneSig = 0x11,
     kTypeSpec = 0x1b,
     kAssembly = 0x20,
     kNestedClass = 0x29,
     kGenericParam = 0x2a,
+    kMethodSpec = 0x2b,
   };
   static constexpr std::size_t kTables = 0x2d;
 
@@ -78,6 +80,12 @@ class Metadata {
   // The signature's blob; empty when there is none.
   Bytes method_signature(std::uint32_t token);
   Bytes type_spec(std::uint32_t token);
+  // Of locals, or of a call through a pointer.
+  Bytes stand_alone_signature(std::uint32_t token);
+  // Of a MethodSpec: the generic method; 0 when there is none.
+  std::uint32_t generic_method(std::uint32_t token);
+  // Of a MethodDef: where its IL begins; 0 when it has none, or when its body is not IL.
+  std::uint32_t il_address(std::uint32_t method);
   // Of the assembly: its text of AssemblyInformationalVersionAttribute; empty when it has none.
   std::string informational_version();
   // Whether its DebuggableAttribute keeps the JIT from optimizing it.

@@ -24,6 +24,10 @@ enum class RequestKind : std::uint16_t {
   kSwitch = 3,    // value: the sources that are on from now on
   kSnapshot = 4,  // all-thread stacks into the rings
   kDetach = 5,    // leave the process; the connection closes when it is done
+  // Method probes; the answers to the last two only say that the work has begun: see wire/probes.h.
+  kProbesOpen = 48,    // pass me the memory of the probes
+  kProbesApply = 49,   // do what the order in it says
+  kProbesRevert = 50,  // give all methods their own code back
 };
 
 enum class Outcome : std::int32_t {
@@ -42,6 +46,7 @@ enum Source : std::uint32_t {
   kSourceExceptions = 1,
   kSourceContention = 2,
   kSourceAllocations = 4,
+  kSourceMethods = 0x100,  // in the status only: methods are instrumented
 };
 constexpr std::uint32_t kAllSources = kSourceExceptions | kSourceContention | kSourceAllocations;
 
@@ -56,14 +61,19 @@ struct Request {
 enum class LoadMode : std::uint8_t { kAttached = 1, kAtStart = 2 };
 enum class Identity : std::uint8_t { kMain = 1, kNotificationOnly = 2 };
 
+enum StatusFlags : std::uint8_t {
+  kLeavingFlag = 1,
+  kResidentFlag = 2,  // methods were instrumented once: the runtime does not let it leave any more
+};
+
 struct Status {
   std::uint64_t build;  // crc of the agent that clrscope placed; 0: unknown
   std::uint32_t pid;    // as the process numbers itself
   std::uint32_t sources;
   LoadMode mode;
   Identity identity;
-  std::uint8_t info;  // newest ICorProfilerInfo of the runtime: 12 to 15
-  std::uint8_t leaving;
+  std::uint8_t info;   // newest ICorProfilerInfo of the runtime: 12 to 15
+  std::uint8_t flags;  // StatusFlags
   std::uint16_t runtime_major;
   std::uint16_t runtime_minor;
   std::int32_t hresult;  // of the last call that the runtime refused

@@ -54,6 +54,7 @@ CALLS = [
     ("agent allocations", "agent allocations -p {web} --duration 200ms"),
     ("agent stacks", "agent stacks -p {web}"),
     ("detach", "detach -p {web}"),
+    ("agent methods", "agent methods -p {web} --include Samples --duration 200ms"),
     ("agent env", "agent env -o {tmp}/agent.so"),
     ("key create", "key create --folder {tmp}/state --name test"),
     ("key list", "key list --folder {tmp}/state"),

@@ -11,6 +11,7 @@
 #include "cli/target_args.h"
 #include "cli/verb.h"
 #include "ops/agent.h"
+#include "ops/agent_methods.h"
 
 namespace clrscope::cli {
 namespace {
@@ -18,7 +19,17 @@ namespace {
 constexpr Option kAgent[] = {
     {.name = "--duration",
      .value = "TIME",
-     .help = "how long exceptions, contention and allocations listen (default: 10s)"},
+     .help = "how long exceptions, contention, allocations and methods listen (default: 10s)"},
+    {.name = "--include",
+     .value = "PATTERN",
+     .help = "methods to measure: a namespace, type or method; * matches any text; repeatable"},
+    {.name = "--exclude", .value = "PATTERN", .help = "methods not to measure; repeatable"},
+    {.name = "--min-il", .value = "BYTES", .help = "smallest IL size to measure (default: 0)"},
+    {.name = "--accessors", .help = "measure trivial getters and setters too"},
+    {.name = "--closed", .help = "put the probes in and count nothing, to see what that costs"},
+    {.name = "--method-budget",
+     .value = "PERCENT",
+     .help = "of one processor for the probes of one method; 0: no limit (default: 2)"},
     {.name = "--output",
      .value = "FILE",
      .help = "where env writes the library (default: libclrscope_agent.so)",
@@ -69,6 +80,30 @@ Result<int> listen(const Args& args, Console& console,
     console.data(json_line(seen));
   else
     console.data(answer::page_text(document(seen), console.text_style()));
+  return kDone;
+}
+
+Result<int> methods(const Args& args, Console& console) {
+  const auto duration =
+      TRY(args.duration("--duration")).value_or(std::chrono::nanoseconds{std::chrono::seconds{10}});
+  if (duration.count() <= 0) return fail(Errc::kUsage, "--duration must be greater than zero");
+  constexpr std::uint64_t kMostPercent = 100;
+  const StopRequest stop{EnterKey::kStops};
+  ops::MethodsRequest request{
+      .listen = {.target = TRY(target_request(args)), .duration = duration, .stop_fds = stop.fds()},
+      .include = args.all("--include"),
+      .exclude = args.all("--exclude"),
+      .with_accessors = args.has("--accessors"),
+      .closed = args.has("--closed")};
+  request.smallest_il =
+      static_cast<std::uint32_t>(TRY(args.number("--min-il", 0, 1 << 20)).value_or(0));
+  if (const auto share = TRY(args.number("--method-budget", 0, kMostPercent)))
+    request.share_percent = static_cast<double>(*share);
+  const auto seen = TRY(ops::agent_methods(request));
+  if (args.has("--json"))
+    console.data(json_line(seen));
+  else
+    console.data(answer::page_text(ops::methods_document(seen), console.text_style()));
   return kDone;
 }
 
@@ -126,10 +161,11 @@ Result<int> run(const Args& args, Console& console) {
     return listen(args, console, &ops::agent_contention, &ops::contention_document);
   if (word == "allocations")
     return listen(args, console, &ops::agent_allocations, &ops::allocations_document);
+  if (word == "methods") return methods(args, console);
   if (word == "stacks") return stacks(args, console);
   if (word == "env") return env(args, console);
   return fail(Errc::kUsage, "unknown command of clrscope agent")
-      .hint("use status, exceptions, contention, allocations, stacks or env");
+      .hint("use status, exceptions, contention, allocations, methods, stacks or env");
 }
 
 const Options kOptions[] = {kTargetOptions, Options{kAgent}, kCommonOptions};
@@ -138,6 +174,7 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::AgentExceptions>(JsonAnswer::Form::kObject, "exceptions"),
     answers_with<ops::AgentContention>(JsonAnswer::Form::kObject, "contention"),
     answers_with<ops::AgentAllocations>(JsonAnswer::Form::kObject, "allocations"),
+    answers_with<ops::AgentMethods>(JsonAnswer::Form::kObject, "methods"),
     answers_with<ops::AgentStacks>(JsonAnswer::Form::kObject, "stacks"),
     answers_with<EnvAnswer>(JsonAnswer::Form::kObject, "env"),
 };
@@ -146,14 +183,14 @@ constexpr JsonAnswer kAnswers[] = {
 
 extern const Verb agent_verb{
     .name = "agent",
-    .summary = "Show exceptions, lock waits, allocations and stacks from inside a process",
+    .summary = "Show exceptions, lock waits, allocations, method times and stacks from inside",
     .usage =
-        "status | exceptions | contention | allocations | stacks | env\n"
-        "                      [-p PID | -n NAME] [--duration TIME]",
+        "status | exceptions | contention | allocations | methods | stacks | env\n"
+        "                      [-p PID | -n NAME] [--duration TIME] [--include PATTERN]",
     .options = kOptions,
     .examples =
         "  clrscope agent exceptions -p 4312 --duration 30s\n"
-        "  clrscope agent status --json",
+        "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging",
     .run = run,
     .positionals = 1,
     .answers = kAnswers,

@@ -28,6 +28,9 @@ Error error_of(wire::RequestKind kind, const wire::Reply& reply) {
     case Outcome::kBusy:
       return refused(Errc::kBusy, "another clrscope is using it", "wait until it has ended");
     case Outcome::kRefused:
+      if (kind == wire::RequestKind::kDetach && (reply.status.flags & wire::kResidentFlag) != 0)
+        return refused(Errc::kUnsupported, "it has measured methods: the runtime keeps it loaded",
+                       "it is idle and costs nothing; it goes when the process ends");
       return refused(Errc::kUnsupported,
                      fmt::format("the runtime answered 0x{:08x}",
                                  static_cast<std::uint32_t>(reply.status.hresult)));
@@ -39,6 +42,9 @@ Error error_of(wire::RequestKind kind, const wire::Reply& reply) {
     case Outcome::kOtherProtocol:
       return refused(Errc::kUnsupported, "it belongs to another version of clrscope",
                      "run clrscope detach, then attach again");
+    case Outcome::kUnsupported:
+      return refused(Errc::kUnsupported, "it cannot do this here",
+                     "check clrscope agent status: another profiler may have the main place");
     default:
       return refused(Errc::kUnsupported,
                      fmt::format("outcome {}", static_cast<int>(reply.outcome)));
@@ -181,6 +187,12 @@ Result<AgentArena> AgentConnection::open_arena(const Deadline& deadline) {
   (void)TRY(demand(wire::RequestKind::kOpen, 0, deadline));
   if (!passed_) return fail(Errc::kCorrupt, "the agent did not pass its memory");
   return AgentArena::map(std::move(passed_));
+}
+
+Result<AgentProbes> AgentConnection::open_probes(const Deadline& deadline) {
+  (void)TRY(demand(wire::RequestKind::kProbesOpen, 0, deadline));
+  if (!passed_) return fail(Errc::kCorrupt, "the agent did not pass the memory of its probes");
+  return AgentProbes::map(std::move(passed_));
 }
 
 Result<> AgentConnection::wait_for_end(const Deadline& deadline) {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "collect/agent/probes.h"
 #include "wire/control.h"
 #include "wire/ring.h"
 
@@ -57,6 +58,8 @@ class AgentConnection {
                               const Deadline& deadline);
   // Makes us the one that listens.
   Result<AgentArena> open_arena(const Deadline& deadline);
+  // The memory of the method probes; needs the arena first.
+  Result<AgentProbes> open_probes(const Deadline& deadline);
   // Until the agent closes the connection.
   Result<> wait_for_end(const Deadline& deadline);
 

@@ -1,0 +1,370 @@
+// Method patterns, the probes themselves, and the whole way from an order to new code and back,
+// with a runtime of a few functions.
+#include "agent/rejit.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "il/verify.h"
+
+namespace clrscope::agent {
+namespace {
+
+bool chooses(const std::string& patterns, const std::string& name) {
+  MethodFilter filter;
+  EXPECT_TRUE(filter.parse(patterns.data(), static_cast<std::uint32_t>(patterns.size())));
+  return filter.chooses(name.data(), static_cast<std::uint32_t>(name.size()));
+}
+
+TEST(MethodFilter, TakesNamespacesTypesMethodsAndStars) {
+  EXPECT_TRUE(chooses("+Shop", "Shop.Orders.Save"));
+  EXPECT_TRUE(chooses("+Shop.Orders", "Shop.Orders.Save"));
+  EXPECT_TRUE(chooses("+Shop.Orders", "Shop.Orders+Cache.Get"));
+  EXPECT_TRUE(chooses("+Shop.Orders.Save", "Shop.Orders.Save"));
+  EXPECT_TRUE(chooses("+*.Save*", "Shop.Orders.SaveAll"));
+  EXPECT_TRUE(chooses("+Shop*Get", "Shop.Orders+Cache.Get"));
+  EXPECT_FALSE(chooses("+Shop", "Shopping.Cart.Add"));
+  EXPECT_FALSE(chooses("+Shop.Orders.Save", "Shop.Orders.SaveAll"));
+  EXPECT_FALSE(chooses("+Shop.*", "Store.Orders.Save"));
+}
+
+TEST(MethodFilter, LeavesOutWhatIsExcluded) {
+  EXPECT_FALSE(chooses("+Shop\n-Shop.Logging", "Shop.Logging.Write"));
+  EXPECT_TRUE(chooses("+Shop\n-Shop.Logging", "Shop.Orders.Save"));
+  EXPECT_FALSE(chooses("-*.get_*\n+Shop\n", "Shop.Orders.get_Id"));
+}
+
+TEST(MethodFilter, RefusesWhatIsNotAList) {
+  for (const std::string text : {"", "-Shop", "Shop", "+", "+Shop\n?x"}) {
+    MethodFilter filter;
+    EXPECT_FALSE(filter.parse(text.data(), static_cast<std::uint32_t>(text.size()))) << text;
+  }
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += "+a\n";
+  MethodFilter filter;
+  EXPECT_FALSE(filter.parse(many.data(), static_cast<std::uint32_t>(many.size())));
+}
+
+TEST(MethodFilter, KnowsHelpersOfTheRuntime) {
+  const auto is_helper = [](const std::string& name) {
+    return is_runtime_helper(name.data(), static_cast<std::uint32_t>(name.size()));
+  };
+  EXPECT_TRUE(is_helper("System.Runtime.CompilerServices.CastHelpers.ChkCastAny"));
+  EXPECT_TRUE(is_helper("System.Runtime.EH.RhThrowEx"));
+  EXPECT_FALSE(is_helper("System.String.Concat"));
+}
+
+TEST(Probes, CountCallsAndSplitTimes) {
+  ProbeTable table;
+  ASSERT_TRUE(table.open());
+  table.reset(4);
+  std::uint64_t outer_saved = 0, inner_saved = 0;
+  const auto outer = probe_enter(0, &outer_saved);
+  for (int i = 0; i < 3; ++i) {
+    const auto inner = probe_enter(1, &inner_saved);
+    ASSERT_NE(inner, 0);
+    probe_leave(1, inner, inner_saved);
+  }
+  probe_leave(0, outer, outer_saved);
+  EXPECT_EQ(table.leaves(0), 1U);
+  EXPECT_EQ(table.leaves(1), 3U);
+  const auto& one = table.shared()->counters[0][0];
+  const auto& other = table.shared()->counters[0][1];
+  EXPECT_EQ(one.total.load() - one.self.load(), other.total.load());
+  EXPECT_EQ(other.total.load(), other.self.load());
+  EXPECT_LE(~other.shortest.load(), other.longest.load());
+  // A call that began before is not counted when it ends.
+  const auto late = probe_enter(2, &outer_saved);
+  table.reset(4);
+  probe_leave(2, late, outer_saved);
+  EXPECT_EQ(table.leaves(2), 0U);
+}
+
+TEST(Probes, LoseNothingOnMoreThreadsThanSlabs) {
+  ProbeTable table;
+  ASSERT_TRUE(table.open());
+  table.reset(4);
+  std::vector<std::thread> threads;
+  constexpr int kThreads = 100, kCalls = 1000;
+  std::atomic<int> ready{0};
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      ++ready;
+      while (ready < kThreads) std::this_thread::yield();
+      for (int call = 0; call < kCalls; ++call) {
+        std::uint64_t saved = 0;
+        const auto start = probe_enter(3, &saved);
+        probe_leave(3, start, saved);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(table.leaves(3), static_cast<std::uint64_t>(kThreads) * kCalls);
+  EXPECT_EQ(table.shared()->header.not_counted.load(), 0U);
+  table.reset(4);
+}
+
+// One module with the type Shop.Orders and four methods: Save (int), get_Id (trivial), Jump (jmp),
+// Inlines (not asked for).
+struct TinyRuntime {
+  static constexpr Id kModule = 0x5000;
+  static inline std::vector<Token> requested, reverted;
+  static inline std::uint32_t mask = 0;
+  static inline std::uint32_t signatures = 0;
+  static inline std::vector<std::uint8_t> new_body;
+  static inline HResult answer = kOk;
+
+  TinyRuntime() {
+    requested.clear();
+    reverted.clear();
+    new_body.clear();
+    answer = kOk;
+    for (auto& slot : info_table_) slot = reinterpret_cast<Slot>(&none);
+    for (auto& slot : other_table_) slot = reinterpret_cast<Slot>(&none);
+    for (auto& slot : modules_table_) slot = reinterpret_cast<Slot>(&none);
+    set(
+        info::kGetEventMask2,
+        +[](ComObject*, std::uint32_t* low, std::uint32_t*) { return *low = mask, kOk; });
+    set(
+        info::kSetEventMask2,
+        +[](ComObject*, std::uint32_t low, std::uint32_t) { return mask = low, kOk; });
+    set(
+        info::kEnumModules, +[](ComObject*, ComObject** out) {
+          next_ = 0;
+          return *out = &modules_, kOk;
+        });
+    set(
+        info::kGetModuleInfo2,
+        +[](ComObject*, Id, const std::uint8_t**, std::uint32_t, std::uint32_t*, char16_t*, Id*,
+            std::uint32_t* flags) { return *flags = 1, kOk; });
+    set(
+        info::kGetModuleMetaData, +[](ComObject*, Id, std::uint32_t, const Guid*, ComObject** out) {
+          return *out = &other_, kOk;
+        });
+    set(info::kGetILFunctionBody, &il_body);
+    set(info::kRequestReJITWithInliners, &request);
+    set(info::kRequestRevert, &revert);
+    modules_table_[enumerator::kNext] =
+        reinterpret_cast<Slot>(+[](ComObject*, std::uint32_t, Id* id, std::uint32_t* got) {
+          *got = next_++ == 0 ? 1 : 0;
+          *id = kModule;
+          return *got == 1 ? kOk : kFalse;
+        });
+    set_other(
+        metadata::kEnumTypeDefs,
+        +[](ComObject*, void** at, Token* out, std::uint32_t, std::uint32_t* got) {
+          *got = *at ? 0 : 1;
+          *at = &next_;
+          return *out = 0x0200'0002, kOk;
+        });
+    set_other(
+        metadata::kEnumMethods,
+        +[](ComObject*, void** at, Token, Token* out, std::uint32_t, std::uint32_t* got) {
+          *got = *at ? 0 : 4;
+          *at = &next_;
+          for (Token i = 0; i < 4; ++i) out[i] = 0x0600'0001 + i;
+          return kOk;
+        });
+    set_other(
+        metadata::kGetTypeDefProps,
+        +[](ComObject*, Token, char16_t* name, std::uint32_t, std::uint32_t* size, std::uint32_t*,
+            Token*) { return put(u"Shop.Orders", name, size), kOk; });
+    set_other(metadata::kGetMethodProps, &method_props);
+    set_other(
+        metadata::kGetCustomAttributeByName, +[] { return kFalse; });
+    set_other(
+        emit::kGetTokenFromSig, +[](ComObject*, const std::uint8_t*, std::uint32_t, Token* token) {
+          return *token = 0x1100'0001 + signatures++, kOk;
+        });
+    // The control of one compilation; the slot is another one's in the other tables.
+    control_table_[control::kSetILFunctionBody] =
+        reinterpret_cast<Slot>(+[](ComObject*, std::uint32_t size, const std::uint8_t* bytes) {
+          new_body.assign(bytes, bytes + size);
+          return kOk;
+        });
+    info_.table = info_table_;
+    other_.table = other_table_;
+    modules_.table = modules_table_;
+    control_.table = control_table_;
+  }
+
+  ComObject* runtime() { return &info_; }
+  ComObject* control() { return &control_; }
+
+ private:
+  template <class Function>
+  static void set(unsigned slot, Function* function) {
+    info_table_[slot] = reinterpret_cast<Slot>(function);
+  }
+  template <class Function>
+  static void set_other(unsigned slot, Function* function) {
+    other_table_[slot] = reinterpret_cast<Slot>(function);
+  }
+  static HResult none() { return kFail; }
+  static void put(const char16_t* text, char16_t* to, std::uint32_t* size) {
+    *size = 0;
+    do
+      if (to) to[*size] = text[*size];
+    while (text[(*size)++] != 0);
+  }
+  static HResult method_props(ComObject*, Token token, Token*, char16_t* name, std::uint32_t,
+                              std::uint32_t* size, std::uint32_t*, const std::uint8_t** signature,
+                              std::uint32_t* signature_size, std::uint32_t* address,
+                              std::uint32_t* flags) {
+    static constexpr const char16_t* kNames[] = {u"Save", u"get_Id", u"Jump", u"Inlines"};
+    static constexpr std::uint8_t kReturnsInt[] = {0x00, 0x00, 0x08};
+    put(kNames[(token - 1) & 3], name, size);
+    *signature = kReturnsInt;
+    *signature_size = sizeof kReturnsInt;
+    *address = 0x2000;
+    return *flags = 0, kOk;
+  }
+  static HResult il_body(ComObject*, Id, Token token, const std::uint8_t** out,
+                         std::uint32_t* size) {
+    // ldc.i4.7 call ret; ldc.i4.7 ret; jmp; as the first
+    static constexpr std::uint8_t kBodies[][8] = {{0x1e, 0x28, 1, 0, 0, 6, 0x1d, 0x2a},
+                                                  {0x0a, 0x1d, 0x2a},
+                                                  {0x16, 0x27, 1, 0, 0, 6},
+                                                  {0x1e, 0x28, 1, 0, 0, 6, 0x1d, 0x2a}};
+    static constexpr std::uint32_t kSizes[] = {8, 3, 6, 8};
+    *out = kBodies[(token - 1) & 3];
+    *size = kSizes[(token - 1) & 3];
+    return kOk;
+  }
+  static HResult request(ComObject*, std::uint32_t flags, std::uint32_t count, const Id*,
+                         const Token* tokens) {
+    EXPECT_EQ(flags, 1U);
+    if (answer < 0) return answer;
+    requested.insert(requested.end(), tokens, tokens + count);
+    return kOk;
+  }
+  static HResult revert(ComObject*, std::uint32_t count, const Id*, const Token* tokens, HResult*) {
+    reverted.insert(reverted.end(), tokens, tokens + count);
+    return kOk;
+  }
+
+  static inline Slot info_table_[info::kEnd15];
+  static inline Slot other_table_[70];
+  static inline Slot modules_table_[8];
+  static inline Slot control_table_[6];
+  static inline ComObject info_{}, other_{}, modules_{}, control_{};
+  static inline std::uint32_t next_ = 0;
+};
+
+constexpr Token kSave = 0x0600'0001, kInlines = 0x0600'0004;
+
+void order(Rejit& rejit, wire::Probes* shared, const std::string& patterns) {
+  std::memcpy(shared->order.patterns, patterns.data(), patterns.size());
+  shared->order.pattern_bytes = static_cast<std::uint32_t>(patterns.size());
+  shared->order.flags = 0;
+  shared->order.smallest_il = 0;
+  shared->order.share_ppm = 20'000;
+  rejit.announce();
+}
+
+TEST(Rejit, InstrumentsWhatIsChosenAndGivesItBack) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  auto* shared = rejit->shared();
+  EXPECT_EQ(rejit->mask(), 0U);
+  order(*rejit, shared, "+Shop\n-*.Inlines\n");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_EQ(shared->header.progress.load(),
+            static_cast<std::uint32_t>(wire::ProbeProgress::kApplied));
+  EXPECT_TRUE(rejit->is_applied());
+  EXPECT_EQ(TinyRuntime::mask, std::uint32_t{mask::kEnableReJit});
+  EXPECT_EQ(TinyRuntime::requested, (std::vector<Token>{kSave}));
+  EXPECT_EQ(shared->header.skipped_trivial.load(), 1U);
+  ASSERT_EQ(shared->header.methods.load(), 2U);
+  const auto& jump = shared->methods[1];
+  EXPECT_EQ((std::string{shared->text + jump.name_offset, jump.name_size}), "Shop.Orders.Jump");
+  EXPECT_EQ(jump.reason.load(), static_cast<std::uint32_t>(il::Reason::kJmp));
+
+  ASSERT_EQ(rejit->on_parameters(clr.runtime(), TinyRuntime::kModule, kSave, clr.control()), kOk);
+  EXPECT_EQ(shared->methods[0].state.load(),
+            static_cast<std::uint32_t>(wire::ProbeState::kInstrumented));
+  il::Body body;
+  ASSERT_EQ(il::parse_body(TinyRuntime::new_body.data(),
+                           static_cast<std::uint32_t>(TinyRuntime::new_body.size()), body),
+            il::Reason::kNone);
+  EXPECT_EQ(body.clause_count, 1U);
+  // One that had inlined it keeps its code, and is given back too.
+  TinyRuntime::new_body.clear();
+  ASSERT_EQ(rejit->on_parameters(clr.runtime(), TinyRuntime::kModule, kInlines, clr.control()),
+            kOk);
+  EXPECT_TRUE(TinyRuntime::new_body.empty());
+  EXPECT_EQ(shared->header.inliners.load(), 1U);
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+  EXPECT_EQ(TinyRuntime::reverted, (std::vector<Token>{kSave, kInlines}));
+  EXPECT_FALSE(rejit->is_active());
+  EXPECT_TRUE(rejit->is_enabled());
+}
+
+TEST(Rejit, GivesBackAMethodThatCostsTooMuch) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  auto* shared = rejit->shared();
+  order(*rejit, shared, "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  ASSERT_EQ(rejit->on_parameters(clr.runtime(), TinyRuntime::kModule, kSave, clr.control()), kOk);
+  const auto now = monotonic_ns();
+  rejit->tick(clr.runtime(), now);
+  EXPECT_TRUE(TinyRuntime::reverted.empty());
+  for (int i = 0; i < 2000; ++i) {
+    std::uint64_t saved = 0;
+    const auto start = probe_enter(0, &saved);
+    probe_leave(0, start, saved);
+  }
+  rejit->tick(clr.runtime(), now + 1'000'000);  // 2000 calls in a millisecond
+  EXPECT_EQ(TinyRuntime::reverted, (std::vector<Token>{kSave}));
+  EXPECT_EQ(shared->methods[0].reason.load(), static_cast<std::uint32_t>(il::Reason::kOverBudget));
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+  EXPECT_EQ(TinyRuntime::reverted.size(), 1U);
+}
+
+TEST(Rejit, SaysWhatTheRuntimeRefuses) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  auto* shared = rejit->shared();
+  TinyRuntime::answer = hresult(0x8013'1363);
+  order(*rejit, shared, "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_EQ(shared->methods[0].reason.load(),
+            static_cast<std::uint32_t>(il::Reason::kRefusedByRuntime));
+  EXPECT_EQ(shared->methods[0].hresult.load(), hresult(0x8013'1363));
+  TinyRuntime::answer = kOk;
+  order(*rejit, shared, "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  rejit->on_error(TinyRuntime::kModule, kSave, hresult(0x8013'1381));
+  EXPECT_EQ(shared->methods[0].hresult.load(), hresult(0x8013'1381));
+}
+
+TEST(Rejit, TakesNoOrderThatCannotBe) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  auto* shared = rejit->shared();
+  order(*rejit, shared, "Shop");
+  EXPECT_LT(rejit->apply(clr.runtime()), 0);
+  EXPECT_EQ(shared->header.progress.load(),
+            static_cast<std::uint32_t>(wire::ProbeProgress::kFailed));
+  order(*rejit, shared, "+Shop");
+  shared->order.pattern_bytes = 0xffff'ffff;
+  EXPECT_LT(rejit->apply(clr.runtime()), 0);
+  EXPECT_FALSE(rejit->is_enabled());
+  // The listener is gone meanwhile: nothing stays changed.
+  order(*rejit, shared, "+Shop");
+  rejit->cancel();
+  EXPECT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_FALSE(rejit->is_active());
+  EXPECT_FALSE(ProbeTable::is_on());
+}
+
+}  // namespace
+}  // namespace clrscope::agent

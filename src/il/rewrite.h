@@ -1,0 +1,47 @@
+// Puts probes into a method body: one at its beginning, one in a finally block around all of it.
+//
+//   start = 0; if (*gate != 0) start = enter(id, &saved);
+//   try { the method, whose returns store their value and leave }
+//   finally { if (start != 0) leave(id, start, saved); }
+//   return the value
+//
+// The gate is one load and one branch while nothing is measured. Probes are called with calli,
+// managed: native leaf functions that neither wait nor call the runtime. Short branches become long
+// ones and tail calls plain ones; all else stays as it was. Allocates nothing, needs no library.
+#pragma once
+
+#include "il/signature.h"
+
+namespace clrscope::il {
+
+struct Probe {
+  std::uint32_t id = 0;
+  std::uint64_t gate = 0;         // address of 32 bits
+  std::uint64_t enter = 0;        // int64 enter(int32 id, native int saved)
+  std::uint64_t leave = 0;        // void leave(int32 id, int64 start, int64 saved)
+  std::uint32_t enter_token = 0;  // signatures of the two, for calli
+  std::uint32_t leave_token = 0;
+  std::uint32_t locals_token = 0;  // of the signature that extend_locals() wrote
+};
+constexpr std::uint8_t kEnterSignature[] = {0x00, 0x02, 0x0a, 0x08, 0x18};
+constexpr std::uint8_t kLeaveSignature[] = {0x00, 0x03, 0x01, 0x08, 0x0a, 0x0a};
+
+// Where the pieces of a rewritten body are.
+struct Layout {
+  std::uint32_t size = 0;       // bytes of the whole body
+  std::uint32_t try_begin = 0;  // offsets in the code; the enter probe lies before
+  std::uint32_t handler = 0;
+  std::uint32_t end = 0;  // behind the handler: the only return
+};
+
+// Whether the body can be rewritten. `map` is scratch for code_size + 1 numbers.
+Reason check_body(const Body& body, std::uint32_t* map, std::uint32_t map_count);
+
+// Writes the new body. `map` then has the new offset of each instruction; kNotAnInstruction for
+// other offsets.
+constexpr std::uint32_t kNotAnInstruction = 0xffff'ffff;
+Reason rewrite(const Body& body, const MethodSignature& signature, const NewLocals& locals,
+               const Probe& probe, std::uint32_t* map, std::uint32_t map_count, std::uint8_t* out,
+               std::uint32_t capacity, Layout& layout);
+
+}  // namespace clrscope::il
