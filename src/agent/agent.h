@@ -10,6 +10,7 @@
 #pragma once
 
 #include "agent/control.h"
+#include "agent/cpu_timer.h"
 #include "agent/events.h"
 #include "agent/recorder.h"
 #include "agent/snapshot.h"
@@ -42,7 +43,7 @@ class Agent {
   bool start_thread(Thread which);
   wire::Outcome perform(Job job, std::uint32_t value, int patience_ms);
   HResult run_job(Job job, std::uint32_t value);
-  wire::Outcome switch_sources(std::uint32_t sources);
+  wire::Outcome switch_sources(std::uint32_t sources, std::uint32_t rate);
   wire::Outcome switch_events(std::uint32_t sources);
   void event_thread();
   wire::Outcome on_request(const wire::Request& request, bool listens);
@@ -56,6 +57,7 @@ class Agent {
   ComObject* runtime_ = nullptr;
   Recorder recorder_;
   Snapshot snapshot_;
+  CpuTimers cpu_;  // control thread only
   ControlServer control_;
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> ready_{false};

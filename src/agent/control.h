@@ -16,9 +16,10 @@ struct ControlHandler {
   // `listens`: the connection has the arena.
   wire::Outcome (*on_request)(void* self, const wire::Request& request, bool listens);
   void (*on_listener_gone)(void* self);
-  void (*on_tick)(void* self);  // ten times a second while somebody listens
+  void (*on_tick)(void* self);  // at least ten times a second while somebody listens
   void (*fill)(void* self, wire::Status& status);
   int (*arena_fd)(void* self);
+  int (*tick_ms)(void* self);  // how long to wait for the next tick
 };
 
 class ControlServer {
