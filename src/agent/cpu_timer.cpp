@@ -279,8 +279,11 @@ bool CpuTimers::start(Recorder& recorder, std::uint32_t rate) {
   if (!take_signal()) return false;
   on_.store(true, std::memory_order_release);
   next_look_ns_ = 0;
+  auto& unarmed = recorder.arena()->header.cpu_unarmed;
+  const auto before = unarmed.load(std::memory_order_relaxed);
   look(monotonic_ns());
-  if (table_->count > 0) return true;
+  if (listed_ && (table_->count > 0 || unarmed.load(std::memory_order_relaxed) == before))
+    return true;
   stop();
   return false;
 }
@@ -310,7 +313,8 @@ void CpuTimers::list_threads() {
   constexpr long kFolderCloexec = 0200000 | 02000000;
   auto folder =
       static_cast<int>(syscall_raw(number::kOpen, as_long("/proc/self/task"), kFolderCloexec));
-  if (folder < 0) return;
+  listed_ = folder >= 0;
+  if (!listed_) return;
   ++round_;
   for (;;) {
     const auto got =

@@ -50,6 +50,7 @@ class CpuTimers {
   std::uint32_t process_ = 0;
   std::uint32_t own_thread_ = 0;
   std::uint32_t round_ = 0;
+  bool listed_ = false;  // the threads, at the last look
 };
 
 }  // namespace clrscope::agent

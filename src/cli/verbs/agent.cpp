@@ -11,6 +11,7 @@
 #include "cli/target_args.h"
 #include "cli/verb.h"
 #include "ops/agent.h"
+#include "ops/agent_wall.h"
 
 namespace clrscope::cli {
 namespace {
@@ -18,7 +19,10 @@ namespace {
 constexpr Option kAgent[] = {
     {.name = "--duration",
      .value = "TIME",
-     .help = "how long exceptions, contention and allocations listen (default: 10s)"},
+     .help = "how long exceptions, contention, allocations and wall listen (default: 10s)"},
+    {.name = "--rate",
+     .value = "HZ",
+     .help = "snapshots per second for wall, 1 to 10 (default: 10)"},
     {.name = "--output",
      .value = "FILE",
      .help = "where env writes the library (default: libclrscope_agent.so)",
@@ -69,6 +73,22 @@ Result<int> listen(const Args& args, Console& console,
     console.data(json_line(seen));
   else
     console.data(answer::page_text(document(seen), console.text_style()));
+  return kDone;
+}
+
+Result<int> wall(const Args& args, Console& console) {
+  const auto duration =
+      TRY(args.duration("--duration")).value_or(std::chrono::nanoseconds{std::chrono::seconds{10}});
+  if (duration.count() <= 0) return fail(Errc::kUsage, "--duration must be greater than zero");
+  const StopRequest stop{EnterKey::kStops};
+  const ops::WallRequest request{
+      .listen = {.target = TRY(target_request(args)), .duration = duration, .stop_fds = stop.fds()},
+      .rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 10)).value_or(10))};
+  const auto seen = TRY(ops::agent_wall(request));
+  if (args.has("--json"))
+    console.data(json_line(seen));
+  else
+    console.data(answer::page_text(ops::wall_document(seen), console.text_style()));
   return kDone;
 }
 
@@ -126,10 +146,11 @@ Result<int> run(const Args& args, Console& console) {
     return listen(args, console, &ops::agent_contention, &ops::contention_document);
   if (word == "allocations")
     return listen(args, console, &ops::agent_allocations, &ops::allocations_document);
+  if (word == "wall") return wall(args, console);
   if (word == "stacks") return stacks(args, console);
   if (word == "env") return env(args, console);
   return fail(Errc::kUsage, "unknown command of clrscope agent")
-      .hint("use status, exceptions, contention, allocations, stacks or env");
+      .hint("use status, exceptions, contention, allocations, wall, stacks or env");
 }
 
 const Options kOptions[] = {kTargetOptions, Options{kAgent}, kCommonOptions};
@@ -138,6 +159,7 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::AgentExceptions>(JsonAnswer::Form::kObject, "exceptions"),
     answers_with<ops::AgentContention>(JsonAnswer::Form::kObject, "contention"),
     answers_with<ops::AgentAllocations>(JsonAnswer::Form::kObject, "allocations"),
+    answers_with<ops::AgentWall>(JsonAnswer::Form::kObject, "wall"),
     answers_with<ops::AgentStacks>(JsonAnswer::Form::kObject, "stacks"),
     answers_with<EnvAnswer>(JsonAnswer::Form::kObject, "env"),
 };
@@ -148,8 +170,8 @@ extern const Verb agent_verb{
     .name = "agent",
     .summary = "Show exceptions, lock waits, allocations and stacks from inside a process",
     .usage =
-        "status | exceptions | contention | allocations | stacks | env\n"
-        "                      [-p PID | -n NAME] [--duration TIME]",
+        "status | exceptions | contention | allocations | wall | stacks | env\n"
+        "                      [-p PID | -n NAME] [--duration TIME] [--rate HZ]",
     .options = kOptions,
     .examples =
         "  clrscope agent exceptions -p 4312 --duration 30s\n"
