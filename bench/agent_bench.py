@@ -58,6 +58,34 @@ def measure_probes(kit, target):
             Row(f"agent: the same method after its probes were taken out, {target}", "% slower", 100 * (after / plain - 1), None)]
 
 
+def lost_work(kit):
+    """CPU sampling inside the process beside the runtime's sampler: work that one busy thread loses, each compared with the moments right before
+    and after. By the CPU time of the thread, so that other programs matter little."""
+    worker = kit.worker("--work")
+    seconds = 1 if kit.quick else 3
+    lost = {"agent": [], "runtime": []}
+    for _ in range(1 if kit.quick else 8):
+        before = worker.rates(seconds)
+        for sampler, losses in lost.items():
+            out = kit.tmp / f"{sampler}.nettrace"
+            recorder = subprocess.Popen([str(kit.clrscope), "collect", "-p", str(worker.process.pid), "--profile", "cpu-sampling", "--sampler", sampler, "-o", str(out)],
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=kit.env,
+                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+            kit.started.append(recorder)
+            for line in recorder.stderr:
+                if "Recording" in line:
+                    break
+            recorded = worker.rates(seconds)
+            recorder.send_signal(signal.SIGINT)
+            recorder.communicate(timeout=60)
+            time.sleep(0.3)
+            after = worker.rates(seconds)
+            losses.append(100 * (1 - 2 * recorded[1] / (before[1] + after[1])))
+            before = after
+    worker.process.kill()
+    return [Row("agent: work lost to CPU sampling in the process at the kernel's tick", "%", median(lost["agent"]), 2, median(lost["runtime"]), "the runtime's sampler")]
+
+
 def run(kit):
     def ask(*words):
         done = subprocess.run([str(kit.clrscope), *words, "--json"], capture_output=True, text=True, env=kit.env)
@@ -65,7 +93,7 @@ def run(kit):
             raise RuntimeError(f"clrscope {' '.join(words)}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    rows = []
+    rows = lost_work(kit)
     program = pathlib.Path(kit.clrscope).parent / "agent_bench"
     lines = subprocess.run([str(program), "1" if kit.quick else "20"], check=True, capture_output=True, text=True).stdout.splitlines()
     of = {line.split()[0]: float(line.split()[1]) for line in lines}

@@ -1,7 +1,7 @@
 """How right CPU samples are, and what they cost: the target's work, an ASP.NET endpoint, idle threads; and us: CPU, memory, bytes, the stop.
 
-Beside dotnet-trace (its sampler) and perf record. Configurations alternate, so that what else the machine does matters little. Rungs: machine (root, -a), process (perf of one process), runtime (perf refused, as
-containers do it).
+Beside dotnet-trace (its sampler) and perf record. Configurations alternate, so that what else the machine does matters little. Rungs: machine (root, -a), process (perf of one process), agent (perf refused, as
+containers do it: timers inside the process), runtime (neither).
 """
 import json
 import os
@@ -37,7 +37,8 @@ def recorders(kit):
         "nothing": None,
         "machine": [kit.clrscope, "collect", "-a", "--profile", "cpu-sampling", "--rate", "999", "-o", "{out}"],
         "process": [*ours, "-p", "{pid}"],
-        "runtime": [*REFUSE, *ours, "-p", "{pid}"],
+        "agent": [*REFUSE, *ours, "-p", "{pid}", "--sampler", "agent"],
+        "runtime": [*REFUSE, *ours, "-p", "{pid}", "--sampler", "runtime"],
         "dotnet-trace": [kit.peer("dotnet-trace"), "collect", "-p", "{pid}", "-o", "{out}"],
     }
     if os.getuid() != 0:
@@ -104,7 +105,7 @@ def loss(best, name):
 
 def losses(what, best, budgets):
     rows = []
-    for name in ("machine", "process", "runtime"):
+    for name in ("machine", "process", "agent", "runtime"):
         if name not in best:
             continue
         rows.append(Row(f"{what}, {name} rung", "%", loss(best, name), budgets.get(name), loss(best, "dotnet-trace"), "dotnet-trace"))

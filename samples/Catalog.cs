@@ -66,7 +66,7 @@ static class Catalog
         new("gc", "a known number of collections of each generation", "[--rounds N] [--interval-ms N]", Gc.Run),
         new("gc-pressure", "large buffers made anew all the time", "", GcPressure.Run),
         new("gc-hang", "a collection that waits for a thread in native code that never returns", "", GcHang.Run),
-        new("heartbeat", "a thread that beats every millisecond beside threads that allocate", "[--threads N] [--rate MB/s] [--kept-mb N]", Heartbeat.Run),
+        new("heartbeat", "a thread that beats every millisecond beside threads that allocate", "[--threads N] [--signal N] [--rate MB/s] [--kept-mb N]", Heartbeat.Run),
         new("idle", "nothing at all: healthy", "", Idle.Run),
         new("healthy-load", "busy locks, pool and heap, and nothing wrong", "", HealthyLoad.Run),
         new("healthy-waits", "waits that are long but move, and nothing wrong", "", HealthyWaits.Run),

@@ -5,11 +5,11 @@ namespace Samples.Symptoms;
 
 /// <summary>
 /// A thread that wakes every millisecond and keeps the longest gaps between two beats, beside threads that make garbage,
-/// keep some of it and check what they kept. SIGUSR1 asks for the gaps since it was asked last: one line each time.
+/// keep some of it and check what they kept. SIGUSR1, or the signal of --signal, asks for the gaps since it was asked last: one line each time.
 /// </summary>
 static class Heartbeat
 {
-    const PosixSignal Ask = (PosixSignal)10;  // SIGUSR1
+    const int Ask = 10;  // SIGUSR1
     const int Longest = 8;
 
     static readonly object s_gaps = new();
@@ -25,7 +25,7 @@ static class Heartbeat
         for (var i = 0; i < threads; ++i) stage.Work($"allocator-{i}", () => Allocate(stage, perSecond, Math.Max(kept, 1), full));
         full.Wait();  // what is kept is there: memory no longer grows
         var beat = stage.Work("heartbeat", () => Beat(stage));
-        using var asked = PosixSignalRegistration.Create(Ask, context =>
+        using var asked = PosixSignalRegistration.Create((PosixSignal)stage.Options.Int("signal", Ask), context =>
         {
             context.Cancel = true;
             Tell();

@@ -13,6 +13,8 @@ constexpr int kPatienceMs = 3000;
 constexpr int kEventPatienceMs = 4000;  // the first session compiles managed code
 constexpr int kLongestGoodbyeMs = 1000;
 constexpr std::uint64_t kTickNs = 90'000'000;
+constexpr int kTickMs = 100;
+constexpr int kCpuTickMs = 10;  // new threads are looked for
 constexpr std::uint32_t kDetachWithinMs = 300;
 constexpr long kWait = 128, kWake = 129;  // private futexes
 
@@ -278,13 +280,18 @@ wire::Outcome Agent::open_arena() {
 }
 
 // Off at once; on when the runtime has agreed.
-wire::Outcome Agent::switch_sources(std::uint32_t sources) {
+wire::Outcome Agent::switch_sources(std::uint32_t sources, std::uint32_t rate) {
   sources_.store(sources_.load() & sources, std::memory_order_release);
+  if ((sources & wire::kSourceCpu) == 0) cpu_.stop();
   // Events need their bit in the mask before the session begins, and until it has ended.
   const auto before = perform(Job::kSetMask, kListening | sources | events_on_, kPatienceMs);
   if (before != wire::Outcome::kDone) return before;
   sources_.store(sources, std::memory_order_release);
-  return switch_events(sources & kEventSources);
+  if (const auto events = switch_events(sources & kEventSources); events != wire::Outcome::kDone)
+    return events;
+  if ((sources & wire::kSourceCpu) == 0 || cpu_.start(recorder_, rate)) return wire::Outcome::kDone;
+  sources_.store(sources & ~wire::kSourceCpu, std::memory_order_release);
+  return wire::Outcome::kUnsupported;
 }
 
 wire::Outcome Agent::switch_events(std::uint32_t sources) {
@@ -329,8 +336,9 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
       return open_arena();
     case wire::RequestKind::kSwitch: {
       if (!listens) return wire::Outcome::kNotOpen;
-      if ((request.value & ~wire::kAllSources) != 0) return wire::Outcome::kUnsupported;
-      return switch_sources(request.value);
+      const auto sources = request.value & wire::kSourceBits;
+      if ((sources & ~wire::kAllSources) != 0) return wire::Outcome::kUnsupported;
+      return switch_sources(sources, request.value >> wire::kRateShift);
     }
     case wire::RequestKind::kSnapshot: {
       if (!listens) return wire::Outcome::kNotOpen;
@@ -348,6 +356,7 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
         return wire::Outcome::kRefused;
       }
       sources_.store(0, std::memory_order_release);
+      cpu_.stop();
       // A session that stays would call into a profiler that is gone.
       if (const auto stopped = switch_events(0); stopped != wire::Outcome::kDone) return stopped;
       const auto outcome = perform(Job::kDetach, 0, kPatienceMs);
@@ -361,6 +370,7 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
 
 void Agent::on_listener_gone() {
   sources_.store(0, std::memory_order_release);
+  cpu_.stop();
   listening_ = false;
   rejit_.cancel();
   if (state_.load() != State::kRunning) return;
@@ -392,6 +402,7 @@ std::uint8_t Agent::status_flags() const {
 
 void Agent::on_tick() {
   const auto now = monotonic_ns();
+  cpu_.look(now);
   if (now - last_tick_ < kTickNs) return;
   last_tick_ = now;
   recorder_.tick(read_tsc(), now);
@@ -431,6 +442,10 @@ void Agent::control_thread() {
             auto& agent = *static_cast<Agent*>(self);
             if (kind == wire::RequestKind::kProbesOpen) return agent.rejit_.fd();
             return kind == wire::RequestKind::kOpen ? agent.recorder_.fd() : -1;
+          },
+      .tick_ms =
+          [](void* self) {
+            return static_cast<const Agent*>(self)->cpu_.running() ? kCpuTickMs : kTickMs;
           }};
   control_.run(handler);
   state_.store(State::kAbsent);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "agent/control.h"
+#include "agent/cpu_timer.h"
 #include "agent/events.h"
 #include "agent/recorder.h"
 #include "agent/rejit.h"
@@ -59,7 +60,7 @@ class Agent {
   wire::Outcome on_probes(wire::RequestKind kind);
   std::uint8_t status_flags() const;
   HResult run_job(Job job, std::uint32_t value);
-  wire::Outcome switch_sources(std::uint32_t sources);
+  wire::Outcome switch_sources(std::uint32_t sources, std::uint32_t rate);
   wire::Outcome switch_events(std::uint32_t sources);
   void event_thread();
   wire::Outcome on_request(const wire::Request& request, bool listens);
@@ -74,6 +75,7 @@ class Agent {
   Recorder recorder_;
   Snapshot snapshot_;
   Rejit rejit_;
+  CpuTimers cpu_;  // control thread only
   ControlServer control_;
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> ready_{false};

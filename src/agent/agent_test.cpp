@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -485,6 +486,38 @@ TEST_F(AgentTest, StopsItsEventsWhenTheListenerGoes) {
     EXPECT_EQ(FakeClr::keywords, 0x4000U);
   }
   while (FakeClr::keywords != 0) ::poll(nullptr, 0, 1);
+}
+
+TEST_F(AgentTest, SamplesCpuTimeUntilItsListenerGoesAndGivesTheSignalBack) {
+  const auto handler = [] {
+    struct sigaction now {};
+    ::sigaction(SIGPROF, nullptr, &now);
+    return now.sa_handler;
+  };
+  ASSERT_EQ(attach(), kOk);
+  {
+    Client client{socket()};
+    ASSERT_EQ(client.ask(RequestKind::kOpen).outcome, Outcome::kDone);
+    std::vector<wire::RingReader> rings;
+    rings.reserve(wire::kRings);
+    for (auto& ring : client.arena().rings) rings.emplace_back(ring);
+    const auto before = handler();
+    const auto switched =
+        client.ask(RequestKind::kSwitch, wire::kSourceCpu | (500U << wire::kRateShift));
+    ASSERT_EQ(switched.outcome, Outcome::kDone);
+    EXPECT_EQ(switched.status.sources, wire::kSourceCpu);
+    EXPECT_NE(handler(), before);
+    int samples = 0;
+    while (samples < 3)
+      for (auto& ring : rings)
+        ring.drain([&](const void* bytes, std::uint32_t size) {
+          const auto* sample = wire::parse_cpu_sample(bytes, size);
+          ASSERT_NE(sample, nullptr);
+          EXPECT_GT(sample->weight_ns, 0U);
+          if (sample->header.thread == static_cast<std::uint32_t>(::gettid())) ++samples;
+        });
+  }
+  while (handler() != SIG_IGN) ::poll(nullptr, 0, 1);
 }
 
 TEST_F(AgentTest, RemovesItsFilesWhenTheProcessEnds) {

@@ -5,7 +5,6 @@
 namespace clrscope::agent {
 namespace {
 
-constexpr int kTickMs = 100;
 constexpr long kUnix = 1, kSeqPacket = 5, kCloexec = 02000000, kNonBlock = 04000;
 constexpr long kSolSocket = 1, kPeerCred = 17, kScmRights = 1;
 constexpr long kDontWait = 0x40, kNoSignal = 0x4000;
@@ -226,8 +225,8 @@ void ControlServer::run(const ControlHandler& handler) {
     polled[0] = {wake_, kPollIn, 0};
     polled[1] = {listener_, kPollIn, 0};
     for (unsigned i = 0; i < kMostClients; ++i) polled[i + 2] = {clients_[i], kPollIn, 0};
-    const auto ready =
-        syscall_raw(number::kPoll, as_long(polled), kMostClients + 2, owner_ >= 0 ? kTickMs : -1);
+    const auto ready = syscall_raw(number::kPoll, as_long(polled), kMostClients + 2,
+                                   owner_ >= 0 ? handler.tick_ms(handler.self) : -1);
     if (owner_ >= 0) handler.on_tick(handler.self);
     if (ready <= 0) continue;
     if (polled[0].revents != 0) break;

@@ -16,10 +16,11 @@ struct ControlHandler {
   // `listens`: the connection has the arena.
   wire::Outcome (*on_request)(void* self, const wire::Request& request, bool listens);
   void (*on_listener_gone)(void* self);
-  void (*on_tick)(void* self);  // ten times a second while somebody listens
+  void (*on_tick)(void* self);  // at least ten times a second while somebody listens
   void (*fill)(void* self, wire::Status& status);
   // What the reply to a request that succeeded carries; -1: nothing.
   int (*passed_fd)(void* self, wire::RequestKind kind);
+  int (*tick_ms)(void* self);  // how long to wait for the next tick
 };
 
 class ControlServer {

@@ -61,6 +61,10 @@ bool Recorder::reset() {
   header.contentions.store(0, std::memory_order_relaxed);
   header.allocations.store(0, std::memory_order_relaxed);
   header.callback_ticks.store(0, std::memory_order_relaxed);
+  header.cpu_ticks_missed.store(0, std::memory_order_relaxed);
+  header.cpu_skipped.store(0, std::memory_order_relaxed);
+  header.cpu_unarmed.store(0, std::memory_order_relaxed);
+  header.cpu_handler_taken.store(0, std::memory_order_relaxed);
   return true;
 }
 

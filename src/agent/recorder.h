@@ -54,6 +54,26 @@ class Recorder {
   bool write(const Fixed& fixed, const std::uint32_t* frames = nullptr, std::uint32_t count = 0) {
     return write_bytes(&fixed, sizeof(Fixed), wire::record_bytes<Fixed>(count), frames, count);
   }
+  // Calls fill(memory) for one large record of `bytes`, a multiple of 8. Takes any ring that has
+  // room, the one of `thread` first. False: dropped.
+  template <class Fill>
+  bool fill_record(std::uint32_t thread, std::uint32_t bytes, Fill&& fill) {
+    bool full = false;
+    for (std::uint32_t i = 0; i < wire::kRings; ++i) {
+      auto& ring = rings_[(thread + i) % wire::kRings];
+      if (!ring.try_claim()) continue;
+      auto* at = ring.reserve(bytes);
+      if (at) {
+        fill(at);
+        ring.commit(bytes);
+      }
+      ring.release();
+      if (at) return true;
+      full = true;
+    }
+    count(full ? wire::Drop::kRingFull : wire::Drop::kRingsBusy);
+    return false;
+  }
 
  private:
   struct Key {

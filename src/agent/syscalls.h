@@ -21,6 +21,7 @@ enum Call : long {
   kPoll = 7,
   kMmap = 9,
   kMunmap = 11,
+  kSigaction = 13,
   kSigprocmask = 14,
   kSchedYield = 24,
   kGetpid = 39,
@@ -39,9 +40,15 @@ enum Call : long {
   kGeteuid = 107,
   kGettid = 186,
   kFutex = 202,
+  kGetdents64 = 217,
+  kTimerCreate = 222,
+  kTimerSettime = 223,
+  kTimerDelete = 226,
   kClockGettime = 228,
   kAccept4 = 288,
   kEventfd2 = 290,
+  kGetcpu = 309,
+  kProcessVmReadv = 310,
   kMemfdCreate = 319,
 };
 }  // namespace number
@@ -74,12 +81,15 @@ struct KernelTime {
   std::int64_t nanoseconds = 0;
 };
 
-inline std::uint64_t monotonic_ns() {
+// Of a clock by its number; 0: the kernel does not know it.
+inline std::uint64_t clock_ns(int clock) {
   KernelTime now;
-  syscall_raw(number::kClockGettime, 1, as_long(&now));
+  syscall_raw(number::kClockGettime, clock, as_long(&now));
   return static_cast<std::uint64_t>(now.seconds) * 1'000'000'000 +
          static_cast<std::uint64_t>(now.nanoseconds);
 }
+
+inline std::uint64_t monotonic_ns() { return clock_ns(1); }
 
 inline std::uint64_t read_tsc() {
   std::uint32_t low = 0, high = 0;

@@ -36,6 +36,7 @@ AgentAnswer answer_of(const Process& process, const wire::Reply& reply) {
   if ((status.sources & wire::kSourceContention) != 0) answer.sources.emplace_back("contention");
   if ((status.sources & wire::kSourceAllocations) != 0) answer.sources.emplace_back("allocations");
   if ((status.sources & wire::kSourceMethods) != 0) answer.sources.emplace_back("methods");
+  if ((status.sources & wire::kSourceCpu) != 0) answer.sources.emplace_back("cpu");
   return answer;
 }
 

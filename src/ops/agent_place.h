@@ -1,6 +1,8 @@
 // Where the agent of a process lies, how it is loaded and how it is reached.
 #pragma once
 
+#include <optional>
+
 #include "collect/agent/connection.h"
 #include "ops/target.h"
 #include "ops/target_folder.h"
@@ -18,5 +20,20 @@ struct LoadedAgent {
 Result<LoadedAgent> load_agent(Target& target);
 // Returns when it has left the process. Its own files go with it.
 Result<> unload_agent(collect::AgentConnection connection);
+
+// Removes the agent at the end of a scope if it was loaded for it.
+class AgentVisit {
+ public:
+  explicit AgentVisit(std::optional<LoadedAgent>& loaded) : loaded_(loaded) {}
+  AgentVisit(const AgentVisit&) = delete;
+  AgentVisit& operator=(const AgentVisit&) = delete;
+  // A process that has ended, or does not answer, keeps an agent that does nothing.
+  ~AgentVisit() {
+    if (loaded_ && !loaded_->already) (void)unload_agent(std::move(loaded_->connection));
+  }
+
+ private:
+  std::optional<LoadedAgent>& loaded_;
+};
 
 }  // namespace clrscope::ops

@@ -121,6 +121,24 @@ CheckRow from_right(std::string id, std::string source, const collect::perf::Rig
   return {std::move(id), std::move(source), works, right.detail, right.hint};
 }
 
+// Whether the agent could be loaded for CPU samples; it is not tried.
+CheckRow check_agent(const Result<ipc::ProcessInfo>& info) {
+  CheckRow row{.id = "agent", .source = "agent"};
+  if (!info) {
+    row.detail = "loaded through the diagnostic port";
+    return row;
+  }
+  const auto major =
+      parse_number(info->runtime_version.substr(0, info->runtime_version.find('.'))).value_or(0);
+  if (major < 8 || info->architecture != "x64") {
+    row.detail = "requires .NET 8 or later on x64";
+    return row;
+  }
+  row.works = Works::kYes;
+  row.detail = "can be loaded: exceptions, locks, allocations; CPU samples where perf is refused";
+  return row;
+}
+
 // What the kernel lets us see, of one process or of the machine.
 void add_kernel_rows(CheckReport& report, std::optional<pid_t> pid) {
   const auto rights = collect::perf::probe_rights(pid);
@@ -129,8 +147,10 @@ void add_kernel_rows(CheckReport& report, std::optional<pid_t> pid) {
   rows.push_back(from_right("cpu-machine", "CPU sampling, machine", rights.machine_cpu));
   rows.push_back(from_right("context-switches", "context switches", rights.context_switches));
   rows.push_back(from_right("tracepoints", "tracepoints", rights.tracepoints));
+  const auto agent = std::ranges::find(rows, "agent", &CheckRow::id);
   report.rung =
-      choose_rung(rights, pid ? Wanted::kProcess : Wanted::kMachine, KernelData::kThreadTime);
+      choose_rung(rights, pid ? Wanted::kProcess : Wanted::kMachine, KernelData::kThreadTime,
+                  {.works = agent != rows.end() && agent->works == Works::kYes});
 }
 
 // Of a process that is stopped: by whom, and how it goes on.
@@ -187,8 +207,8 @@ void choose_next(CheckReport& report, pid_t pid, PortKind port, bool answers) {
 }
 
 void add_rows(CheckReport& report, pid_t pid, const Result<ipc::ProcessInfo>& info) {
-  report.rows = {check_port(info), check_events(info), check_memory(pid), check_pause(pid),
-                 check_dump(pid, info)};
+  report.rows = {check_port(info), check_events(info),    check_memory(pid),
+                 check_pause(pid), check_dump(pid, info), check_agent(info)};
   add_kernel_rows(report, pid);
   const auto still = stopped(pid);
   if (!still) return;

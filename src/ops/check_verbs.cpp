@@ -14,6 +14,7 @@ constexpr const char* kMemory = "memory";
 constexpr const char* kPause = "pause";
 constexpr const char* kDump = "dump";
 constexpr const char* kCpu = "cpu-process";
+constexpr const char* kAgent = "agent";
 
 class Chooser {
  public:
@@ -65,6 +66,11 @@ class Chooser {
     else
       return none(verb, row(kPort));
     if (has(kCpu)) take(use, kCpu);
+    if (!has(kCpu) && has(kAgent) && has(kEvents) && std::string_view{verb} == "collect") {
+      take(use, kAgent);
+      lack(use, "CPU samples by the agent, without kernel frames and waits", row(kCpu));
+      return use;
+    }
     add_cpu(use);
     return use;
   }

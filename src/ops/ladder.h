@@ -17,7 +17,8 @@ namespace clrscope::ops {
 enum class CpuRung {
   kMachine,  // perf, everything that runs
   kProcess,  // perf, processes of our own
-  kRuntime,  // no perf: each runtime's own sampler
+  kAgent,    // no perf: timers of the agent in one process
+  kRuntime,  // neither: each runtime's own sampler
 };
 
 enum class WaitRung {
@@ -35,10 +36,17 @@ struct Rung {
 
 enum class Wanted { kMachine, kProcess };
 
-// The highest rung for the request; `missing` names what was requested for only.
-Rung choose_rung(const collect::perf::Rights& rights, Wanted wanted, KernelData request);
+// Whether the agent can take CPU samples of the target; `detail` says why not.
+struct AgentGrant {
+  bool works = false;
+  std::string detail{};
+};
 
-std::span<const std::string_view> names_of(CpuRung);   // "machine", "process", "runtime"
+// The highest rung for the request; `missing` names what was requested for only.
+Rung choose_rung(const collect::perf::Rights& rights, Wanted wanted, KernelData request,
+                 const AgentGrant& agent = {});
+
+std::span<const std::string_view> names_of(CpuRung);   // "machine", "process", "agent", "runtime"
 std::span<const std::string_view> names_of(WaitRung);  // "stacks", "times", "none"
 std::string words_for(const Rung& rung);  // "CPU samples of the machine with kernel frames, …"
 

@@ -84,5 +84,18 @@ TEST(Ladder, WhereSeccompRefusesPerfTheRuntimeSamples) {
   }
 }
 
+TEST(Ladder, WhereSeccompRefusesPerfTheAgentSamplesAProcess) {
+  const auto rung =
+      choose_rung(filtered(), Wanted::kProcess, KernelData::kThreadTime, {.works = true});
+  EXPECT_EQ(rung.cpu, CpuRung::kAgent);
+  EXPECT_EQ(rung.waits, WaitRung::kNone);
+  EXPECT_FALSE(rung.kernel_frames);
+  ASSERT_EQ(rung.missing.size(), 1U);
+  EXPECT_NE(rung.missing[0].what.find("the agent samples"), std::string::npos);
+  EXPECT_EQ(choose_rung(root(), Wanted::kProcess, KernelData::kCpuSamples, {.works = true}).cpu,
+            CpuRung::kProcess)
+      << "perf is better";
+}
+
 }  // namespace
 }  // namespace clrscope::ops

@@ -45,6 +45,10 @@ Result<> check_words(const ProviderWords& words) {
   return {};
 }
 
+Result<bool> wants_samples(const ProviderWords& words) {
+  return words.empty() || TRY(parse_selection(words)).kernel != KernelData::kNothing;
+}
+
 PerfGrant perf_grant(pid_t process) {
   using PerfWorks = collect::perf::Right::Works;
   if (process == 0) {
@@ -73,10 +77,13 @@ PerfGrant perf_grant(pid_t process) {
 Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) {
   Plan plan;
   auto wanted = words;
+  const bool agent = !grant.works && grant.agent.works;
+  const auto* const instead =
+      agent ? "the agent samples the process instead" : "the runtime's own sampler is used instead";
   if (words.empty()) {
     plan.waits_while_cheap = grant.works && grant.wanted == Wanted::kMachine;
     wanted.profiles = plan.waits_while_cheap ? kDefaultMachineProfiles
-                      : grant.works          ? kDefaultProfiles
+                      : grant.works || agent ? kDefaultProfiles
                                              : kDefaultProfilesWithoutPerf;
     plan.note =
         fmt::format("Profile: {}{} (default{})", *wanted.profiles,
@@ -89,27 +96,36 @@ Result<Plan> plan_recording(const ProviderWords& words, const PerfGrant& grant) 
   if (!plan.perf_events.empty() && !grant.works)
     return fail(Errc::kDenied, "--perf-events requires perf: {}", grant.detail)
         .hint("{}", grant.hint);
-  if (plan.kernel && !grant.works) {
+  if (plan.kernel && agent) {
+    plan.kernel = false;
+    plan.agent = true;
+    plan.rung = {.cpu = CpuRung::kAgent, .kernel_frames = false};
+    plan.note = fmt::format(
+        "no CPU samples from the kernel: {}; {}{}", grant.detail, instead,
+        plan.selection.kernel == KernelData::kThreadTime ? ", waits are not recorded" : "");
+  } else if (plan.kernel && !grant.works) {
     wanted.profiles = TRY(without_kernel(*wanted.profiles));
     plan.selection = TRY(parse_selection(wanted));
     plan.kernel = false;
     plan.rung = {.cpu = CpuRung::kRuntime, .kernel_frames = false};
-    plan.note =
-        fmt::format("no CPU samples from the kernel: {}; the runtime's own sampler is used instead",
-                    grant.detail);
+    plan.note = fmt::format("no CPU samples from the kernel: {}; {}", grant.detail, instead);
+    if (!grant.agent.detail.empty())
+      plan.note += fmt::format(" (no agent: {})", grant.agent.detail);
   }
   if (!grant.works) plan.hint = grant.hint;
   if (plan.kernel) plan.rung = rung_of(grant, plan.selection.kernel);
-  if (plan.kernel && (words.empty() || !words.by_name)) set_dear_apart(plan.selection);
+  if ((plan.kernel || plan.agent) && (words.empty() || !words.by_name))
+    set_dear_apart(plan.selection);
   return plan;
 }
 
 std::span<const std::string_view> names_of(Sampling) {
-  static constexpr std::string_view kNames[] = {"none", "perf", "runtime"};
+  static constexpr std::string_view kNames[] = {"none", "perf", "runtime", "agent"};
   return kNames;
 }
 
 Sampling sampling_of(const Plan& plan) {
+  if (plan.agent) return Sampling::kAgent;
   if (plan.kernel) return plan.rung.cpu == CpuRung::kRuntime ? Sampling::kRuntime : Sampling::kPerf;
   for (const auto& one : plan.selection.providers)
     if (one.provider.name == kSamplerProvider) return Sampling::kRuntime;

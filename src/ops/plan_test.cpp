@@ -47,6 +47,36 @@ TEST(Plan, TakesTheRuntimesSamplerWhenNothingIsAskedAndPerfIsRefused) {
   EXPECT_EQ(plan->hint, "allow it");
 }
 
+TEST(Plan, TakesTheAgentsSamplesWherePerfIsRefusedAndTheAgentWorks) {
+  auto refused = kRefused;
+  refused.agent.works = true;
+  for (const auto& words : {ProviderWords{}, ProviderWords{.profiles = "thread-time"}}) {
+    const auto plan = plan_recording(words, refused);
+    ASSERT_TRUE(plan);
+    EXPECT_TRUE(plan->agent);
+    EXPECT_FALSE(plan->kernel);
+    EXPECT_FALSE(has_provider(*plan, kSampler));
+    EXPECT_EQ(plan->rung.cpu, CpuRung::kAgent);
+    EXPECT_EQ(sampling_of(*plan), Sampling::kAgent);
+    EXPECT_NE(plan->note.find("a seccomp filter refuses it"), std::string::npos);
+    EXPECT_NE(plan->note.find("the agent samples"), std::string::npos);
+  }
+  const auto other = plan_recording({.profiles = "gc-verbose"}, refused);
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->agent);
+}
+
+TEST(Plan, SaysWhyTheAgentDoesNotSampleEither) {
+  auto refused = kRefused;
+  refused.agent.detail = "it is switched off";
+  const auto plan = plan_recording({.profiles = "cpu-sampling"}, refused);
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->agent);
+  EXPECT_NE(plan->note.find("it is switched off"), std::string::npos);
+  EXPECT_FALSE(*wants_samples({.profiles = "gc-verbose"}));
+  EXPECT_TRUE(*wants_samples({.profiles = "gc-verbose,cpu-sampling"}));
+}
+
 TEST(Plan, SaysNothingWhenTheWordsAreFollowed) {
   const auto plan = plan_recording({.profiles = "gc-verbose"}, kRefused);
   ASSERT_TRUE(plan);

@@ -31,6 +31,10 @@ using collect::StopReason;
 using collect::StreamStatus;
 using collect::perf::words_for;
 
+// Who takes the CPU samples; kBest is the highest rung that there is.
+enum class Sampler : std::uint8_t { kBest, kPerf, kAgent, kRuntime };
+std::span<const std::string_view> names_of(Sampler);  // "best", "perf", "agent", "runtime"
+
 struct RecordRequest {
   TargetRequest target;
   ProviderWords providers{};
@@ -40,9 +44,11 @@ struct RecordRequest {
   std::optional<std::uint64_t> max_size{};
   std::optional<std::chrono::nanoseconds> last{};  // keep only this much of the end
   std::optional<collect::StoppingEventRequest> stopping_event{};
-  bool compress = false;        // the file is .nettrace.zst
-  bool whole_machine = false;   // no target: every process
-  unsigned rate = kUsualRate;   // CPU samples per second
+  bool compress = false;       // the file is .nettrace.zst
+  bool whole_machine = false;  // no target: every process
+  unsigned rate = kUsualRate;  // CPU samples per second
+  Sampler sampler = Sampler::kBest;
+  bool may_load_agent = false;  // where perf is refused; kAgent always may
   std::string symbol_folder{};  // names of native code
   bool kernel_names = true;     // names of kernel functions
   std::uint32_t buffer_mb = 256;

@@ -61,14 +61,18 @@ Result<> resume(Target& target, const RecordRequest& request) {
 }  // namespace
 
 Result<RecordSummary> record_with_kernel(const RecordRequest& request, const Plan& plan,
-                                         Target& target, RecordSummary summary, int output,
+                                         Target& target, collect::AgentConnection* agent,
+                                         RecordSummary summary, int output,
                                          const RecordWatcher& watcher) {
   const auto& providers = plan.selection;
   std::optional<Error> not_resumed;
   collect::MachineWriter writer{recording_file(request, summary.file, output)};
   MemoryNames memory;
+  std::optional<collect::AgentCpuSamples> samples;
+  if (plan.agent && agent) samples.emplace(*agent, target.process.pid, request.rate);
   collect::MachineRequest machine{
       .kernel = plan.kernel,
+      .agent = samples ? &*samples : nullptr,
       .later_runtimes = request.whole_machine,
       .samples = providers.kernel != KernelData::kNothing,
       .rate = request.rate,

@@ -71,7 +71,8 @@ Result<RecordSummary> record_samples(const RecordRequest& request,
   if (!plan.kernel) return fail(process.unreachable);
   Target target{.process = process_from(process), .endpoint = nullptr};
   RecordSummary summary{.file = "-", .process = target.process, .outcome = {}};
-  return record_with_kernel(request, plan, target, std::move(summary), request.output_fd, watcher);
+  return record_with_kernel(request, plan, target, nullptr, std::move(summary), request.output_fd,
+                            watcher);
 }
 
 }  // namespace

@@ -56,6 +56,11 @@ struct ArenaHeader {
   std::atomic<std::uint64_t> contentions;
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> callback_ticks;  // time spent in callbacks, on the threads of the app
+  // CPU samples.
+  std::atomic<std::uint64_t> cpu_ticks_missed;   // expirations of timers without a sample
+  std::atomic<std::uint64_t> cpu_skipped;        // the thread was handling a fault
+  std::atomic<std::uint64_t> cpu_unarmed;        // threads that could get no timer
+  std::atomic<std::uint64_t> cpu_handler_taken;  // times another handler had replaced ours
 };
 
 struct Ring {

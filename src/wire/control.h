@@ -21,7 +21,7 @@ constexpr char kMainClassText[] = "{C1A5C09E-A6E7-4D31-9B02-0C15C09E0001}";
 enum class RequestKind : std::uint16_t {
   kHello = 1,     // who are you
   kOpen = 2,      // I am the one who listens: pass me the arena; sources end with this connection
-  kSwitch = 3,    // value: the sources that are on from now on
+  kSwitch = 3,    // value: the sources that are on from now on; above them the rate of kSourceCpu
   kSnapshot = 4,  // all-thread stacks into the rings
   kDetach = 5,    // leave the process; the connection closes when it is done
   // Method probes; the answers to the last two only say that the work has begun: see wire/probes.h.
@@ -47,8 +47,14 @@ enum Source : std::uint32_t {
   kSourceContention = 2,
   kSourceAllocations = 4,
   kSourceMethods = 0x100,  // in the status only: methods are instrumented
+  kSourceCpu = 16,
 };
-constexpr std::uint32_t kAllSources = kSourceExceptions | kSourceContention | kSourceAllocations;
+constexpr std::uint32_t kAllSources =
+    kSourceExceptions | kSourceContention | kSourceAllocations | kSourceCpu;
+// The value of kSwitch: sources in the lower half, samples per second of CPU time in the upper one.
+constexpr std::uint32_t kRateShift = 16;
+constexpr std::uint32_t kSourceBits = (1U << kRateShift) - 1;
+constexpr std::uint32_t kUsualCpuRate = 1000;  // the kernel's tick limits it to 100 … 1000
 
 struct Request {
   std::uint32_t magic;

@@ -1,4 +1,4 @@
-// The records in the rings: fixed parts of 8-byte multiples, some followed by frames.
+// The records in the rings: fixed parts of 8-byte multiples, some followed by frames or bytes.
 //
 // A frame is the name slot of a method, innermost first. Times are ticks of the processor's clock.
 // parse_*() take bytes that nobody has checked. Compiles freestanding.
@@ -16,10 +16,13 @@ enum class RecordKind : std::uint16_t {
   kSnapshotEnd = 4,
   kContention = 5,
   kAllocation = 6,
+  kCpuSample = 16,
 };
 
 constexpr std::uint32_t kMostFrames = 256;
 constexpr std::uint32_t kSmallestRecord = 8;  // a pad
+constexpr std::uint32_t kRegisters = 17;
+constexpr std::uint32_t kMostStackBytes = 16 << 10;
 
 struct RecordHeader {
   RecordKind kind;
@@ -76,10 +79,25 @@ struct Allocation {
   std::uint32_t frames;
 };
 
-constexpr std::uint32_t kLargestRecord = sizeof(Contention) + kMostFrames * 4;
+// What a thread executed when the timer of its CPU time fired. Behind it lie `stack_bytes` of its
+// stack, from the stack pointer upwards, and bytes without a meaning up to the end of the record.
+struct CpuSample {
+  RecordHeader header;
+  std::uint64_t monotonic_ns;  // CLOCK_MONOTONIC
+  std::uint64_t weight_ns;     // CPU time of the thread since its last sample
+  std::uint32_t missed;        // times the timer expired since then without a sample
+  std::uint32_t stack_bytes;
+  std::uint32_t processor;
+  std::uint32_t reserved;
+  // rax rbx rcx rdx rsi rdi rbp rsp rip r8 … r15
+  std::uint64_t registers[kRegisters];
+};
+
+constexpr std::uint32_t kLargestRecord = sizeof(CpuSample) + kMostStackBytes;
 static_assert(sizeof(RecordHeader) == 16 && sizeof(ExceptionThrown) == 32 &&
               sizeof(ExceptionCaught) == 40 && sizeof(ThreadStack) == 32 &&
               sizeof(SnapshotEnd) == 40 && sizeof(Contention) == 40 && sizeof(Allocation) == 40 &&
+              sizeof(CpuSample) == 184 && sizeof(Contention) + kMostFrames * 4 <= kLargestRecord &&
               kLargestRecord % 8 == 0);
 
 // Bytes of a record of type Fixed with this many frames.
@@ -99,6 +117,16 @@ const Fixed* parse_record(RecordKind kind, const void* bytes, std::uint32_t size
   if constexpr (requires { record->frames; }) frames = record->frames;
   if (frames > kMostFrames || size != record_bytes<Fixed>(frames)) return nullptr;
   return record;
+}
+
+// Null unless the copied stack lies inside the record.
+inline const CpuSample* parse_cpu_sample(const void* bytes, std::uint32_t size) {
+  if (size < sizeof(CpuSample)) return nullptr;
+  const auto* sample = static_cast<const CpuSample*>(bytes);
+  return sample->header.kind == RecordKind::kCpuSample && sample->header.bytes == size &&
+                 sample->stack_bytes <= size - sizeof(CpuSample)
+             ? sample
+             : nullptr;
 }
 
 template <class Fixed>

@@ -53,6 +53,7 @@ CALLS = [
     ("agent contention", "agent contention -p {web} --duration 200ms"),
     ("agent allocations", "agent allocations -p {web} --duration 200ms"),
     ("agent stacks", "agent stacks -p {web}"),
+    ("agent wall", "agent wall -p {web} --duration 300ms"),
     ("detach", "detach -p {web}"),
     ("agent methods", "agent methods -p {web} --include Samples --duration 200ms"),
     ("agent env", "agent env -o {tmp}/agent.so"),

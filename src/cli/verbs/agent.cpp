@@ -12,6 +12,7 @@
 #include "cli/verb.h"
 #include "ops/agent.h"
 #include "ops/agent_methods.h"
+#include "ops/agent_wall.h"
 
 namespace clrscope::cli {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 constexpr Option kAgent[] = {
     {.name = "--duration",
      .value = "TIME",
-     .help = "how long exceptions, contention, allocations and methods listen (default: 10s)"},
+     .help = "how long exceptions, contention, allocations, methods and wall listen (default: 10s)"},
     {.name = "--include",
      .value = "PATTERN",
      .help = "methods to measure: a namespace, type or method; * matches any text; repeatable"},
@@ -30,6 +31,9 @@ constexpr Option kAgent[] = {
     {.name = "--method-budget",
      .value = "PERCENT",
      .help = "of one processor for the probes of one method; 0: no limit (default: 2)"},
+    {.name = "--rate",
+     .value = "HZ",
+     .help = "snapshots per second for wall, 1 to 10 (default: 10)"},
     {.name = "--output",
      .value = "FILE",
      .help = "where env writes the library (default: libclrscope_agent.so)",
@@ -107,6 +111,22 @@ Result<int> methods(const Args& args, Console& console) {
   return kDone;
 }
 
+Result<int> wall(const Args& args, Console& console) {
+  const auto duration =
+      TRY(args.duration("--duration")).value_or(std::chrono::nanoseconds{std::chrono::seconds{10}});
+  if (duration.count() <= 0) return fail(Errc::kUsage, "--duration must be greater than zero");
+  const StopRequest stop{EnterKey::kStops};
+  const ops::WallRequest request{
+      .listen = {.target = TRY(target_request(args)), .duration = duration, .stop_fds = stop.fds()},
+      .rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 10)).value_or(10))};
+  const auto seen = TRY(ops::agent_wall(request));
+  if (args.has("--json"))
+    console.data(json_line(seen));
+  else
+    console.data(answer::page_text(ops::wall_document(seen), console.text_style()));
+  return kDone;
+}
+
 Result<int> stacks(const Args& args, Console& console) {
   const auto request = TRY(target_request(args));
   const auto seen = TRY(ops::agent_stacks(request));
@@ -162,10 +182,11 @@ Result<int> run(const Args& args, Console& console) {
   if (word == "allocations")
     return listen(args, console, &ops::agent_allocations, &ops::allocations_document);
   if (word == "methods") return methods(args, console);
+  if (word == "wall") return wall(args, console);
   if (word == "stacks") return stacks(args, console);
   if (word == "env") return env(args, console);
   return fail(Errc::kUsage, "unknown command of clrscope agent")
-      .hint("use status, exceptions, contention, allocations, methods, stacks or env");
+      .hint("use status, exceptions, contention, allocations, methods, wall, stacks or env");
 }
 
 const Options kOptions[] = {kTargetOptions, Options{kAgent}, kCommonOptions};
@@ -175,6 +196,7 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::AgentContention>(JsonAnswer::Form::kObject, "contention"),
     answers_with<ops::AgentAllocations>(JsonAnswer::Form::kObject, "allocations"),
     answers_with<ops::AgentMethods>(JsonAnswer::Form::kObject, "methods"),
+    answers_with<ops::AgentWall>(JsonAnswer::Form::kObject, "wall"),
     answers_with<ops::AgentStacks>(JsonAnswer::Form::kObject, "stacks"),
     answers_with<EnvAnswer>(JsonAnswer::Form::kObject, "env"),
 };
@@ -185,7 +207,7 @@ extern const Verb agent_verb{
     .name = "agent",
     .summary = "Show exceptions, lock waits, allocations, method times and stacks from inside",
     .usage =
-        "status | exceptions | contention | allocations | methods | stacks | env\n"
+        "status | exceptions | contention | allocations | methods | wall | stacks | env\n"
         "                      [-p PID | -n NAME] [--duration TIME] [--include PATTERN]",
     .options = kOptions,
     .examples =

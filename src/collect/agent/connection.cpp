@@ -104,6 +104,12 @@ std::uint64_t AgentArena::drops(wire::Drop reason) const {
   return arena_->header.drops[static_cast<std::size_t>(reason)].load();
 }
 
+AgentArena::CpuCounts AgentArena::cpu_counts() const {
+  const auto& header = arena_->header;
+  return {header.cpu_ticks_missed.load(), header.cpu_skipped.load(), header.cpu_unarmed.load(),
+          header.cpu_handler_taken.load()};
+}
+
 std::chrono::nanoseconds AgentArena::callback_time() const {
   return duration_of(arena_->header.callback_ticks.load());
 }

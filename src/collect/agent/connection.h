@@ -33,6 +33,13 @@ class AgentArena {
   std::uint64_t contentions() const;
   std::uint64_t allocations() const;
   std::uint64_t drops(wire::Drop reason) const;
+  struct CpuCounts {
+    std::uint64_t ticks_missed = 0;
+    std::uint64_t skipped = 0;
+    std::uint64_t unarmed = 0;
+    std::uint64_t handler_taken = 0;
+  };
+  CpuCounts cpu_counts() const;
   std::chrono::nanoseconds callback_time() const;
   std::chrono::nanoseconds duration_of(std::uint64_t ticks) const;
 

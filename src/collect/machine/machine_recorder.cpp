@@ -27,6 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{100};
+constexpr milliseconds kAgentLook{20};  // its rings are small
 constexpr milliseconds kFlush{1000};
 constexpr milliseconds kLiveFlush{200};
 constexpr std::chrono::seconds kFirstLook{10};
@@ -162,6 +163,7 @@ class MachineRecorder {
     if (events_ && request_.processes.empty()) kernel_.read_kernel_names();
     drain();
     if (events_) TRY(events_->enable());
+    if (request_.agent) TRY(request_.agent->start());
     started_ = TraceClock::now();
     if (events_ && request_.waits != WaitDetail::kNone && request_.most_switches > 0)
       begin_switch_budget(looked);
@@ -235,7 +237,7 @@ class MachineRecorder {
   // In case we are killed: names of what samples have hit by now, piece by piece, since the rings
   // fill. Of the last seconds only, names would go with the first of them.
   void write_names_so_far() {
-    if (request_.live || request_.cut_every || !events_) return;
+    if (request_.live || request_.cut_every || (!events_ && !request_.agent)) return;
     const auto now = TraceClock::now();
     const auto late = writer_.summary().late;
     if (now >= started_ + kFirstNames && now >= next_names_) {
@@ -300,12 +302,15 @@ class MachineRecorder {
   }
   void wait_for_runtimes() {
     epoll_event ready;
-    (void)::epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(kLook.count()));
+    const auto look = request_.agent ? kAgentLook : kLook;
+    (void)::epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(look.count()));
   }
 
   void drain() {
     drained_ = TraceClock::now();
-    if (events_) events_->drain([&](const perf::Record& record) { kernel_.take(record); });
+    const auto take = [&](const perf::Record& record) { kernel_.take(record); };
+    if (events_) events_->drain(take);
+    if (request_.agent) request_.agent->drain(take);
   }
 
   // Each switch costs those who make it, and us.
@@ -391,6 +396,7 @@ class MachineRecorder {
 
   Result<> end() {
     if (events_) events_->disable();
+    if (request_.agent) TRY(request_.agent->stop());
     const auto ended = TraceClock::now();
     drain();
     kernel_.write_open_waits(ended, waits_asked());
@@ -500,9 +506,8 @@ class MachineRecorder {
 
   // During the recording too: if we are killed, they are in the file.
   void add_kernel_losses() {
-    if (!events_) return;
-    const auto stats = events_->stats();
-    const auto lost = stats.lost + stats.hardware_lost;
+    std::uint64_t lost = request_.agent ? request_.agent->lost() : 0;
+    if (events_) lost += events_->stats().lost + events_->stats().hardware_lost;
     if (lost > kernel_lost_) kernel_.add_lost(lost - kernel_lost_);
     kernel_lost_ = std::max(kernel_lost_, lost);
   }
@@ -510,7 +515,13 @@ class MachineRecorder {
   void add_losses() {
     add_kernel_losses();
     outcome_.lost = kernel_lost_;
-    if (kernel_lost_ > 0)
+    if (request_.agent)
+      for (auto& note : request_.agent->notes()) outcome_.notes.push_back(std::move(note));
+    if (kernel_lost_ > 0 && request_.agent)
+      outcome_.notes.push_back(fmt::format(
+          "{} samples lost because the rings of the agent were full: use a lower --rate",
+          kernel_lost_));
+    else if (kernel_lost_ > 0)
       outcome_.notes.push_back(fmt::format(
           "{} records lost because the kernel's ring buffers were full: {}", kernel_lost_,
           request_.live ? "use a lower --rate" : "use a larger --ring-size or a lower --rate"));
