@@ -13,6 +13,7 @@
 #include "agent/events.h"
 #include "agent/recorder.h"
 #include "agent/snapshot.h"
+#include "agent/survivors.h"
 
 namespace clrscope::agent {
 
@@ -30,6 +31,10 @@ class Agent {
   void exception_caught(Id function);
   void event_delivered(const DeliveredEvent& event);
   void unloading(Id owner);
+  void collection_started(const Collected& collected);
+  void collection_finished();
+  // `to` is null when the objects stayed where they were.
+  void objects_survived(const SurvivorRanges& ranges);
 
  private:
   enum class State : std::uint32_t { kAbsent, kRunning, kLeaving };
@@ -56,6 +61,7 @@ class Agent {
   ComObject* runtime_ = nullptr;
   Recorder recorder_;
   Snapshot snapshot_;
+  Survivors survivors_;
   ControlServer control_;
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> ready_{false};

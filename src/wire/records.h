@@ -16,6 +16,8 @@ enum class RecordKind : std::uint16_t {
   kSnapshotEnd = 4,
   kContention = 5,
   kAllocation = 6,
+  kSampledObject = 32,
+  kObjectsSeen = 33,
 };
 
 constexpr std::uint32_t kMostFrames = 256;
@@ -76,9 +78,32 @@ struct Allocation {
   std::uint32_t frames;
 };
 
-constexpr std::uint32_t kLargestRecord = sizeof(Contention) + kMostFrames * 4;
+// An allocation whose object the agent follows through the next collections.
+struct SampledObject {
+  RecordHeader header;
+  std::uint64_t size;
+  std::uint64_t represents;  // as in Allocation
+  std::uint32_t number;      // pairs it with ObjectsSeen; from 1
+  std::uint32_t type;
+  std::uint32_t reserved;
+  std::uint32_t frames;
+};
+
+// What became of objects in one collection. The agent follows no object further than kSurvivedTwo.
+enum class Fate : std::uint32_t { kDied = 0, kSurvivedOne = 1, kSurvivedTwo = 2, kUnknown = 3 };
+struct ObjectsSeen {
+  RecordHeader header;
+  std::uint64_t collection;  // counted while the source is on; from 1
+  std::uint32_t generation;  // the oldest that was collected
+  Fate fate;
+  std::uint32_t reserved;
+  std::uint32_t frames;  // how many follow: numbers of objects, not frames
+};
+
+constexpr std::uint32_t kLargestRecord = sizeof(SampledObject) + kMostFrames * 4;
 static_assert(sizeof(RecordHeader) == 16 && sizeof(ExceptionThrown) == 32 &&
               sizeof(ExceptionCaught) == 40 && sizeof(ThreadStack) == 32 &&
+              sizeof(SampledObject) == 48 && sizeof(ObjectsSeen) == 40 &&
               sizeof(SnapshotEnd) == 40 && sizeof(Contention) == 40 && sizeof(Allocation) == 40 &&
               kLargestRecord % 8 == 0);
 

@@ -33,6 +33,7 @@ class AgentArena {
   std::uint64_t allocations() const;
   std::uint64_t drops(wire::Drop reason) const;
   std::chrono::nanoseconds callback_time() const;
+  std::chrono::nanoseconds callback_time(wire::Spender source) const;
   std::chrono::nanoseconds duration_of(std::uint64_t ticks) const;
 
  private:
