@@ -200,15 +200,7 @@ void Agent::collection_finished() {
   if ((sources_.load(std::memory_order_acquire) & wire::kSourceSurvivors) == 0) return;
   recorder_.enter();
   const auto begin = read_tsc();
-  survivors_.collection_finished(recorder_);
-  recorder_.leave(read_tsc() - begin, wire::Spender::kSurvivors);
-}
-
-void Agent::objects_survived(const SurvivorRanges& ranges) {
-  if ((sources_.load(std::memory_order_acquire) & wire::kSourceSurvivors) == 0) return;
-  recorder_.enter();
-  const auto begin = read_tsc();
-  survivors_.survived(ranges);
+  survivors_.collection_finished(runtime_, recorder_);
   recorder_.leave(read_tsc() - begin, wire::Spender::kSurvivors);
 }
 
@@ -220,14 +212,14 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
       const bool listening = (value & kListening) != 0;
       const auto high = (listening ? mask::kHighDynamicUnloads : 0) |
                         ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0) |
-                        ((value & wire::kSourceSurvivors) != 0
-                             ? mask::kHighBasicGc | mask::kHighGcMoved
-                             : 0);
+                        ((value & wire::kSourceSurvivors) != 0 ? mask::kHighBasicGc : 0);
+      if ((value & wire::kSourceSurvivors) == 0) survivors_.release(runtime_);
       return call(runtime_, info::kSetEventMask2, mask_of(listening, value), high);
     }
     case Job::kSnapshot:
       return snapshot_.take(runtime_, recorder_);
     case Job::kDetach:
+      survivors_.release(runtime_);
       (void)call(runtime_, info::kSetEventMask2, std::uint32_t{0}, std::uint32_t{0});
       return call(runtime_, info::kRequestProfilerDetach, kDetachWithinMs);
   }

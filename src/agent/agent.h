@@ -33,8 +33,6 @@ class Agent {
   void unloading(Id owner);
   void collection_started(const Collected& collected);
   void collection_finished();
-  // `to` is null when the objects stayed where they were.
-  void objects_survived(const SurvivorRanges& ranges);
 
  private:
   enum class State : std::uint32_t { kAbsent, kRunning, kLeaving };

@@ -131,7 +131,7 @@ void on_allocation(ComObject* runtime, Recorder& recorder, Survivors& survivors,
                                     .frames = count},
                    frames, count);
   if ((sources & wire::kSourceSurvivors) == 0) return;
-  const auto number = survivors.follow(address, size);
+  const auto number = survivors.follow(runtime, address);
   if (number == 0) return recorder.count(wire::Drop::kObjectsFull);
   recorder.write(wire::SampledObject{.header = header_of(wire::RecordKind::kSampledObject),
                                      .size = size,

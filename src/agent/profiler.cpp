@@ -71,14 +71,6 @@ HResult GarbageCollectionStarted(Callbacks*, std::int32_t count, const std::int3
   return g_agent.collection_started({generations, count}), kOk;
 }
 HResult GarbageCollectionFinished(Callbacks*) { return g_agent.collection_finished(), kOk; }
-HResult MovedReferences2(Callbacks*, std::uint32_t count, const Id* from, const Id* to,
-                         const std::size_t* sizes) {
-  return g_agent.objects_survived({count, from, to, sizes}), kOk;
-}
-HResult SurvivingReferences2(Callbacks*, std::uint32_t count, const Id* from,
-                             const std::size_t* sizes) {
-  return g_agent.objects_survived({count, from, nullptr, sizes}), kOk;
-}
 HResult ModuleUnloadStarted(Callbacks*, Id module) { return g_agent.unloading(module), kOk; }
 HResult DynamicMethodUnloaded(Callbacks*, Id function) { return g_agent.unloading(function), kOk; }
 
@@ -110,8 +102,6 @@ void fill_tables() {
   table[callback::kEventPipeEventDelivered] = as_slot(&EventPipeEventDelivered);
   table[callback::kGarbageCollectionStarted] = as_slot(&GarbageCollectionStarted);
   table[callback::kGarbageCollectionFinished] = as_slot(&GarbageCollectionFinished);
-  table[callback::kMovedReferences2] = as_slot(&MovedReferences2);
-  table[callback::kSurvivingReferences2] = as_slot(&SurvivingReferences2);
   table[callback::kModuleUnloadStarted] = as_slot(&ModuleUnloadStarted);
   table[callback::kDynamicMethodUnloaded] = as_slot(&DynamicMethodUnloaded);
   g_factory_table[0] = as_slot(&QueryFactory);

@@ -7,11 +7,10 @@ namespace clrscope::agent {
 namespace {
 
 constexpr std::uint32_t kMostObjects = 4096;
-constexpr std::uint32_t kMostArrivals = 4096;  // sampled since the last collection
 constexpr std::uint32_t kProbes = 64;
 constexpr std::uint32_t kGenerations = 5;
-constexpr std::uint32_t kOldest = 2, kLarge = 3;
-constexpr std::uint64_t kLargeObject = 85'000;
+constexpr std::uint32_t kOldest = 2, kUnknownGeneration = 0xff;
+constexpr std::uint32_t kWeak = 1;  // kind of handle
 constexpr std::uint32_t kFates = 4;
 
 enum ArrivalState : std::uint32_t { kFree, kWriting, kReady };
@@ -24,7 +23,7 @@ struct GenerationRange {
 };
 static_assert(sizeof(GenerationRange) == 32);
 
-// GC threads only, and for microseconds.
+// Held for microseconds, by a GC thread or the worker.
 class Locked {
  public:
   explicit Locked(std::atomic<std::uint32_t>& word) : word_(word) {
@@ -38,29 +37,39 @@ class Locked {
   std::atomic<std::uint32_t>& word_;
 };
 
+// The object of a handle; 0: it is dead.
+Id object_of(ComObject* runtime, Id handle) {
+  Id object = 0;
+  return call(runtime, info::kGetObjectIDFromHandle, handle, &object) < 0 ? 0 : object;
+}
+
+std::uint8_t generation_of(ComObject* runtime, Id object) {
+  GenerationRange range{};
+  if (object == 0 || call(runtime, info::kGetObjectGeneration, object, &range) < 0 ||
+      range.generation < 0 || range.generation >= static_cast<std::int32_t>(kGenerations))
+    return kUnknownGeneration;
+  return static_cast<std::uint8_t>(range.generation);
+}
+
 }  // namespace
 
 struct Survivors::Arrival {
   std::atomic<std::uint32_t> state;
   std::uint32_t number;
-  Id address;
-  std::uint64_t size;
+  Id handle;
 };
 
 struct Survivors::Object {
-  Id address;
-  Id moved;  // where this collection put it
+  Id handle;
   std::uint64_t born;  // collections before it
   std::uint32_t number;
-  std::uint8_t generation;
+  std::uint8_t generation;  // before the collection
   std::uint8_t survived;
-  bool large;
-  bool seen;
 };
 
 struct Survivors::Tables {
-  Arrival arrivals[kMostArrivals];
-  Object objects[kMostObjects];  // by address while a collection runs
+  Arrival arrivals[kMostObjects];  // sampled since the last collection
+  Object objects[kMostObjects];
   std::uint32_t fates[kFates][wire::kMostFrames];
   std::uint32_t fate_counts[kFates];
 };
@@ -69,49 +78,45 @@ bool Survivors::reset() {
   if (!tables_) tables_ = static_cast<Tables*>(map_memory(sizeof(Tables)));
   if (!tables_) return false;
   const Locked lock{locked_};
-  for (auto& arrival : tables_->arrivals) arrival.state.store(kFree, std::memory_order_relaxed);
-  arrived_ = 0;
   next_number_ = 0;
-  count_ = 0;
   collections_ = 0;
   depth_ = 0;
   return true;
 }
 
-std::uint32_t Survivors::follow(Id address, std::uint64_t size) {
-  if (!tables_ || address == 0 || arrived_.load(std::memory_order_relaxed) >= kMostArrivals)
+std::uint32_t Survivors::follow(ComObject* runtime, Id object) {
+  if (!tables_ || object == 0) return 0;
+  if (followed_.fetch_add(1, std::memory_order_relaxed) >= kMostObjects) {
+    followed_.fetch_sub(1, std::memory_order_relaxed);
     return 0;
-  auto number = next_number_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (number == 0) return 0;
+  }
+  const auto number = next_number_.fetch_add(1, std::memory_order_relaxed) + 1;
   for (std::uint32_t i = 0; i < kProbes; ++i) {
-    auto& arrival = tables_->arrivals[(number + i) % kMostArrivals];
+    auto& arrival = tables_->arrivals[(number + i) % kMostObjects];
     std::uint32_t expected = kFree;
     if (!arrival.state.compare_exchange_strong(expected, kWriting, std::memory_order_acq_rel))
       continue;
+    Id handle = 0;
+    const bool made = call(runtime, info::kCreateHandle, object, kWeak, &handle) >= 0 && handle != 0;
     arrival.number = number;
-    arrival.address = address;
-    arrival.size = size;
-    arrived_.fetch_add(1, std::memory_order_relaxed);
-    arrival.state.store(kReady, std::memory_order_release);
-    return number;
+    arrival.handle = handle;
+    arrival.state.store(made ? kReady : kFree, std::memory_order_release);
+    if (made) return number;
+    break;
   }
+  followed_.fetch_sub(1, std::memory_order_relaxed);
   return 0;
 }
 
 void Survivors::take_arrivals() {
-  if (arrived_.load(std::memory_order_relaxed) == 0) return;
   for (auto& arrival : tables_->arrivals) {
+    if (count_ == kMostObjects) return;
     if (arrival.state.load(std::memory_order_acquire) != kReady) continue;
-    if (count_ == kMostObjects) return;  // the others wait for the next collection
-    tables_->objects[count_++] = {.address = arrival.address,
-                                  .moved = 0,
+    tables_->objects[count_++] = {.handle = arrival.handle,
                                   .born = collections_,
                                   .number = arrival.number,
-                                  .generation = 0,
-                                  .survived = 0,
-                                  .large = arrival.size >= kLargeObject,
-                                  .seen = false};
-    arrived_.fetch_sub(1, std::memory_order_relaxed);
+                                  .generation = kUnknownGeneration,
+                                  .survived = 0};
     arrival.state.store(kFree, std::memory_order_release);
   }
 }
@@ -128,118 +133,90 @@ void Survivors::collection_started(ComObject* runtime, const Collected& collecte
       collection.mask |= 1U << i;
       if (i <= kOldest) collection.oldest = i;
     }
-  auto* objects = tables_->objects;
   for (std::uint32_t i = 0; i < count_; ++i) {
-    GenerationRange range{};
-    auto& object = objects[i];
-    if (call(runtime, info::kGetObjectGeneration, object.address, &range) >= 0 &&
-        range.generation >= 0 && range.generation < static_cast<std::int32_t>(kGenerations))
-      object.generation = static_cast<std::uint8_t>(range.generation);
-    else
-      object.generation = object.large ? kLarge : object.survived;
-    object.seen = false;
-  }
-  // By address. Nearly sorted after the first time: new objects are at the end.
-  for (std::uint32_t gap = kMostObjects / 2; gap > 0; gap /= 2)
-    for (std::uint32_t i = gap; i < count_; ++i) {
-      const auto one = objects[i];
-      std::uint32_t at = i;
-      for (; at >= gap && objects[at - gap].address > one.address; at -= gap)
-        objects[at] = objects[at - gap];
-      objects[at] = one;
-    }
-}
-
-void Survivors::survived(const SurvivorRanges& ranges) {
-  if (!tables_) return;
-  const Locked lock{locked_};
-  auto* objects = tables_->objects;
-  for (std::uint32_t i = 0; i < ranges.count; ++i) {
-    const auto start = ranges.from[i];
-    std::uint32_t low = 0, high = count_;
-    while (low < high) {
-      const auto middle = (low + high) / 2;
-      if (objects[middle].address < start)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    for (; low < count_ && objects[low].address - start < ranges.sizes[i]; ++low) {
-      objects[low].seen = true;
-      objects[low].moved = ranges.to ? ranges.to[i] + (objects[low].address - start)
-                                     : objects[low].address;
-    }
+    auto& object = tables_->objects[i];
+    object.generation = generation_of(runtime, object_of(runtime, object.handle));
   }
 }
 
-// True: it is followed further.
-bool Survivors::settle(const Collection& collection, bool all_seen, Object& object,
-                       Recorder& recorder) {
-  auto fate = wire::Fate::kDied;
-  if (object.seen) {
-    object.address = object.moved;
-    fate = ++object.survived == 1 ? wire::Fate::kSurvivedOne : wire::Fate::kSurvivedTwo;
-  } else {
-    const bool collected =
-        (collection.mask >> object.generation & 1) != 0 && object.born < collection.number;
-    if (!collected) return true;
-    if (!all_seen) fate = wire::Fate::kUnknown;
+// True: something became known of the object.
+bool Survivors::settle(ComObject* runtime, const Collection& collection, Object& object,
+                       wire::Fate& fate) {
+  const auto now = object_of(runtime, object.handle);
+  if (now == 0) {
+    fate = wire::Fate::kDied;
+    return true;
   }
+  // A background collection began before the object was there, or did not look at young ones.
+  if (object.born >= collection.number || object.generation == kUnknownGeneration) return false;
+  const bool collected = (collection.mask >> object.generation & 1) != 0;
+  if (!collected) return false;
+  const auto after = generation_of(runtime, now);
+  if (object.generation < kOldest && (after == kUnknownGeneration || after <= object.generation))
+    return false;
+  fate = ++object.survived == 1 ? wire::Fate::kSurvivedOne : wire::Fate::kSurvivedTwo;
+  object.generation = after;
+  return true;
+}
+
+void Survivors::write(Recorder& recorder, const Collection& collection, wire::Fate fate) {
   const auto row = static_cast<std::uint32_t>(fate);
   auto& count = tables_->fate_counts[row];
-  tables_->fates[row][count++] = object.number;
-  if (count == wire::kMostFrames) {
-    recorder.write(wire::ObjectsSeen{.header = {.kind = wire::RecordKind::kObjectsSeen,
-                                                .bytes = 0,
-                                                .thread = this_thread(),
-                                                .time = read_tsc()},
-                                     .collection = collection.number,
-                                     .generation = collection.oldest,
-                                     .fate = fate,
-                                     .reserved = 0,
-                                     .frames = count},
-                   tables_->fates[row], count);
-    count = 0;
-  }
-  return fate == wire::Fate::kSurvivedOne;
+  recorder.write(wire::ObjectsSeen{.header = {.kind = wire::RecordKind::kObjectsSeen,
+                                              .bytes = 0,
+                                              .thread = this_thread(),
+                                              .time = read_tsc()},
+                                   .collection = collection.number,
+                                   .generation = collection.oldest,
+                                   .fate = fate,
+                                   .reserved = 0,
+                                   .frames = count},
+                 tables_->fates[row], count);
+  count = 0;
 }
 
-void Survivors::collection_finished(Recorder& recorder) {
+void Survivors::collection_finished(ComObject* runtime, Recorder& recorder) {
   if (!tables_) return;
   const Locked lock{locked_};
   if (depth_ == 0) return;  // it began before we listened
   const auto collection = running_[--depth_];
   auto* objects = tables_->objects;
-  // A background collection tells nothing of young objects: when none of them was seen in a full
-  // collection, the rest may be alive.
-  bool young_seen = false, large_seen = false;
-  for (std::uint32_t i = 0; i < count_; ++i) {
-    young_seen = young_seen || (objects[i].seen && objects[i].generation < kOldest);
-    large_seen = large_seen || (objects[i].seen && objects[i].generation >= kOldest);
-  }
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < count_; ++i) {
-    const bool all_seen = collection.oldest < kOldest ||
-                          (objects[i].generation < kOldest ? young_seen : large_seen);
-    const bool stays = settle(collection, all_seen, objects[i], recorder);
-    if (stays) objects[kept++] = objects[i];
+    auto& object = objects[i];
+    auto fate = wire::Fate::kUnknown;
+    if (settle(runtime, collection, object, fate)) {
+      const auto row = static_cast<std::uint32_t>(fate);
+      tables_->fates[row][tables_->fate_counts[row]++] = object.number;
+      if (tables_->fate_counts[row] == wire::kMostFrames) write(recorder, collection, fate);
+      if (fate != wire::Fate::kSurvivedOne) {
+        (void)call(runtime, info::kDestroyHandle, object.handle);
+        followed_.fetch_sub(1, std::memory_order_relaxed);
+        continue;
+      }
+    }
+    objects[kept++] = object;
   }
   count_ = kept;
-  for (std::uint32_t row = 0; row < kFates; ++row) {
-    auto& count = tables_->fate_counts[row];
-    if (count == 0) continue;
-    recorder.write(wire::ObjectsSeen{.header = {.kind = wire::RecordKind::kObjectsSeen,
-                                                .bytes = 0,
-                                                .thread = this_thread(),
-                                                .time = read_tsc()},
-                                     .collection = collection.number,
-                                     .generation = collection.oldest,
-                                     .fate = static_cast<wire::Fate>(row),
-                                     .reserved = 0,
-                                     .frames = count},
-                   tables_->fates[row], count);
-    count = 0;
+  for (std::uint32_t row = 0; row < kFates; ++row)
+    // A collection without news is told too: it counts.
+    if (tables_->fate_counts[row] > 0 || row == static_cast<std::uint32_t>(wire::Fate::kUnknown))
+      write(recorder, collection, static_cast<wire::Fate>(row));
+}
+
+void Survivors::release(ComObject* runtime) {
+  if (!tables_) return;
+  const Locked lock{locked_};
+  for (auto& arrival : tables_->arrivals) {
+    if (arrival.state.load(std::memory_order_acquire) != kReady) continue;
+    (void)call(runtime, info::kDestroyHandle, arrival.handle);
+    followed_.fetch_sub(1, std::memory_order_relaxed);
+    arrival.state.store(kFree, std::memory_order_release);
   }
+  for (std::uint32_t i = 0; i < count_; ++i)
+    (void)call(runtime, info::kDestroyHandle, tables_->objects[i].handle);
+  followed_.fetch_sub(count_, std::memory_order_relaxed);
+  count_ = 0;
 }
 
 }  // namespace clrscope::agent

@@ -1,13 +1,12 @@
 // Follows sampled objects through the next two garbage collections.
 //
-// The runtime tells, in each collection, which ranges of memory survived and where they went. An
-// object of a collected generation that is in none of them is dead. Addresses are only compared,
-// never read: a wrong one gives a wrong count at worst. The tables have a fixed size; an object that
-// finds no place is not followed, and counted. Any thread may call follow(); it never waits. The
-// others are called by the runtime's GC threads.
+// Each has a weak handle of the runtime, which is empty when the object is dead. An object has
+// survived a collection when it is in an older generation afterwards; a large one, which has no
+// older one, when its generation was collected and it is still there. Objects are never read. The
+// tables have a fixed size; an object that finds no place is not followed, and counted.
+//
+// Any thread may call follow(); it never waits. GC threads call the next two, the worker release().
 #pragma once
-
-#include <cstddef>
 
 #include "agent/recorder.h"
 
@@ -17,12 +16,6 @@ struct Collected {
   const std::int32_t* generations;  // for each, whether it is collected: 0, 1, 2, large, pinned
   std::int32_t count;
 };
-struct SurvivorRanges {
-  std::uint32_t count;
-  const Id* from;
-  const Id* to;  // null: they did not move
-  const std::size_t* sizes;
-};
 
 class Survivors {
  public:
@@ -31,11 +24,12 @@ class Survivors {
   // Forgets all objects. False: there is no memory.
   bool reset();
   // The number of the object; 0: there is no place for it.
-  std::uint32_t follow(Id address, std::uint64_t size);
+  std::uint32_t follow(ComObject* runtime, Id object);
 
   void collection_started(ComObject* runtime, const Collected& collected);
-  void survived(const SurvivorRanges& ranges);
-  void collection_finished(Recorder& recorder);
+  void collection_finished(ComObject* runtime, Recorder& recorder);
+  // Gives all handles back.
+  void release(ComObject* runtime);
 
  private:
   struct Arrival;
@@ -50,12 +44,13 @@ class Survivors {
   static constexpr std::uint32_t kDeepest = 2;
 
   void take_arrivals();
-  bool settle(const Collection& collection, bool all_seen, Object& object, Recorder& recorder);
+  bool settle(ComObject* runtime, const Collection& collection, Object& object, wire::Fate& fate);
+  void write(Recorder& recorder, const Collection& collection, wire::Fate fate);
 
   Tables* tables_ = nullptr;  // stays: mapped once
   std::atomic<std::uint32_t> locked_{0};
   std::atomic<std::uint32_t> next_number_{0};
-  std::atomic<std::uint32_t> arrived_{0};
+  std::atomic<std::uint32_t> followed_{0};
   std::uint32_t count_ = 0;
   std::uint64_t collections_ = 0;
   Collection running_[kDeepest]{};

@@ -289,10 +289,12 @@ Document allocations_document(const AgentAllocations& seen) {
 Document survivors_document(const AgentSurvivors& seen) {
   Document page;
   page.summary.push_back(fmt::format(
-      "{} objects followed through {} garbage collections in {}: about {} allocated,\n"
-      "{} survived one collection, {} survived two.",
-      seen.samples, seen.collections, format_duration(seen.duration), format_bytes(seen.bytes),
-      format_bytes(seen.survived_one), format_bytes(seen.survived_two)));
+      "{} sampled objects were followed through {} garbage collections in {}.", seen.samples,
+      seen.collections, format_duration(seen.duration)));
+  page.summary.push_back(
+      fmt::format("Of about {} allocated, {} survived one collection and {} survived two.",
+                  format_bytes(seen.bytes), format_bytes(seen.survived_one),
+                  format_bytes(seen.survived_two)));
   if (seen.collections == 0)
     page.summary.push_back("No collection finished in this time: listen longer.");
   add_price(page, seen);
