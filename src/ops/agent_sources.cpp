@@ -24,7 +24,7 @@ constexpr AgentSource kSources[] = {
     {"survivors", "Survivors",
      "which sampled objects survived the next one and two garbage collections, by type and method",
      wire::kSourceSurvivors, seconds{30}, "duration",
-     "BASIC_GC, MONITOR_GC_MOVED_OBJECTS, MONITOR_EVENT_PIPE, ENABLE_STACK_SNAPSHOT",
+     "BASIC_GC, MONITOR_EVENT_PIPE, ENABLE_STACK_SNAPSHOT, weak handles",
      "follows at most 4,096 objects at a time, and none beyond its second collection"},
     {"stacks", "Stacks", "managed stacks of all threads at one moment", 0, seconds{0}, "",
      "ENABLE_STACK_SNAPSHOT", "pauses the process"},
