@@ -115,7 +115,7 @@ constexpr Route listening(std::string_view path, std::string_view summary,
           .json = json,
           .runs = Runs::kLong,
           .load = Load::kRecording,
-          .statuses = "400 404 409 429"};
+          .statuses = "400 404 429"};
 }
 
 constexpr Route changing(std::string_view path, std::string_view summary,
@@ -130,7 +130,7 @@ constexpr Route changing(std::string_view path, std::string_view summary,
           .answer = answer,
           .json = json,
           .runs = Runs::kLong,
-          .statuses = "400 404 409"};
+          .statuses = "400 404 429"};
 }
 
 constexpr Route kRoutes[] = {
@@ -187,7 +187,7 @@ constexpr Route kRoutes[] = {
      .answer = stacks,
      .json = value_shape<ops::AgentStacks>,
      .runs = Runs::kLong,
-     .statuses = "400 404 409"},
+     .statuses = "400 404 429"},
 };
 
 }  // namespace
