@@ -48,7 +48,7 @@ export const agentTests = [
       const app = await kit.patient('exceptions', '--rate', '200');
       const server = await kit.serve('--allow', String(app.pid));
       const visitor = await kit.Visitor.come(server);
-      const page = await visitor.open(`/agent?pid=${app.pid}`);
+      const page = await visitor.open(`/agent?pid=${app.pid}`, {expected: [400, 404]});
       await page.getByRole('button', {name: 'Attach', exact: true}).click();
       await page.getByLabel('Exceptions', {exact: true}).click();
       await page.locator('[data-table="thrown"] tbody tr').first().waitFor();
