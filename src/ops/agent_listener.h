@@ -59,7 +59,9 @@ class AgentListener {
     std::chrono::nanoseconds before{};  // of earlier times
     std::uint64_t marked = 0;           // count at the last mark
     double per_second = 0;
-    std::chrono::nanoseconds on_time(TraceTime now) const { return on ? before + (now - since) : before; }
+    std::chrono::nanoseconds on_time(TraceTime now) const {
+      return on ? before + (now - since) : before;
+    }
   };
   struct Heard {
     explicit Heard(collect::AgentArena shared) : arena(std::move(shared)) {}
