@@ -14,7 +14,7 @@ constexpr std::uint32_t kAllocationTick = 10, kContentionStart = 81, kContention
                         kAllocationSampled = 303;
 constexpr std::uint16_t kSamplesAllocations = 10;  // the first runtime that has them
 constexpr std::uint32_t kAllocating = wire::kSourceAllocations | wire::kSourceSurvivors;
-constexpr std::uint32_t kLongestTypeName = 4096;   // UTF-16 units
+constexpr std::uint32_t kLongestTypeName = 4096;  // UTF-16 units
 
 struct ProviderConfig {
   const char16_t* name;

@@ -97,7 +97,8 @@ std::uint32_t Survivors::follow(ComObject* runtime, Id object) {
     if (!arrival.state.compare_exchange_strong(expected, kWriting, std::memory_order_acq_rel))
       continue;
     Id handle = 0;
-    const bool made = call(runtime, info::kCreateHandle, object, kWeak, &handle) >= 0 && handle != 0;
+    const bool made =
+        call(runtime, info::kCreateHandle, object, kWeak, &handle) >= 0 && handle != 0;
     arrival.number = number;
     arrival.handle = handle;
     arrival.state.store(made ? kReady : kFree, std::memory_order_release);

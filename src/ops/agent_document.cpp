@@ -261,8 +261,9 @@ Document contention_document(const AgentContention& seen) {
   page.tables.push_back(std::move(table));
   const auto& first = seen.sites.front();
   if (!first.owners.empty())
-    page.summary.push_back(fmt::format("Thread {} had the lock of {} most often while others waited.",
-                                       first.owners.front().os_id, first.method));
+    page.summary.push_back(
+        fmt::format("Thread {} had the lock of {} most often while others waited.",
+                    first.owners.front().os_id, first.method));
   add_stack(page, "Stack that waited longest", first.stack);
   return page;
 }
@@ -288,19 +289,18 @@ Document allocations_document(const AgentAllocations& seen) {
 
 Document survivors_document(const AgentSurvivors& seen) {
   Document page;
-  page.summary.push_back(fmt::format(
-      "{} sampled objects were followed through {} garbage collections in {}.", seen.samples,
-      seen.collections, format_duration(seen.duration)));
   page.summary.push_back(
-      fmt::format("Of about {} allocated, {} survived one collection and {} survived two.",
-                  format_bytes(seen.bytes), format_bytes(seen.survived_one),
-                  format_bytes(seen.survived_two)));
+      fmt::format("{} sampled objects were followed through {} garbage collections in {}.",
+                  seen.samples, seen.collections, format_duration(seen.duration)));
+  page.summary.push_back(fmt::format(
+      "Of about {} allocated, {} survived one collection and {} survived two.",
+      format_bytes(seen.bytes), format_bytes(seen.survived_one), format_bytes(seen.survived_two)));
   if (seen.collections == 0)
     page.summary.push_back("No collection finished in this time: listen longer.");
   add_price(page, seen);
   if (seen.places.empty()) return page;
-  DocumentTable table{.columns = {">ALLOCATED", ">SURVIVED 1", ">SURVIVED 2", "TYPE",
-                                  "ALLOCATED IN"}};
+  DocumentTable table{
+      .columns = {">ALLOCATED", ">SURVIVED 1", ">SURVIVED 2", "TYPE", "ALLOCATED IN"}};
   for (const auto& place : seen.places)
     table.rows.push_back({format_bytes(place.bytes), format_bytes(place.survived_one),
                           format_bytes(place.survived_two), place.type, place.method});

@@ -40,7 +40,8 @@ Result<Target> target_of(const ListenRequest& request, std::optional<PlacedAgent
   placed.emplace(TRY(PlacedAgent::place()));
   const char* other = std::getenv("CORECLR_ENABLE_PROFILING");
   auto with_agent = request.target;
-  with_agent.environment = agent_environment(placed->path(), other && std::string_view{other} == "1");
+  with_agent.environment =
+      agent_environment(placed->path(), other && std::string_view{other} == "1");
   return find_target(with_agent, kStart, request.stop_fds.empty() ? -1 : request.stop_fds.front());
 }
 
@@ -62,8 +63,7 @@ Result<Seen> hear(const ListenRequest& request, std::uint32_t source) {
   Counter counter;
   Seen seen;
   TRY(listen_to_agent(
-      request, source,
-      [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
+      request, source, [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
       [&](const collect::AgentArena& arena, Heard heard) {
         seen.pid = heard.pid;
         seen.duration = heard.duration;

@@ -129,9 +129,8 @@ void AgentListener::mark(Heard& heard, TraceTime now) {
   for (std::size_t i = 0; i < std::size(heard.meters); ++i) {
     const auto count = count_of(heard, i);
     auto& meter = heard.meters[i];
-    meter.per_second = meter.on && count >= meter.marked
-                           ? static_cast<double>(count - meter.marked) / passed
-                           : 0;
+    meter.per_second =
+        meter.on && count >= meter.marked ? static_cast<double>(count - meter.marked) / passed : 0;
     meter.marked = count;
   }
   heard.marked = now;
@@ -141,9 +140,8 @@ void AgentListener::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     const auto now = TraceClock::now();
     heard_.with([&](Heard& heard) {
-      heard.arena.drain([&](const void* bytes, std::uint32_t size) {
-        heard.counters.take(bytes, size);
-      });
+      heard.arena.drain(
+          [&](const void* bytes, std::uint32_t size) { heard.counters.take(bytes, size); });
       if (now - heard.marked >= kRate) mark(heard, now);
     });
     pollfd closed{fd_, POLLRDHUP, 0};
@@ -151,15 +149,15 @@ void AgentListener::run(std::stop_token stop) {
     const bool gone = !process_exists(pid_);
     const auto end = TraceClock::now();
     heard_.with([&](Heard& heard) {
-      heard.arena.drain([&](const void* bytes, std::uint32_t size) {
-        heard.counters.take(bytes, size);
-      });
+      heard.arena.drain(
+          [&](const void* bytes, std::uint32_t size) { heard.counters.take(bytes, size); });
       for (auto& meter : heard.meters) {
         if (meter.on) meter.before += end - meter.since;
         meter.on = false;
         meter.per_second = 0;
       }
-      heard.ended = gone ? fmt::format("process {} has ended", pid_) : "the agent has left the process";
+      heard.ended =
+          gone ? fmt::format("process {} has ended", pid_) : "the agent has left the process";
     });
     sources_ = 0;
     return;

@@ -1,8 +1,8 @@
 // Listens to the agent of a process for as long as the object lives: for a page, for top, for the
 // doctor. Sources are switched while it runs.
 //
-// Never loads the agent: it must be there. Its own thread empties the rings; the other functions may
-// be called by any thread. Only one at a time can listen to an agent.
+// Never loads the agent: it must be there. Its own thread empties the rings; the other functions
+// may be called by any thread. Only one at a time can listen to an agent.
 #pragma once
 
 #include <atomic>

@@ -39,9 +39,9 @@ struct TopRequest {
 
 struct TopInterval : analyze::LiveInterval {
   std::vector<AgentSourceState> agent{};  // of an agent that was loaded already
-  std::uint64_t lost = 0;   // samples, since the start
-  bool by_runtime = false;  // sampled by the runtimes
-  double busy() const;      // processors, on average
+  std::uint64_t lost = 0;                 // samples, since the start
+  bool by_runtime = false;                // sampled by the runtimes
+  double busy() const;                    // processors, on average
 };
 
 struct TopWatcher {

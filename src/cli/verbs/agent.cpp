@@ -64,7 +64,8 @@ Result<int> list(const Args& args, Console& console) {
   std::string text;
   for (const auto& source : sources) {
     text += fmt::format("{:14}{}\n", source.id, source.description);
-    text += fmt::format("{:14}{}\n", "", console.paint(Tone::kDim, fmt::format("needs {}", source.flags)));
+    text += fmt::format("{:14}{}\n", "",
+                        console.paint(Tone::kDim, fmt::format("needs {}", source.flags)));
     if (!source.limits.empty()) text += fmt::format("{:14}{}\n", "", source.limits);
   }
   console.data(text);

@@ -19,10 +19,10 @@ struct AgentPage {
 };
 const Shape& shape_of(const AgentPage*) {
   using A = AgentPage;
-  static const auto shape =
-      describe<A>("AgentPage", "the agent in a process and what it has told this server",
-                  {member<&A::agent>("agent", "the agent"),
-                   member<&A::seen>("seen", "what sources that this server switched on have told")});
+  static const auto shape = describe<A>(
+      "AgentPage", "the agent in a process and what it has told this server",
+      {member<&A::agent>("agent", "the agent"),
+       member<&A::seen>("seen", "what sources that this server switched on have told")});
   return shape;
 }
 
