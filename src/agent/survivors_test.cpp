@@ -59,6 +59,7 @@ class SurvivorsTest : public testing::Test {
     table_[info::kGetObjectGeneration] = reinterpret_cast<Slot>(&generation_of);
     EXPECT_TRUE(recorder_.open());
     EXPECT_TRUE(survivors_.reset());
+    for (auto& ring : recorder_.arena()->rings) readers_.emplace_back(ring);
   }
   ~SurvivorsTest() override { survivors_.release(&runtime_); }
 
@@ -77,8 +78,6 @@ class SurvivorsTest : public testing::Test {
   // What was told since the last call: fates by number.
   std::map<std::uint32_t, wire::Fate> told() {
     std::map<std::uint32_t, wire::Fate> out;
-    if (readers_.empty())
-      for (auto& ring : recorder_.arena()->rings) readers_.emplace_back(ring);
     for (auto& reader : readers_)
       reader.drain([&](const void* bytes, std::uint32_t size) {
         const auto* seen = wire::parse_record<wire::ObjectsSeen>(wire::RecordKind::kObjectsSeen,
