@@ -44,7 +44,8 @@ std::uint32_t mask_of(bool listening, std::uint32_t sources) {
          ((sources & wire::kSourceExceptions) != 0 ? mask::kExceptions : 0);
 }
 
-constexpr std::uint32_t kEventSources = wire::kSourceContention | wire::kSourceAllocations;
+constexpr std::uint32_t kEventSources =
+    wire::kSourceContention | wire::kSourceAllocations | wire::kSourceSurvivors;
 constexpr std::uint32_t kListening = 0x8000'0000;  // beside the sources in the value of a job
 
 }  // namespace
@@ -165,7 +166,7 @@ void Agent::exception_thrown(Id object) {
   const auto begin = read_tsc();
   if ((sources_.load(std::memory_order_acquire) & wire::kSourceExceptions) != 0)
     on_exception_thrown(runtime_, recorder_, object);
-  recorder_.leave(read_tsc() - begin);
+  recorder_.leave(read_tsc() - begin, wire::Spender::kExceptions);
 }
 
 void Agent::exception_caught(Id function) {
@@ -173,20 +174,36 @@ void Agent::exception_caught(Id function) {
   const auto begin = read_tsc();
   if ((sources_.load(std::memory_order_acquire) & wire::kSourceExceptions) != 0)
     on_exception_caught(runtime_, recorder_, function);
-  recorder_.leave(read_tsc() - begin);
+  recorder_.leave(read_tsc() - begin, wire::Spender::kExceptions);
 }
 
 void Agent::event_delivered(const DeliveredEvent& event) {
   recorder_.enter();
   const auto begin = read_tsc();
-  if (const auto sources = sources_.load(std::memory_order_acquire); (sources & kEventSources) != 0)
-    on_event(runtime_, recorder_, sources, event);
-  recorder_.leave(read_tsc() - begin);
+  const auto sources = sources_.load(std::memory_order_acquire);
+  if ((sources & kEventSources) != 0) on_event(runtime_, recorder_, survivors_, sources, event);
+  recorder_.leave(read_tsc() - begin, spender_of(event, sources));
 }
 
 void Agent::unloading(Id owner) {
   snapshot_.on_unload();
   recorder_.forget(owner);
+}
+
+void Agent::collection_started(const Collected& collected) {
+  if ((sources_.load(std::memory_order_acquire) & wire::kSourceSurvivors) == 0) return;
+  recorder_.enter();
+  const auto begin = read_tsc();
+  survivors_.collection_started(runtime_, collected);
+  recorder_.leave(read_tsc() - begin, wire::Spender::kSurvivors);
+}
+
+void Agent::collection_finished() {
+  if ((sources_.load(std::memory_order_acquire) & wire::kSourceSurvivors) == 0) return;
+  recorder_.enter();
+  const auto begin = read_tsc();
+  survivors_.collection_finished(runtime_, recorder_);
+  recorder_.leave(read_tsc() - begin, wire::Spender::kSurvivors);
 }
 
 // --- worker thread ---
@@ -196,7 +213,9 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
     case Job::kSetMask: {
       const bool listening = (value & kListening) != 0;
       const auto high = (listening ? mask::kHighDynamicUnloads : 0) |
-                        ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0);
+                        ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0) |
+                        ((value & wire::kSourceSurvivors) != 0 ? mask::kHighBasicGc : 0);
+      if ((value & wire::kSourceSurvivors) == 0) survivors_.release(runtime_);
       return call(runtime_, info::kSetEventMask2, mask_of(listening, value) | rejit_.mask(), high);
     }
     case Job::kSnapshot:
@@ -208,6 +227,7 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
     case Job::kProbesTick:
       return rejit_.tick(runtime_, monotonic_ns()), kOk;
     case Job::kDetach:
+      survivors_.release(runtime_);
       (void)call(runtime_, info::kSetEventMask2, std::uint32_t{0}, std::uint32_t{0});
       return call(runtime_, info::kRequestProfilerDetach, kDetachWithinMs);
   }
@@ -281,8 +301,12 @@ wire::Outcome Agent::open_arena() {
 
 // Off at once; on when the runtime has agreed.
 wire::Outcome Agent::switch_sources(std::uint32_t sources, std::uint32_t rate) {
-  sources_.store(sources_.load() & sources, std::memory_order_release);
+  const auto were = sources_.load();
+  sources_.store(were & sources, std::memory_order_release);
   if ((sources & wire::kSourceCpu) == 0) cpu_.stop();
+  // Objects of an earlier time were not followed meanwhile.
+  if ((sources & ~were & wire::kSourceSurvivors) != 0 && !survivors_.reset())
+    return wire::Outcome::kUnsupported;
   // Events need their bit in the mask before the session begins, and until it has ended.
   const auto before = perform(Job::kSetMask, kListening | sources | events_on_, kPatienceMs);
   if (before != wire::Outcome::kDone) return before;

@@ -15,6 +15,7 @@
 #include "agent/recorder.h"
 #include "agent/rejit.h"
 #include "agent/snapshot.h"
+#include "agent/survivors.h"
 
 namespace clrscope::agent {
 
@@ -37,6 +38,8 @@ class Agent {
     return rejit_.on_parameters(runtime_, module, method, control);
   }
   void rejit_error(Id module, Token method, HResult why) { rejit_.on_error(module, method, why); }
+  void collection_started(const Collected& collected);
+  void collection_finished();
 
  private:
   enum class State : std::uint32_t { kAbsent, kRunning, kLeaving };
@@ -76,6 +79,7 @@ class Agent {
   Snapshot snapshot_;
   Rejit rejit_;
   CpuTimers cpu_;  // control thread only
+  Survivors survivors_;
   ControlServer control_;
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> ready_{false};

@@ -539,10 +539,10 @@ TEST(Recorder, TakesNoStacksBeyondItsShareOfTheTime) {
     recorder.tick(1'000'000, 1'000'000);
     recorder.tick(1'000'000 + step, 1'000'000 + step);
     recorder.enter();
-    recorder.leave(9'900'000);
+    recorder.leave(9'900'000, wire::Spender::kExceptions);
     EXPECT_FALSE(recorder.over_budget());
     recorder.enter();
-    recorder.leave(200'000);
+    recorder.leave(200'000, wire::Spender::kExceptions);
     EXPECT_TRUE(recorder.over_budget()) << "10 ms of 100";
     recorder.tick(1'000'001 + step, 1'000'001 + step);
     EXPECT_FALSE(recorder.over_budget());
@@ -566,7 +566,7 @@ TEST(Recorder, CountsWhatItHasNoRoomFor) {
   EXPECT_EQ(drops[static_cast<int>(wire::Drop::kNameTableFull)], 0U);
   recorder.enter();
   EXPECT_FALSE(recorder.reset()) << "while a callback runs";
-  recorder.leave(0);
+  recorder.leave(0, wire::Spender::kExceptions);
 }
 
 TEST(Environment, NamesASocketOfThisProcess) {

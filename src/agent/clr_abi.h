@@ -348,6 +348,7 @@ constexpr std::uint32_t kExceptions = 0x40;
 constexpr std::uint32_t kEnableReJit = 0x4'0000;
 constexpr std::uint32_t kStackSnapshot = 0x1000'0000;
 constexpr std::uint32_t kHighDynamicUnloads = 0x4;
+constexpr std::uint32_t kHighBasicGc = 0x10;
 constexpr std::uint32_t kHighEventPipe = 0x80;
 }  // namespace mask
 

@@ -13,7 +13,8 @@ constexpr std::uint32_t kInformational = 4, kVerbose = 5;
 constexpr std::uint32_t kAllocationTick = 10, kContentionStart = 81, kContentionStop = 91,
                         kAllocationSampled = 303;
 constexpr std::uint16_t kSamplesAllocations = 10;  // the first runtime that has them
-constexpr std::uint32_t kLongestTypeName = 4096;   // UTF-16 units
+constexpr std::uint32_t kAllocating = wire::kSourceAllocations | wire::kSourceSurvivors;
+constexpr std::uint32_t kLongestTypeName = 4096;  // UTF-16 units
 
 struct ProviderConfig {
   const char16_t* name;
@@ -99,7 +100,8 @@ void on_wait_ends(Recorder& recorder, const DeliveredEvent& event) {
                  t_wait.frames, t_wait.count);
 }
 
-void on_allocation(ComObject* runtime, Recorder& recorder, const DeliveredEvent& event) {
+void on_allocation(ComObject* runtime, Recorder& recorder, Survivors& survivors,
+                   std::uint32_t sources, const DeliveredEvent& event) {
   Payload in{event.payload, event.size};
   std::uint64_t represents = 0;
   (void)in.read<std::uint32_t>();  // the amount in 32 bits; of samples the kind
@@ -114,17 +116,30 @@ void on_allocation(ComObject* runtime, Recorder& recorder, const DeliveredEvent&
   const std::uint8_t* name = nullptr;
   const auto units = in.read_text(name);
   if (event.id == kAllocationTick) (void)in.read<std::uint32_t>();  // heap
-  (void)in.read<std::uint64_t>();                                   // address
+  const auto address = static_cast<Id>(in.read<std::uint64_t>());
   const auto size = in.read<std::uint64_t>();
   if (!in.ok()) return;
   recorder.count_allocation();
   std::uint32_t frames[wire::kMostFrames];
   const auto count = take_stack(runtime, recorder, frames);
-  recorder.write(wire::Allocation{.header = header_of(wire::RecordKind::kAllocation),
-                                  .size = size,
-                                  .represents = represents,
-                                  .type = type_slot(runtime, recorder, type, name, units),
-                                  .frames = count},
+  const auto slot = type_slot(runtime, recorder, type, name, units);
+  if ((sources & wire::kSourceAllocations) != 0)
+    recorder.write(wire::Allocation{.header = header_of(wire::RecordKind::kAllocation),
+                                    .size = size,
+                                    .represents = represents,
+                                    .type = slot,
+                                    .frames = count},
+                   frames, count);
+  if ((sources & wire::kSourceSurvivors) == 0) return;
+  const auto number = survivors.follow(runtime, address);
+  if (number == 0) return recorder.count(wire::Drop::kObjectsFull);
+  recorder.write(wire::SampledObject{.header = header_of(wire::RecordKind::kSampledObject),
+                                     .size = size,
+                                     .represents = represents,
+                                     .number = number,
+                                     .type = slot,
+                                     .reserved = 0,
+                                     .frames = count},
                  frames, count);
 }
 
@@ -133,7 +148,7 @@ void on_allocation(ComObject* runtime, Recorder& recorder, const DeliveredEvent&
 EventConfig event_config(std::uint32_t sources, std::uint16_t runtime_major) {
   EventConfig config;
   if ((sources & wire::kSourceContention) != 0) config = {kContentions, kInformational};
-  if ((sources & wire::kSourceAllocations) != 0) {
+  if ((sources & kAllocating) != 0) {
     const bool samples = runtime_major >= kSamplesAllocations;
     config.keywords |= samples ? kAllocationSampling : kGc;
     config.level = samples ? kInformational : kVerbose;
@@ -152,18 +167,25 @@ HResult stop_events(ComObject* runtime, std::uint64_t session) {
   return call(runtime, info::kEventPipeStopSession, session);
 }
 
-void on_event(ComObject* runtime, Recorder& recorder, std::uint32_t sources,
+wire::Spender spender_of(const DeliveredEvent& event, std::uint32_t sources) {
+  if (event.id == kContentionStart || event.id == kContentionStop)
+    return wire::Spender::kContention;
+  return (sources & wire::kSourceAllocations) != 0 ? wire::Spender::kAllocations
+                                                   : wire::Spender::kSurvivors;
+}
+
+void on_event(ComObject* runtime, Recorder& recorder, Survivors& survivors, std::uint32_t sources,
               const DeliveredEvent& event) {
   const bool contention = (sources & wire::kSourceContention) != 0;
-  const bool allocations = (sources & wire::kSourceAllocations) != 0;
+  const bool allocations = (sources & kAllocating) != 0;
   if (contention && event.id == kContentionStart) {
     on_wait_begins(runtime, recorder, event);
   } else if (contention && event.id == kContentionStop) {
     on_wait_ends(recorder, event);
   } else if (allocations && event.version >= 4 && event.id == kAllocationTick) {
-    on_allocation(runtime, recorder, event);
+    on_allocation(runtime, recorder, survivors, sources, event);
   } else if (allocations && event.id == kAllocationSampled) {
-    on_allocation(runtime, recorder, event);
+    on_allocation(runtime, recorder, survivors, sources, event);
   }
 }
 

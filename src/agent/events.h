@@ -6,6 +6,7 @@
 #pragma once
 
 #include "agent/recorder.h"
+#include "agent/survivors.h"
 
 namespace clrscope::agent {
 
@@ -26,7 +27,9 @@ struct DeliveredEvent {
   const std::uint8_t* payload;
   std::uint32_t size;
 };
-void on_event(ComObject* runtime, Recorder& recorder, std::uint32_t sources,
+void on_event(ComObject* runtime, Recorder& recorder, Survivors& survivors, std::uint32_t sources,
               const DeliveredEvent& event);
+// Which source the time of this event is counted for.
+wire::Spender spender_of(const DeliveredEvent& event, std::uint32_t sources);
 
 }  // namespace clrscope::agent

@@ -73,6 +73,11 @@ HResult GetReJITParameters(Callbacks*, Id module, Token method, ComObject* contr
 HResult ReJITError(Callbacks*, Id module, Token method, Id, HResult why) {
   return g_agent.rejit_error(module, method, why), kOk;
 }
+HResult GarbageCollectionStarted(Callbacks*, std::int32_t count, const std::int32_t* generations,
+                                 std::uint32_t) {
+  return g_agent.collection_started({generations, count}), kOk;
+}
+HResult GarbageCollectionFinished(Callbacks*) { return g_agent.collection_finished(), kOk; }
 HResult ModuleUnloadStarted(Callbacks*, Id module) { return g_agent.unloading(module), kOk; }
 HResult DynamicMethodUnloaded(Callbacks*, Id function) { return g_agent.unloading(function), kOk; }
 
@@ -105,6 +110,8 @@ void fill_tables() {
   table[callback::kModuleAttachedToAssembly] = as_slot(&ModuleAttachedToAssembly);
   table[callback::kGetReJITParameters] = as_slot(&GetReJITParameters);
   table[callback::kReJITError] = as_slot(&ReJITError);
+  table[callback::kGarbageCollectionStarted] = as_slot(&GarbageCollectionStarted);
+  table[callback::kGarbageCollectionFinished] = as_slot(&GarbageCollectionFinished);
   table[callback::kModuleUnloadStarted] = as_slot(&ModuleUnloadStarted);
   table[callback::kDynamicMethodUnloaded] = as_slot(&DynamicMethodUnloaded);
   g_factory_table[0] = as_slot(&QueryFactory);

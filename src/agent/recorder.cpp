@@ -65,12 +65,15 @@ bool Recorder::reset() {
   header.cpu_skipped.store(0, std::memory_order_relaxed);
   header.cpu_unarmed.store(0, std::memory_order_relaxed);
   header.cpu_handler_taken.store(0, std::memory_order_relaxed);
+  for (auto& ticks : header.source_ticks) ticks.store(0, std::memory_order_relaxed);
   return true;
 }
 
-void Recorder::leave(std::uint64_t ticks) {
+void Recorder::leave(std::uint64_t ticks, wire::Spender source) {
   spent_.fetch_add(ticks, std::memory_order_relaxed);
   arena_->header.callback_ticks.fetch_add(ticks, std::memory_order_relaxed);
+  arena_->header.source_ticks[static_cast<unsigned>(source)].fetch_add(ticks,
+                                                                       std::memory_order_relaxed);
   running_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

@@ -25,7 +25,7 @@ class Recorder {
 
   // Around everything that happens in a callback.
   void enter() { running_.fetch_add(1, std::memory_order_acq_rel); }
-  void leave(std::uint64_t ticks);
+  void leave(std::uint64_t ticks, wire::Spender source);
   bool idle() const { return running_.load(std::memory_order_acquire) == 0; }
 
   void count(wire::Drop reason) {

@@ -217,6 +217,24 @@ struct AllocationFacts {
   std::map<std::string, double> types{};  // with their shares
 };
 
+// What an agent in the process told of one type of exception, one lock or one allocated type.
+struct AgentPlace {
+  std::string what{};    // the type, or the method that wanted a lock
+  std::string method{};  // that caught it, or that allocates it
+  std::uint64_t count = 0;
+  std::uint64_t caught = 0;
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds mean{};     // from throw to catch
+  std::chrono::nanoseconds longest{};  // likewise, or the longest wait
+  std::uint32_t owner = 0;             // OS id of the thread that had the lock most often
+  std::vector<std::string> stack{};    // innermost first
+};
+struct AgentFacts {
+  std::chrono::nanoseconds length{};
+  std::chrono::nanoseconds callback_time{};  // what it cost
+  std::vector<AgentPlace> exceptions{}, locks{}, allocations{};
+};
+
 struct Evidence {
   ProcessFacts process{};
   bool live = true;                    // else a core
@@ -232,6 +250,7 @@ struct Evidence {
   std::optional<CallFacts> calls{};
   std::optional<CommandFacts> commands{};
   std::optional<AllocationFacts> allocations{};
+  std::optional<AgentFacts> agent{};  // only if one was loaded already
   // When frozen copies of it were made, since the first snapshot: each stopped all threads.
   std::vector<std::chrono::nanoseconds> copies{};
   std::optional<Standstill> standstill{};

@@ -24,6 +24,7 @@
 #include "http/shell.h"
 #include "http/sign_in_page.h"
 #include "http/workers.h"
+#include "live/agents.h"
 #include "live/metrics.h"
 #include "live/watch.h"
 #include "net/http_server.h"
@@ -104,6 +105,7 @@ struct Controller::Impl {
       live, [this] { return processes.list(); },
       [this](const Process& one) { return processes.target(one); },
       [this] { return watch.findings().value_or(std::vector<live::CurrentFinding>{}); }};
+  live::Agents agents;
   Workers workers{kWorkers};
   Workers lasting{kLasting, 16};
   Services services{.setting = setting,
@@ -119,7 +121,8 @@ struct Controller::Impl {
                     .examinations = examinations,
                     .live = live,
                     .metrics = metrics,
-                    .watch = watch};
+                    .watch = watch,
+                    .agents = agents};
   std::vector<Exposed> exposed;
   std::vector<std::string> warnings;
   std::shared_ptr<net::TlsContext> tls;

@@ -8,6 +8,7 @@ class Recordings;
 class Sessions;
 }  // namespace clrscope::archive
 namespace clrscope::live {
+class Agents;
 class Live;
 class LiveMetrics;
 class Watch;
@@ -38,6 +39,7 @@ struct Services {
   live::Live& live;
   live::LiveMetrics& metrics;
   live::Watch& watch;
+  live::Agents& agents;
 };
 
 }  // namespace clrscope::http

@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "ops/agent_place.h"
+#include "ops/agent_sources.h"
 #include "ops/processes.h"
 
 namespace clrscope::ops {
@@ -32,11 +33,7 @@ AgentAnswer answer_of(const Process& process, const wire::Reply& reply) {
   const bool main = status.identity == wire::Identity::kMain;
   answer.identity = main ? "main" : "notification-only";
   if (!main) answer.missing.emplace_back("code rewriting (another profiler has the main place)");
-  if ((status.sources & wire::kSourceExceptions) != 0) answer.sources.emplace_back("exceptions");
-  if ((status.sources & wire::kSourceContention) != 0) answer.sources.emplace_back("contention");
-  if ((status.sources & wire::kSourceAllocations) != 0) answer.sources.emplace_back("allocations");
-  if ((status.sources & wire::kSourceMethods) != 0) answer.sources.emplace_back("methods");
-  if ((status.sources & wire::kSourceCpu) != 0) answer.sources.emplace_back("cpu");
+  answer.sources = names_of_sources(status.sources);
   return answer;
 }
 
@@ -92,7 +89,12 @@ Result<std::vector<AgentAnswer>> agents_loaded() {
   return out;
 }
 
-std::map<std::string, std::string> agent_environment(const std::string& library) {
+std::map<std::string, std::string> agent_environment(const std::string& library, bool beside) {
+  // The list needs the semicolon at its end.
+  if (beside)
+    return {{"CORECLR_ENABLE_NOTIFICATION_PROFILERS", "1"},
+            {"CORECLR_NOTIFICATION_PROFILERS",
+             fmt::format("{}={};", library, wire::kNotificationClassText)}};
   return {{"CORECLR_ENABLE_PROFILING", "1"},
           {"CORECLR_PROFILER", wire::kMainClassText},
           {"CORECLR_PROFILER_PATH", library}};

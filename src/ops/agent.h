@@ -96,11 +96,17 @@ struct AgentExceptions {
 const Shape& shape_of(const AgentExceptions*);
 Document exceptions_document(const AgentExceptions& seen);
 
+struct LockOwner {
+  std::uint32_t os_id = 0;
+  std::uint64_t count = 0;
+};
+const Shape& shape_of(const LockOwner*);
 struct ContentionSite {
   std::string method{};
   std::uint64_t count = 0;
   std::chrono::nanoseconds waited{};
   std::chrono::nanoseconds longest{};
+  std::vector<LockOwner> owners{};  // threads that had the lock when a wait began, most first
   std::vector<std::string> stack{};
 };
 const Shape& shape_of(const ContentionSite*);
@@ -142,6 +148,32 @@ struct AgentAllocations {
 const Shape& shape_of(const AgentAllocations*);
 Document allocations_document(const AgentAllocations& seen);
 
+struct SurvivorPlace {
+  std::string type{};
+  std::string method{};
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;  // estimates, all of them
+  std::uint64_t survived_one = 0;
+  std::uint64_t survived_two = 0;
+  std::uint64_t died = 0;
+  std::vector<std::string> stack{};
+};
+const Shape& shape_of(const SurvivorPlace*);
+struct AgentSurvivors {
+  pid_t pid = 0;
+  std::chrono::nanoseconds duration{};
+  std::uint64_t collections = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t survived_one = 0;
+  std::uint64_t survived_two = 0;
+  std::vector<SurvivorPlace> places{};
+  std::vector<AgentDrop> dropped{};
+  std::chrono::nanoseconds callback_time{};
+};
+const Shape& shape_of(const AgentSurvivors*);
+Document survivors_document(const AgentSurvivors& seen);
+
 struct AgentThread {
   std::uint32_t os_id = 0;
   std::vector<std::string> frames{};
@@ -161,16 +193,21 @@ struct ListenRequest {
   TargetRequest target{};
   std::chrono::nanoseconds duration{};
   std::span<const int> stop_fds{};  // readable: end early
+  // Where a command is left that the target names. It loads the agent when it starts.
+  std::unique_ptr<Child>* child = nullptr;
 };
 // These attach the agent if it is not there, and remove it again then.
 Result<AgentExceptions> agent_exceptions(const ListenRequest& request);
 Result<AgentContention> agent_contention(const ListenRequest& request);
 Result<AgentAllocations> agent_allocations(const ListenRequest& request);
+Result<AgentSurvivors> agent_survivors(const ListenRequest& request);
 Result<AgentStacks> agent_stacks(const TargetRequest& target);
 
 // The library that was built into this program; empty when it was built without.
 Bytes embedded_agent();
 // What a process must find in its environment to load that file when it starts.
-std::map<std::string, std::string> agent_environment(const std::string& library);
+// `beside`: the process has a profiler of its own, which stays the main one.
+std::map<std::string, std::string> agent_environment(const std::string& library,
+                                                     bool beside = false);
 
 }  // namespace clrscope::ops

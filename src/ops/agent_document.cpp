@@ -57,7 +57,8 @@ const Shape& shape_of(const AgentDrop*) {
                   {member<&A::reason>("reason",
                                       "why: ringFull, ringsBusy, nameTableFull, "
                                       "nameTextFull, overBudget (no stack taken), "
-                                      "stackFailed, stackCut, damaged"),
+                                      "stackFailed, stackCut, objectsFull (not followed), "
+                                      "damaged"),
                    member<&A::count>("count", "how often")});
   return shape;
 }
@@ -99,6 +100,15 @@ const Shape& shape_of(const AgentExceptions*) {
   return shape;
 }
 
+const Shape& shape_of(const LockOwner*) {
+  using A = LockOwner;
+  static const auto shape =
+      describe<A>("AgentLockOwner", "a thread that had a lock while others waited for it",
+                  {member<&A::os_id>("osId", "thread id, as the process numbers it"),
+                   member<&A::count>("count", "waits that began while it had the lock")});
+  return shape;
+}
+
 const Shape& shape_of(const ContentionSite*) {
   using A = ContentionSite;
   static const auto shape = describe<A>(
@@ -107,6 +117,7 @@ const Shape& shape_of(const ContentionSite*) {
        member<&A::count>("count", "how often it waited"),
        member<&A::waited>("waitMs", "how long it waited in total"),
        member<&A::longest>("longestMs", "longest wait"),
+       member<&A::owners>("owners", "threads that had the lock when a wait began, most first"),
        member<&A::stack>("stack", "the stack that waited longest, innermost frame first")});
   return shape;
 }
@@ -162,6 +173,42 @@ const Shape& shape_of(const AgentAllocations*) {
   return shape;
 }
 
+const Shape& shape_of(const SurvivorPlace*) {
+  using A = SurvivorPlace;
+  static const auto shape = describe<A>(
+      "AgentSurvivorPlace", "what became of the objects of one type that one method allocates",
+      {member<&A::type>("type", "type of the objects"),
+       member<&A::method>("method", "the method that allocates them"),
+       member<&A::samples>("samples", "objects that were followed"),
+       member<&A::bytes>("bytes", Unit::kBytes, "estimate of what was allocated"),
+       member<&A::survived_one>("survivedOneBytes", Unit::kBytes,
+                                "of it: survived its first collection"),
+       member<&A::survived_two>("survivedTwoBytes", Unit::kBytes,
+                                "of it: survived its second collection too"),
+       member<&A::died>("diedBytes", Unit::kBytes, "of it: seen dead in its first or second"),
+       member<&A::stack>("stack", "the stack with most bytes, innermost frame first")});
+  return shape;
+}
+
+const Shape& shape_of(const AgentSurvivors*) {
+  using A = AgentSurvivors;
+  static const auto shape = describe<A>(
+      "AgentSurvivors", "what became of sampled objects in the next garbage collections",
+      {member<&A::pid>("pid", "process id"),
+       member<&A::duration>("durationMs", "how long it listened"),
+       member<&A::collections>("collections", "garbage collections in that time"),
+       member<&A::samples>("samples", "objects that were followed"),
+       member<&A::bytes>("bytes", Unit::kBytes, "estimate of what was allocated"),
+       member<&A::survived_one>("survivedOneBytes", Unit::kBytes,
+                                "of it: survived its first collection"),
+       member<&A::survived_two>("survivedTwoBytes", Unit::kBytes,
+                                "of it: survived its second collection too"),
+       member<&A::places>("places", "by type and method, most surviving bytes first"),
+       member<&A::dropped>("dropped", "what could not be recorded, by reason"),
+       member<&A::callback_time>("callbackMs", "time the agent took on the threads of the app")});
+  return shape;
+}
+
 const Shape& shape_of(const AgentThread*) {
   using A = AgentThread;
   static const auto shape =
@@ -212,7 +259,12 @@ Document contention_document(const AgentContention& seen) {
     table.rows.push_back({std::to_string(site.count), format_duration(site.waited),
                           format_duration(site.longest), site.method});
   page.tables.push_back(std::move(table));
-  add_stack(page, "Stack that waited longest", seen.sites.front().stack);
+  const auto& first = seen.sites.front();
+  if (!first.owners.empty())
+    page.summary.push_back(
+        fmt::format("Thread {} had the lock of {} most often while others waited.",
+                    first.owners.front().os_id, first.method));
+  add_stack(page, "Stack that waited longest", first.stack);
   return page;
 }
 
@@ -232,6 +284,29 @@ Document allocations_document(const AgentAllocations& seen) {
   page.tables.push_back(std::move(table));
   add_stack(page, fmt::format("Stack that allocates most of {}", seen.types.front().type),
             seen.types.front().stack);
+  return page;
+}
+
+Document survivors_document(const AgentSurvivors& seen) {
+  Document page;
+  page.summary.push_back(
+      fmt::format("{} sampled objects were followed through {} garbage collections in {}.",
+                  seen.samples, seen.collections, format_duration(seen.duration)));
+  page.summary.push_back(fmt::format(
+      "Of about {} allocated, {} survived one collection and {} survived two.",
+      format_bytes(seen.bytes), format_bytes(seen.survived_one), format_bytes(seen.survived_two)));
+  if (seen.collections == 0)
+    page.summary.push_back("No collection finished in this time: listen longer.");
+  add_price(page, seen);
+  if (seen.places.empty()) return page;
+  DocumentTable table{
+      .columns = {">ALLOCATED", ">SURVIVED 1", ">SURVIVED 2", "TYPE", "ALLOCATED IN"}};
+  for (const auto& place : seen.places)
+    table.rows.push_back({format_bytes(place.bytes), format_bytes(place.survived_one),
+                          format_bytes(place.survived_two), place.type, place.method});
+  page.tables.push_back(std::move(table));
+  add_stack(page, fmt::format("Stack that allocates most of {}", seen.places.front().type),
+            seen.places.front().stack);
   return page;
 }
 

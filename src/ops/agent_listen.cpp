@@ -1,9 +1,9 @@
-// What the agent tells while somebody listens: exceptions, and stacks of all threads.
+// Listening to the agent for a while, and stacks of all threads.
 #include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "ops/agent_listen.h"
@@ -14,112 +14,14 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kAnswer{5};
+constexpr std::chrono::seconds kStart{30};   // until a command has a runtime
 constexpr std::chrono::seconds kSwitch{10};  // the first event session compiles managed code
 constexpr int kDrainMs = 3;  // a ring holds some milliseconds of a thread that only throws
-constexpr std::size_t kMostStacks = 100'000;  // kept apart; more are counted without their stack
-constexpr std::size_t kMostOpenThrows = 1'000'000;
 
 constexpr std::string_view kDropNames[] = {"ringFull",     "ringsBusy",  "nameTableFull",
                                            "nameTextFull", "overBudget", "stackFailed",
-                                           "stackCut"};
+                                           "stackCut",     "objectsFull"};
 static_assert(std::size(kDropNames) == wire::kDropReasons);
-
-// Counted by slots while they come; slots become names at the end.
-class ExceptionCounter {
- public:
-  void take(const void* bytes, std::uint32_t size) {
-    using namespace wire;
-    if (const auto* thrown =
-            parse_record<ExceptionThrown>(RecordKind::kExceptionThrown, bytes, size))
-      take_thrown(*thrown);
-    else if (const auto* caught =
-                 parse_record<ExceptionCaught>(RecordKind::kExceptionCaught, bytes, size))
-      take_caught(*caught);
-  }
-
-  std::uint64_t recorded() const { return recorded_; }
-  std::vector<ThrownType> named(const collect::AgentArena& arena) const;
-
- private:
-  using Stack = std::vector<std::uint32_t>;
-  struct Type {
-    std::uint64_t count = 0;
-    std::uint64_t caught = 0;
-    std::uint64_t ticks = 0;
-    std::uint64_t longest = 0;
-    std::map<Stack, std::uint64_t> stacks{};
-    std::map<std::uint32_t, std::uint64_t> sites{};
-    std::map<std::uint32_t, std::uint64_t> catchers{};
-  };
-
-  void take_thrown(const wire::ExceptionThrown& thrown) {
-    ++recorded_;
-    auto& type = types_[thrown.type];
-    ++type.count;
-    if (thrown.frames > 0) {
-      const auto* frames = wire::frames_of(&thrown);
-      ++type.sites[frames[0]];
-      Stack stack{frames, frames + thrown.frames};
-      if (const auto found = type.stacks.find(stack); found != type.stacks.end()) {
-        ++found->second;
-      } else if (stacks_ < kMostStacks) {
-        ++stacks_;
-        type.stacks.emplace(std::move(stack), 1);
-      }
-    }
-    if (open_.size() < kMostOpenThrows) open_[thrown.number] = thrown.type;
-  }
-
-  void take_caught(const wire::ExceptionCaught& caught) {
-    const auto found = open_.find(caught.number);
-    if (found == open_.end()) return;  // its throw was dropped
-    auto& type = types_[found->second];
-    open_.erase(found);
-    ++type.caught;
-    type.ticks += caught.ticks;
-    type.longest = std::max(type.longest, caught.ticks);
-    ++type.catchers[caught.method];
-  }
-
-  std::map<std::uint32_t, Type> types_;
-  std::unordered_map<std::uint64_t, std::uint32_t> open_;
-  std::uint64_t recorded_ = 0;
-  std::size_t stacks_ = 0;
-};
-
-std::vector<MethodCount> named_counts(const collect::AgentArena& arena,
-                                      const std::map<std::uint32_t, std::uint64_t>& counts) {
-  std::vector<MethodCount> out;
-  for (const auto& [slot, count] : counts) out.push_back({name_or_unknown(arena, slot), count});
-  std::ranges::sort(out, [](const auto& a, const auto& b) {
-    return std::pair{b.count, a.method} < std::pair{a.count, b.method};
-  });
-  return out;
-}
-
-std::vector<ThrownType> ExceptionCounter::named(const collect::AgentArena& arena) const {
-  std::vector<ThrownType> out;
-  for (const auto& [slot, type] : types_) {
-    ThrownType one{.type = name_or_unknown(arena, slot),
-                   .count = type.count,
-                   .caught = type.caught,
-                   .thrown_in = named_counts(arena, type.sites),
-                   .caught_in = named_counts(arena, type.catchers)};
-    if (type.caught > 0) {
-      one.mean_to_catch = arena.duration_of(type.ticks / type.caught);
-      one.longest_to_catch = arena.duration_of(type.longest);
-    }
-    const auto most =
-        std::ranges::max_element(type.stacks, {}, [](const auto& stack) { return stack.second; });
-    if (most != type.stacks.end())
-      for (const auto frame : most->first) one.stack.push_back(name_or_unknown(arena, frame));
-    out.push_back(std::move(one));
-  }
-  std::ranges::sort(out, [](const auto& a, const auto& b) {
-    return std::pair{b.count, a.type} < std::pair{a.count, b.type};
-  });
-  return out;
-}
 
 // Drains until the time is over, somebody asks to stop, or the agent is gone.
 void drain_for(const ListenRequest& request, collect::AgentArena& arena,
@@ -131,9 +33,45 @@ void drain_for(const ListenRequest& request, collect::AgentArena& arena,
   while (!deadline.passed() && ::poll(polled.data(), polled.size(), kDrainMs) <= 0);
 }
 
+// A command gets the agent by its environment, beside a profiler that it has already.
+Result<Target> target_of(const ListenRequest& request, std::optional<PlacedAgent>& placed) {
+  if (request.target.command.empty() || !request.child)
+    return find_target(request.target, kAnswer, -1);
+  placed.emplace(TRY(PlacedAgent::place()));
+  const char* other = std::getenv("CORECLR_ENABLE_PROFILING");
+  auto with_agent = request.target;
+  with_agent.environment =
+      agent_environment(placed->path(), other && std::string_view{other} == "1");
+  return find_target(with_agent, kStart, request.stop_fds.empty() ? -1 : request.stop_fds.front());
+}
+
+Result<LoadedAgent> agent_of(Target& target, const ListenRequest& request) {
+  if (!target.child) return load_agent(target);
+  auto started = start_agent(target);
+  *request.child = std::move(target.child);
+  if (!started) return fail(started.error());
+  return LoadedAgent{*std::move(started), true};
+}
+
 // The agent as it was found: one that we brought leaves with us.
 Result<> leave(LoadedAgent& loaded) {
   return loaded.already ? Result<>{} : unload_agent(std::move(loaded.connection));
+}
+
+template <class Seen, class Counter>
+Result<Seen> hear(const ListenRequest& request, std::uint32_t source) {
+  Counter counter;
+  Seen seen;
+  TRY(listen_to_agent(
+      request, source, [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
+      [&](const collect::AgentArena& arena, Heard heard) {
+        seen.pid = heard.pid;
+        seen.duration = heard.duration;
+        seen.dropped = std::move(heard.dropped);
+        seen.callback_time = heard.callback_time;
+        counter.fill(arena, seen);
+      }));
+  return seen;
 }
 
 }  // namespace
@@ -147,15 +85,12 @@ std::vector<AgentDrop> drops_of(const collect::AgentArena& arena) {
   return out;
 }
 
-std::string name_or_unknown(const collect::AgentArena& arena, std::uint32_t slot) {
-  auto name = arena.name(slot);
-  return name.empty() ? "unknown" : name;
-}
-
 Result<> listen_to_agent(const ListenRequest& request, std::uint32_t sources,
                          const TakeRecord& take, const FinishListening& finish) {
-  auto target = TRY(find_target(request.target, std::chrono::seconds{5}, -1));
-  auto loaded = TRY(load_agent(target));
+  std::optional<PlacedAgent> placed;
+  auto target = TRY(target_of(request, placed));
+  auto loaded = TRY(agent_of(target, request));
+  placed.reset();  // the runtime has loaded it
   auto& connection = loaded.connection;
   const auto listen = [&]() -> Result<> {
     auto arena = TRY(connection.open_arena(Deadline{kAnswer}));
@@ -179,21 +114,16 @@ Result<> listen_to_agent(const ListenRequest& request, std::uint32_t sources,
 }
 
 Result<AgentExceptions> agent_exceptions(const ListenRequest& request) {
-  ExceptionCounter counter;
-  AgentExceptions seen;
-  TRY(listen_to_agent(
-      request, wire::kSourceExceptions,
-      [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
-      [&](const collect::AgentArena& arena, Heard heard) {
-        seen = {.pid = heard.pid,
-                .duration = heard.duration,
-                .exceptions = arena.exceptions(),
-                .recorded = counter.recorded(),
-                .by_type = counter.named(arena),
-                .dropped = std::move(heard.dropped),
-                .callback_time = heard.callback_time};
-      }));
-  return seen;
+  return hear<AgentExceptions, ExceptionCounter>(request, wire::kSourceExceptions);
+}
+Result<AgentContention> agent_contention(const ListenRequest& request) {
+  return hear<AgentContention, ContentionCounter>(request, wire::kSourceContention);
+}
+Result<AgentAllocations> agent_allocations(const ListenRequest& request) {
+  return hear<AgentAllocations, AllocationCounter>(request, wire::kSourceAllocations);
+}
+Result<AgentSurvivors> agent_survivors(const ListenRequest& request) {
+  return hear<AgentSurvivors, SurvivorCounter>(request, wire::kSourceSurvivors);
 }
 
 Result<AgentStacks> agent_stacks(const TargetRequest& request) {

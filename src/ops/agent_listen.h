@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "ops/agent.h"
+#include "ops/agent_counters.h"
 #include "ops/agent_place.h"
 
 namespace clrscope::ops {
@@ -24,6 +24,5 @@ Result<> listen_to_agent(const ListenRequest& request, std::uint32_t sources,
                          const TakeRecord& take, const FinishListening& finish);
 
 std::vector<AgentDrop> drops_of(const collect::AgentArena& arena);
-std::string name_or_unknown(const collect::AgentArena& arena, std::uint32_t slot);
 
 }  // namespace clrscope::ops

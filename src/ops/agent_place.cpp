@@ -1,13 +1,16 @@
 #include "ops/agent_place.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include "base/checksum.h"
+#include "base/io.h"
 #include "base/proc.h"
 #include "ipc/commands.h"
 #include "ops/agent.h"
@@ -163,6 +166,46 @@ Result<LoadedAgent> load_agent(Target& target) {
     return fail(connection.error());
   }
   return LoadedAgent{*std::move(connection), false};
+}
+
+Result<PlacedAgent> PlacedAgent::place() {
+  const auto library = embedded_agent();
+  if (library.empty()) return fail(Errc::kUnsupported, "this clrscope was built without the agent");
+  const char* tmp = std::getenv("TMPDIR");
+  std::string folder = fmt::format("{}/clrscope-agent-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  if (!::mkdtemp(folder.data()))
+    return fail(errc_of(errno), "cannot create the folder {}: {}", folder, errno_text());
+  PlacedAgent placed{std::move(folder)};
+  const auto path = placed.path();
+  const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500)};
+  if (!file) return fail(errc_of(errno), "cannot write {}: {}", path, errno_text());
+  TRY(write_all(file.get(), library));
+  return placed;
+}
+
+PlacedAgent::~PlacedAgent() {
+  if (folder_.empty()) return;
+  ::unlink(path().c_str());
+  ::rmdir(folder_.c_str());
+}
+
+std::string PlacedAgent::path() const { return folder_ + "/libclrscope_agent.so"; }
+
+Result<collect::AgentConnection> start_agent(Target& target) {
+  const auto pid = target.process.pid;
+  TRY(target.child->resume(*target.endpoint));
+  target.suspended = false;
+  const Deadline deadline{kPatience};
+  for (;;) {
+    auto connection = reach_agent(pid);
+    if (connection && connection->ask(wire::RequestKind::kHello, 0, deadline)) return connection;
+    if (const auto code = target.child->wait(kLook))
+      return fail(Errc::kGone, "the command ended with exit code {} before the agent answered",
+                  *code);
+    if (deadline.passed())
+      return fail(Errc::kTimeout, "process {} runs without the agent: it did not answer", pid)
+          .hint("the command may set CLRSCOPE_AGENT=0, CORECLR_ENABLE_PROFILING or TMPDIR itself");
+  }
 }
 
 Result<> unload_agent(collect::AgentConnection connection) {

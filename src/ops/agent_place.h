@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "collect/agent/connection.h"
 #include "ops/target.h"
@@ -16,6 +18,22 @@ struct LoadedAgent {
   collect::AgentConnection connection;
   bool already = false;  // it was there before
 };
+// Writes the library into a private folder, for a command that loads it when it starts. The folder
+// goes with the object.
+class PlacedAgent {
+ public:
+  static Result<PlacedAgent> place();
+  PlacedAgent(PlacedAgent&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
+  PlacedAgent& operator=(PlacedAgent&&) = delete;
+  ~PlacedAgent();
+  std::string path() const;
+
+ private:
+  explicit PlacedAgent(std::string folder) : folder_(std::move(folder)) {}
+  std::string folder_;
+};
+// Lets the suspended command run, and waits until its agent answers.
+Result<collect::AgentConnection> start_agent(Target& target);
 // Attaches the agent unless it is there, and waits until it answers.
 Result<LoadedAgent> load_agent(Target& target);
 // Returns when it has left the process. Its own files go with it.

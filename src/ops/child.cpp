@@ -65,11 +65,14 @@ struct SpawnFiles {
 };
 
 Result<pid_t> spawn(const std::vector<std::string>& command, const std::string& port_setting,
-                    bool show_io) {
+                    bool show_io, const std::map<std::string, std::string>& more) {
   std::vector<std::string> environment;
-  for (char** entry = environ; *entry; ++entry)
-    if (!std::string_view{*entry}.starts_with(std::string{kPortVariable} + "="))
-      environment.emplace_back(*entry);
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text{*entry};
+    const std::string name{text.substr(0, text.find('='))};
+    if (name != kPortVariable && !more.contains(name)) environment.emplace_back(text);
+  }
+  for (const auto& [name, value] : more) environment.push_back(fmt::format("{}={}", name, value));
   environment.push_back(fmt::format("{}={}", kPortVariable, port_setting));
 
   const auto pointers = [](const std::vector<std::string>& texts) {
@@ -104,7 +107,8 @@ void let_others_go(std::stop_token stop, ipc::ReversePort& port) {
 
 }  // namespace
 
-Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& command, bool show_io) {
+Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& command, bool show_io,
+                                            const std::map<std::string, std::string>& more) {
   auto folder = TRY(make_private_folder());
   auto port = ipc::ReversePort::listen(folder + "/port");
   if (!port) {
@@ -112,7 +116,7 @@ Result<std::unique_ptr<Child>> Child::start(const std::vector<std::string>& comm
     return fail(port.error());
   }
   std::unique_ptr<Child> child{new Child{folder, std::move(*port)}};  // its constructor is private
-  child->pid_ = TRY(spawn(command, folder + "/port,suspend", show_io));
+  child->pid_ = TRY(spawn(command, folder + "/port,suspend", show_io, more));
   child->pid_fd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, child->pid_, 0))};
   return child;
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,9 +24,10 @@ namespace clrscope::ops {
 
 class Child {
  public:
-  // With show_io the child has our console; without it, nothing of what it says is shown.
-  static Result<std::unique_ptr<Child>> start(const std::vector<std::string>& command,
-                                              bool show_io);
+  // `more`: variables beside those of our environment. With show_io the child has our console;
+  // without it, nothing of what it says is shown.
+  static Result<std::unique_ptr<Child>> start(const std::vector<std::string>& command, bool show_io,
+                                              const std::map<std::string, std::string>& more = {});
   ~Child();  // lets go whatever still waits for us; does not end the child
 
   pid_t pid() const { return pid_; }

@@ -15,6 +15,7 @@
 #include "inspect/runtime_reader.h"
 #include "ipc/commands.h"
 #include "ipc/discover.h"
+#include "ops/agent_evidence.h"
 #include "ops/async_stacks.h"
 #include "ops/heap_watch.h"
 #include "ops/process_facts.h"
@@ -212,6 +213,7 @@ class Visit {
     if (sources.side.any() && !still) side_.emplace(patient_.target, sources.side, duration_);
     if (sources.recording)
       recording_.emplace(patient_.target, duration_, side_ ? &*side_ : nullptr);
+    if (sources.recording && !patient_.foreign && !still) agent_.emplace(evidence.process.pid);
     if (sources.heap && !patient_.foreign && !still) {
       heap_.emplace(evidence.process.pid, duration_,
                     request_.only.empty() ? HeapWatch::Price::kLittle : HeapWatch::Price::kAny,
@@ -254,6 +256,7 @@ class Visit {
     if (sources.async && !by_heap) take_async(evidence);
     evidence.watched = TraceClock::now() - start_;
     tell(evidence, evidence.watched, true);
+    if (agent_) agent_->add_to(evidence);
     finish_heap(evidence);
     finish_recording(evidence);
   }
@@ -390,6 +393,7 @@ class Visit {
   std::string& reader_note_;
   std::optional<SideSessions> side_;  // before the recording, which uses it
   std::optional<RecordedEvidence> recording_;
+  std::optional<AgentEvidence> agent_;
   std::mutex stopping_;  // the process, for a copy
   std::optional<HeapWatch> heap_;
 };

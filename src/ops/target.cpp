@@ -96,7 +96,7 @@ Result<Target> from_port(const std::string& text, std::chrono::nanoseconds patie
 Result<Target> from_command(const TargetRequest& request, std::chrono::nanoseconds patience,
                             int stop_fd) {
   Target target;
-  target.child = TRY(Child::start(request.command, request.show_child_io));
+  target.child = TRY(Child::start(request.command, request.show_child_io, request.environment));
   const auto runtime = target.child->wait_for_runtime(patience, stop_fd);
   if (!runtime) {
     target.child->signal(SIGTERM);  // it may be waiting for us

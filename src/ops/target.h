@@ -2,6 +2,7 @@
 // or started by us.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct TargetRequest {
   std::optional<std::string> diagnostic_port{};  // "path[,connect|listen]"
   std::optional<std::string> uid{};              // of one that connected to `runtimes`
   std::vector<std::string> command{};
+  std::map<std::string, std::string> environment{};  // of the command, beside ours
   bool show_child_io = true;
   std::shared_ptr<Runtimes> runtimes{};  // with uid
 };

@@ -67,6 +67,7 @@ class Top {
         .on_status = [&](const collect::StreamStatus& status) { on_status(status); },
     };
     if (!request_.whole_machine) {
+      listen_to_agent(process.pid);
       machine.processes = {process.pid};
       machine.target_ended = [&] { return has_ended(process.pid); };
     } else if (plan_.rung.cpu != CpuRung::kMachine) {
@@ -86,6 +87,15 @@ class Top {
   }
 
  private:
+  // One that is loaded already, and that nobody else listens to.
+  void listen_to_agent(pid_t pid) {
+    auto opened = AgentListener::open(pid);
+    if (!opened) return;
+    if ((*opened)->switch_to(wire::kSourceExceptions | wire::kSourceContention |
+                             wire::kSourceAllocations))
+      agent_ = *std::move(opened);
+  }
+
   Result<> on_bytes(Bytes bytes) {
     TRY(reader_.feed(bytes, [&](const nettrace::Batch& batch) { live_.on_batch(reader_, batch); }));
     const auto now = TraceClock::now();
@@ -127,6 +137,7 @@ class Top {
     TopInterval interval{live_.cut(reader_, now)};
     interval.lost = lost_;
     interval.by_runtime = !plan_.kernel;
+    if (agent_) interval.agent = agent_->states();
     ask_for_names(interval);
     ++summary_.intervals;
     summary_.samples += interval.samples;
@@ -158,6 +169,7 @@ class Top {
   bool looked_ = false;  // who runs on the machine
   std::uint64_t lost_ = 0;
   TopSummary summary_;
+  std::unique_ptr<AgentListener> agent_;
   MemoryNames memory_names_;  // of a process that cannot be asked
   LiveNames live_names_;      // last: its thread ends first
 };

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "collect/stop_reason.h"
 #include "model/sampling.h"
+#include "ops/agent_listener.h"
 #include "ops/plan.h"
 #include "ops/target.h"
 
@@ -37,9 +38,10 @@ struct TopRequest {
 };
 
 struct TopInterval : analyze::LiveInterval {
-  std::uint64_t lost = 0;   // samples, since the start
-  bool by_runtime = false;  // sampled by the runtimes
-  double busy() const;      // processors, on average
+  std::vector<AgentSourceState> agent{};  // of an agent that was loaded already
+  std::uint64_t lost = 0;                 // samples, since the start
+  bool by_runtime = false;                // sampled by the runtimes
+  double busy() const;                    // processors, on average
 };
 
 struct TopWatcher {

@@ -30,8 +30,12 @@ enum class Drop : std::uint32_t {
   kOverBudget,     // recorded without a stack: the callbacks took too much time
   kStackFailed,    // the runtime could not walk the stack
   kStackCut,       // deeper than a record can hold
+  kObjectsFull,    // more sampled objects at a time than can be followed
   kCount
 };
+// What callbacks are counted for. The order is part of the layout.
+enum class Spender : std::uint32_t { kExceptions, kContention, kAllocations, kSurvivors, kCount };
+constexpr std::uint32_t kSpenders = static_cast<std::uint32_t>(Spender::kCount);
 constexpr std::uint32_t kDropReasons = static_cast<std::uint32_t>(Drop::kCount);
 
 // The processor's clock and CLOCK_MONOTONIC at one moment.
@@ -57,10 +61,11 @@ struct ArenaHeader {
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> callback_ticks;  // time spent in callbacks, on the threads of the app
   // CPU samples.
-  std::atomic<std::uint64_t> cpu_ticks_missed;   // expirations of timers without a sample
-  std::atomic<std::uint64_t> cpu_skipped;        // the thread was handling a fault
-  std::atomic<std::uint64_t> cpu_unarmed;        // threads that could get no timer
-  std::atomic<std::uint64_t> cpu_handler_taken;  // times another handler had replaced ours
+  std::atomic<std::uint64_t> cpu_ticks_missed;         // expirations of timers without a sample
+  std::atomic<std::uint64_t> cpu_skipped;              // the thread was handling a fault
+  std::atomic<std::uint64_t> cpu_unarmed;              // threads that could get no timer
+  std::atomic<std::uint64_t> cpu_handler_taken;        // times another handler had replaced ours
+  std::atomic<std::uint64_t> source_ticks[kSpenders];  // the same by source
 };
 
 struct Ring {

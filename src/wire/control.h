@@ -17,6 +17,7 @@ constexpr std::uint8_t kMainClass[16] = {0x9e, 0xc0, 0xa5, 0xc1, 0xe7, 0xa6, 0x3
 constexpr std::uint8_t kNotificationClass[16] = {0x9e, 0xc0, 0xa5, 0xc1, 0xe7, 0xa6, 0x31, 0x4d,
                                                  0x9b, 0x02, 0x0c, 0x15, 0xc0, 0x9e, 0x00, 0x02};
 constexpr char kMainClassText[] = "{C1A5C09E-A6E7-4D31-9B02-0C15C09E0001}";
+constexpr char kNotificationClassText[] = "{C1A5C09E-A6E7-4D31-9B02-0C15C09E0002}";
 
 enum class RequestKind : std::uint16_t {
   kHello = 1,     // who are you
@@ -46,11 +47,12 @@ enum Source : std::uint32_t {
   kSourceExceptions = 1,
   kSourceContention = 2,
   kSourceAllocations = 4,
-  kSourceMethods = 0x100,  // in the status only: methods are instrumented
   kSourceCpu = 16,
+  kSourceSurvivors = 0x100,  // what became of sampled objects in the next collections
+  kSourceMethods = 0x200,    // in the status only: methods are instrumented
 };
 constexpr std::uint32_t kAllSources =
-    kSourceExceptions | kSourceContention | kSourceAllocations | kSourceCpu;
+    kSourceExceptions | kSourceContention | kSourceAllocations | kSourceCpu | kSourceSurvivors;
 // The value of kSwitch: sources in the lower half, samples per second of CPU time in the upper one.
 constexpr std::uint32_t kRateShift = 16;
 constexpr std::uint32_t kSourceBits = (1U << kRateShift) - 1;

@@ -17,6 +17,8 @@ enum class RecordKind : std::uint16_t {
   kContention = 5,
   kAllocation = 6,
   kCpuSample = 16,
+  kSampledObject = 32,
+  kObjectsSeen = 33,
 };
 
 constexpr std::uint32_t kMostFrames = 256;
@@ -79,6 +81,28 @@ struct Allocation {
   std::uint32_t frames;
 };
 
+// An allocation whose object the agent follows through the next collections.
+struct SampledObject {
+  RecordHeader header;
+  std::uint64_t size;
+  std::uint64_t represents;  // as in Allocation
+  std::uint32_t number;      // pairs it with ObjectsSeen; from 1
+  std::uint32_t type;
+  std::uint32_t reserved;
+  std::uint32_t frames;
+};
+
+// What became of objects in one collection. The agent follows no object further than kSurvivedTwo.
+enum class Fate : std::uint32_t { kDied = 0, kSurvivedOne = 1, kSurvivedTwo = 2, kUnknown = 3 };
+struct ObjectsSeen {
+  RecordHeader header;
+  std::uint64_t collection;  // counted while the source is on; from 1
+  std::uint32_t generation;  // the oldest that was collected
+  Fate fate;
+  std::uint32_t reserved;
+  std::uint32_t frames;  // how many follow: numbers of objects, not frames
+};
+
 // What a thread executed when the timer of its CPU time fired. Behind it lie `stack_bytes` of its
 // stack, from the stack pointer upwards, and bytes without a meaning up to the end of the record.
 struct CpuSample {
@@ -96,6 +120,7 @@ struct CpuSample {
 constexpr std::uint32_t kLargestRecord = sizeof(CpuSample) + kMostStackBytes;
 static_assert(sizeof(RecordHeader) == 16 && sizeof(ExceptionThrown) == 32 &&
               sizeof(ExceptionCaught) == 40 && sizeof(ThreadStack) == 32 &&
+              sizeof(SampledObject) == 48 && sizeof(ObjectsSeen) == 40 &&
               sizeof(SnapshotEnd) == 40 && sizeof(Contention) == 40 && sizeof(Allocation) == 40 &&
               sizeof(CpuSample) == 184 && sizeof(Contention) + kMostFrames * 4 <= kLargestRecord &&
               kLargestRecord % 8 == 0);

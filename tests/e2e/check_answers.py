@@ -95,10 +95,24 @@ class Walk:
             for error in self.schemas.errors(schemas.get(name, {}), json.loads(fields["data"]))[:5]:
                 check(False, f"{route}, event {name}: {error}")
 
+    def agent(self, of):
+        self.ask("GET /agent", "/agent" + of)
+        self.ask("POST /agent/sources", "/agent/sources" + of + "&on=exceptions", status=404)
+        self.ask("POST /agent/sources", "/agent/sources" + of + "&on=everything", status=400)
+        self.ask("POST /agent/attach", "/agent/attach" + of)
+        self.ask("POST /agent/sources", "/agent/sources" + of + "&on=exceptions,contention,allocations,survivors")
+        self.ask("GET /agent/exceptions", "/agent/exceptions" + of + "&durationSeconds=1", status=429)
+        self.ask("POST /agent/sources", "/agent/sources" + of + "&on=none")
+        self.ask("GET /agent", "/agent" + of)
+        self.ask("POST /agent/detach", "/agent/detach" + of)
+        for name in ("exceptions", "contention", "allocations", "survivors"):
+            self.ask(f"GET /agent/{name}", f"/agent/{name}{of}&durationSeconds=1")
+        self.ask("GET /agent/stacks", "/agent/stacks" + of)
+
     def all(self):
         of = f"?pid={self.pid}"
         for route in ("GET /processes", "GET /info", "GET /openapi.json", "GET /doctor/findings", "GET /formats", "GET /profiles", "GET /providers",
-                      "GET /live/status"):
+                      "GET /live/status", "GET /agent/sources"):
             self.ask(route)
         for route in ("GET /process", "GET /env", "GET /check", "GET /stacks"):
             self.ask(route, route.split(" ")[1] + of)
@@ -106,6 +120,7 @@ class Walk:
         self.ask("GET /stacks", "/stacks" + of + "&async=true", status=200)
         self.ask("GET /views/requests", "/views/requests" + of)
         self.ask("GET /process", "/process?pid=2147483647", status=400)
+        self.agent(of)
         self.watch()
         self.live(of)
         self.recordings(of)

@@ -66,6 +66,7 @@ VERBS = {
     "attach": verb(Form(["attach", "-p", "{pid}"], FIND, alone=True)),
     "detach": verb(Form(["detach", "-p", "{pid}"], FIND, alone=True)),
     "agent": verb(Form(["agent", "status", "-p", "{pid}"], FIND), Form(["agent", "exceptions", "-p", "{pid}", "--duration", "1s"], FIND, alone=True),
+                  Form(["agent", "survivors", "-p", "{pid}", "--duration", "1s"], FIND, alone=True), Form(["agent", "list"]),
                   Form(["agent", "stacks", "-p", "{pid}", "--json"], FIND, alone=True)),
     "key": verb(Form(["key", "list", "--folder", "{out}/state"])),
     "list-profiles": verb(Form(["list-profiles"])),
@@ -80,6 +81,13 @@ def get(path, *reads, accept="*/*", **more):
 PID = "?pid={pid}"
 SHORT = PID + "&durationSeconds=1"
 ROUTES = {
+    "GET /agent": [get("/agent" + PID, *FIND)],
+    "GET /agent/sources": [get("/agent/sources")],
+    "POST /agent/sources": [get("/agent/sources" + PID + "&on=exceptions", *FIND, alone=True, method="POST")],
+    "POST /agent/attach": [get("/agent/attach" + PID, *FIND, alone=True, method="POST")],
+    "POST /agent/detach": [get("/agent/detach" + PID, *FIND, alone=True, method="POST")],
+    **{f"GET /agent/{name}": [get(f"/agent/{name}" + SHORT, *FIND, alone=True)] for name in ("exceptions", "contention", "allocations", "survivors")},
+    "GET /agent/stacks": [get("/agent/stacks" + PID, *FIND, alone=True)],
     "GET /audit": [get("/audit", accept="text/plain"), get("/audit")],
     "GET /check": [get("/check" + PID, *FIND, "image")],
     "GET /counters": [get("/counters" + PID, *STREAM), get("/counters" + PID, "session", accept="text/plain"),

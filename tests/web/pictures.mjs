@@ -37,6 +37,7 @@ function pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}) {
     async: {path: `/stacks?pid=${tasks}&view=async&open=a0`},
     heap: {path: `/heap?pid=${leaking}&snapshot=${heap}`},
     'heap-types': {path: `/heap?pid=${leaking}&snapshot=${heap}&type=Samples.Symptoms.Order`},
+    agent: {path: `/agent?pid=${pid}`, wait: 8_000, before: ['/agent/attach?', '/agent/sources?on=exceptions,contention,allocations,survivors&'].map((one) => `${one}pid=${pid}`)},
     logs: {path: `/logs?pid=${pid}`},
     recordings: {path: `/recordings?pid=${pid}`},
     sessions: {path: `/sessions?pid=${pid}`},
@@ -82,11 +83,12 @@ try {
   const report = await made(first, ['POST', `/doctor?pid=${pid}&durationSeconds=5`], '/doctor/reports', 'finished');
   await first.leave();
   for (const [style, options] of Object.entries(kStyles)) {
-    for (const [name, {path, wait = 500}] of Object.entries(pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}))) {
+    for (const [name, {path, wait = 500, before = []}] of Object.entries(pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}))) {
       const file = `${name}-${style}.png`;
       if (chosen.length && !chosen.some((one) => file.includes(one))) continue;
       const isOfOthers = others.some((one) => path.includes(`pid=${one.pid}`));
       const visitor = await kit.Visitor.come(isOfOthers ? second : world.server, options);
+      for (const one of before) await visitor.ask('POST', one);
       const page = await visitor.open(path);
       await settled(page);
       await page.waitForTimeout(wait);

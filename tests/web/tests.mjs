@@ -1,4 +1,5 @@
 // All tests of the pages; each is a sentence and a function of the world.
+import {agentTests} from './agent.mjs';
 import {countersTests} from './counters.mjs';
 import {doctorTests} from './doctor.mjs';
 import {foreignTests} from './foreign.mjs';
@@ -24,6 +25,7 @@ export const tests = [
   ...countersTests,
   ...viewsTests,
   ...heapTests,
+  ...agentTests,
   ...requestsTests,
   ...logsTests,
   ...recordTests,

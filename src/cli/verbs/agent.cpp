@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <filesystem>
 
@@ -12,6 +13,7 @@
 #include "cli/verb.h"
 #include "ops/agent.h"
 #include "ops/agent_methods.h"
+#include "ops/agent_sources.h"
 #include "ops/agent_wall.h"
 
 namespace clrscope::cli {
@@ -20,7 +22,7 @@ namespace {
 constexpr Option kAgent[] = {
     {.name = "--duration",
      .value = "TIME",
-     .help = "how long exceptions, contention, allocations, methods and wall listen (default: 10s)"},
+     .help = "how long to listen (default: 10s; 30s for survivors; as long as COMMAND runs)"},
     {.name = "--include",
      .value = "PATTERN",
      .help = "methods to measure: a namespace, type or method; * matches any text; repeatable"},
@@ -68,23 +70,62 @@ Result<int> status(const Args& args, Console& console) {
   return kDone;
 }
 
+Result<int> list(const Args& args, Console& console) {
+  const auto sources = ops::agent_source_answers();
+  if (args.has("--json")) {
+    console.data(json_line(sources));
+    return kDone;
+  }
+  std::string text;
+  for (const auto& source : sources) {
+    text += fmt::format("{:14}{}\n", source.id, source.description);
+    text += fmt::format("{:14}{}\n", "",
+                        console.paint(Tone::kDim, fmt::format("needs {}", source.flags)));
+    if (!source.limits.empty()) text += fmt::format("{:14}{}\n", "", source.limits);
+  }
+  console.data(text);
+  return kDone;
+}
+
+// A command that is still running when the time is over goes on without us only if it insists.
+int end_command(ops::Child& child, const StopRequest& stop, bool limited, Console& console) {
+  constexpr std::chrono::seconds kGrace{10};
+  const bool by_user = stop.signal() != 0;
+  auto code = child.wait(by_user || limited ? std::chrono::nanoseconds{0} : kGrace);
+  if (code) return *code;
+  if (by_user && !stop.from_terminal()) child.signal(stop.signal());
+  if (!by_user) child.signal(SIGTERM);
+  code = child.wait(kGrace);
+  if (!code) console.talk("Process {} is still running.", child.pid());
+  return by_user ? code.value_or(kDone) : kDone;
+}
+
 // Listens for the duration and prints what was heard.
 template <class Seen>
 Result<int> listen(const Args& args, Console& console,
                    Result<Seen> (*hear)(const ops::ListenRequest&),
-                   Document (*document)(const Seen&)) {
-  const auto duration =
-      TRY(args.duration("--duration")).value_or(std::chrono::nanoseconds{std::chrono::seconds{10}});
-  if (duration.count() <= 0) return fail(Errc::kUsage, "--duration must be greater than zero");
-  const StopRequest stop{EnterKey::kStops};
-  const ops::ListenRequest request{
-      .target = TRY(target_request(args)), .duration = duration, .stop_fds = stop.fds()};
-  const auto seen = TRY(hear(request));
+                   Document (*document)(const Seen&), std::chrono::seconds usual) {
+  const auto limit = TRY(args.duration("--duration"));
+  if (limit && limit->count() <= 0)
+    return fail(Errc::kUsage, "--duration must be greater than zero");
+  const bool starts = !args.command().empty();
+  constexpr std::chrono::hours kForever{24 * 365};
+  const std::chrono::nanoseconds otherwise =
+      starts ? std::chrono::nanoseconds{kForever} : std::chrono::nanoseconds{usual};
+  const StopRequest stop{starts ? EnterKey::kIgnored : EnterKey::kStops};
+  std::unique_ptr<ops::Child> child;
+  const ops::ListenRequest request{.target = TRY(target_request(args)),
+                                   .duration = limit.value_or(otherwise),
+                                   .stop_fds = stop.fds(),
+                                   .child = &child};
+  const auto seen = hear(request);
+  const auto code = child ? end_command(*child, stop, limit.has_value(), console) : kDone;
+  if (!seen) return fail(seen.error());
   if (args.has("--json"))
-    console.data(json_line(seen));
+    console.data(json_line(*seen));
   else
-    console.data(answer::page_text(document(seen), console.text_style()));
-  return kDone;
+    console.data(answer::page_text(document(*seen), console.text_style()));
+  return code;
 }
 
 Result<int> methods(const Args& args, Console& console) {
@@ -175,28 +216,43 @@ Result<int> run(const Args& args, Console& console) {
   const auto& words = args.positionals();
   const std::string word = words.size() == 1 ? words[0] : "";
   if (word == "status") return status(args, console);
+  if (word == "list") return list(args, console);
+  const auto usual = [&] {
+    for (const auto& source : ops::agent_sources())
+      if (source.id == word) return source.duration;
+    return std::chrono::seconds{10};
+  }();
   if (word == "exceptions")
-    return listen(args, console, &ops::agent_exceptions, &ops::exceptions_document);
+    return listen(args, console, &ops::agent_exceptions, &ops::exceptions_document, usual);
   if (word == "contention")
-    return listen(args, console, &ops::agent_contention, &ops::contention_document);
+    return listen(args, console, &ops::agent_contention, &ops::contention_document, usual);
   if (word == "allocations")
-    return listen(args, console, &ops::agent_allocations, &ops::allocations_document);
+    return listen(args, console, &ops::agent_allocations, &ops::allocations_document, usual);
+  if (word == "survivors")
+    return listen(args, console, &ops::agent_survivors, &ops::survivors_document, usual);
+  if (!args.command().empty())
+    return fail(Errc::kUsage, "agent {} does not start a command", word)
+        .hint("use exceptions, contention, allocations or survivors with -- COMMAND");
   if (word == "methods") return methods(args, console);
   if (word == "wall") return wall(args, console);
   if (word == "stacks") return stacks(args, console);
   if (word == "env") return env(args, console);
   return fail(Errc::kUsage, "unknown command of clrscope agent")
-      .hint("use status, exceptions, contention, allocations, methods, wall, stacks or env");
+      .hint(
+          "use status, list, exceptions, contention, allocations, survivors, methods, wall, stacks "
+          "or env");
 }
 
 const Options kOptions[] = {kTargetOptions, Options{kAgent}, kCommonOptions};
 constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::AgentAnswer>(JsonAnswer::Form::kList, "status"),
+    answers_with<ops::AgentSourceAnswer>(JsonAnswer::Form::kList, "list"),
     answers_with<ops::AgentExceptions>(JsonAnswer::Form::kObject, "exceptions"),
     answers_with<ops::AgentContention>(JsonAnswer::Form::kObject, "contention"),
     answers_with<ops::AgentAllocations>(JsonAnswer::Form::kObject, "allocations"),
     answers_with<ops::AgentMethods>(JsonAnswer::Form::kObject, "methods"),
     answers_with<ops::AgentWall>(JsonAnswer::Form::kObject, "wall"),
+    answers_with<ops::AgentSurvivors>(JsonAnswer::Form::kObject, "survivors"),
     answers_with<ops::AgentStacks>(JsonAnswer::Form::kObject, "stacks"),
     answers_with<EnvAnswer>(JsonAnswer::Form::kObject, "env"),
 };
@@ -207,14 +263,16 @@ extern const Verb agent_verb{
     .name = "agent",
     .summary = "Show exceptions, lock waits, allocations, method times and stacks from inside",
     .usage =
-        "status | exceptions | contention | allocations | methods | wall | stacks | env\n"
-        "                      [-p PID | -n NAME] [--duration TIME] [--include PATTERN]",
+        "status | list | exceptions | contention | allocations | survivors | methods | wall |\n"
+        "                      stacks | env  [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
     .options = kOptions,
     .examples =
         "  clrscope agent exceptions -p 4312 --duration 30s\n"
-        "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging",
+        "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging\n"
+        "  clrscope agent allocations -- dotnet Shop.dll",
     .run = run,
     .positionals = 1,
+    .takes_command = true,
     .answers = kAnswers,
 };
 

@@ -118,6 +118,7 @@ struct TopAnswer {
   std::vector<KindAnswer> by_kind{};
   std::vector<MethodAnswer> methods{};
   std::vector<ThreadAnswer> threads{};
+  std::vector<ops::AgentSourceState> agent{};
 };
 const Shape& shape_of(const TopAnswer*) {
   using A = TopAnswer;
@@ -132,7 +133,9 @@ const Shape& shape_of(const TopAnswer*) {
                    member<&A::lost>("lost", "samples lost since the start"),
                    member<&A::by_kind>("byKind", "CPU time by kind of code, most first"),
                    member<&A::methods>("methods", "methods, most time of their own first"),
-                   member<&A::threads>("threads", "threads, busiest first")});
+                   member<&A::threads>("threads", "threads, busiest first"),
+                   member_unless_empty<&A::agent>(
+                       "agent", "what an agent that was loaded before tells, by source")});
   return shape;
 }
 
@@ -146,7 +149,8 @@ std::string as_json(const ops::TopInterval& interval, std::size_t rows) {
                    .samples = interval.samples,
                    .cpus_busy = interval.busy(),
                    .state_from = interval.by_runtime ? StateSource::kSampler : StateSource::kKernel,
-                   .lost = interval.lost};
+                   .lost = interval.lost,
+                   .agent = interval.agent};
   for (const auto& [kind, ns] : kinds_of(interval))
     answer.by_kind.push_back({to_string(kind), share(ns)});
   for (std::size_t i = 0; i < std::min(rows, interval.methods.size()); ++i) {
@@ -159,6 +163,23 @@ std::string as_json(const ops::TopInterval& interval, std::size_t rows) {
                               static_cast<std::uint64_t>(thread.thread), thread.name,
                               share(thread.ns)});
   return json_line(answer);
+}
+
+// "agent: 50.0 exceptions/s   15.0 lock waits/s   187.0 allocation samples/s   cost 0.6 % of a CPU"
+std::string agent_line(const std::vector<ops::AgentSourceState>& sources) {
+  std::string line = "agent:";
+  double cost = 0;
+  for (const auto& source : sources) {
+    if (!source.on) continue;
+    std::string_view what = source.id;
+    if (source.id == "contention") what = "lock waits";
+    if (source.id == "allocations") what = "allocation samples";
+    line += fmt::format("   {:.1f} {}/s", source.per_second, what);
+    if (source.on_time.count() > 0)
+      cost += static_cast<double>(source.callback_time.count()) /
+              static_cast<double>(source.on_time.count());
+  }
+  return line + fmt::format("   cost {:.2f} % of a CPU", 100 * cost);
 }
 
 // One interval as lines, none wider than the terminal.
@@ -191,6 +212,7 @@ class View {
     for (const auto& [kind, ns] : kinds_of(interval))
       kinds.push_back(fmt::format("{} {}", to_string(kind), percent(ns, interval.ns)));
     lines.push_back(kinds.empty() ? "nothing ran" : fmt::format("{}", fmt::join(kinds, "   ")));
+    if (!interval.agent.empty()) lines.push_back(agent_line(interval.agent));
     lines.emplace_back();
     Table methods{{">SELF", ">TOTAL", "KIND", "METHOD", "MODULE"}};
     for (std::size_t i = 0; i < std::min(rows_, interval.methods.size()); ++i) {

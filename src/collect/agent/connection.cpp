@@ -114,6 +114,10 @@ std::chrono::nanoseconds AgentArena::callback_time() const {
   return duration_of(arena_->header.callback_ticks.load());
 }
 
+std::chrono::nanoseconds AgentArena::callback_time(wire::Spender source) const {
+  return duration_of(arena_->header.source_ticks[static_cast<std::size_t>(source)].load());
+}
+
 std::chrono::nanoseconds AgentArena::duration_of(std::uint64_t ticks) const {
   const auto first = arena_->header.first;
   wire::ClockPair last;

@@ -41,6 +41,7 @@ class AgentArena {
   };
   CpuCounts cpu_counts() const;
   std::chrono::nanoseconds callback_time() const;
+  std::chrono::nanoseconds callback_time(wire::Spender source) const;
   std::chrono::nanoseconds duration_of(std::uint64_t ticks) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "doctor/agent_evidence.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -61,6 +62,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     if (report.details.size() < kMost && place.share >= kLeastShare)
       report.details.push_back(fmt::format("{:.0f} % {} in {}: {}", 100 * place.share, place.type,
                                            place.method, rate_text(rate * place.share)));
+  add_allocation_stack(report, evidence, top.type);
   report.numbers = {
       {"bytesPerSecond", rate, "B/s", rate_text(rate)},
       {"sharePercent", 100 * top.share, "%", fmt::format("{:.0f} % of it", 100 * top.share)},

@@ -1,6 +1,7 @@
 // Exceptions thrown all the time: each costs tens of microseconds and hides the one that matters.
 #include <fmt/format.h>
 
+#include "doctor/agent_evidence.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -36,6 +37,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     if (!type.places.empty()) line += fmt::format("  thrown in {}", type.places.front().method);
     report.details.push_back(std::move(line));
     if (!type.message.empty()) report.details.push_back(fmt::format("    \"{}\"", type.message));
+    add_throws(report, evidence, type.type);
   }
   report.summary = fmt::format(
       "{} of {} types were thrown while it was watched. Each one unwinds the stack, whether it is "

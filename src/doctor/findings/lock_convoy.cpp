@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "doctor/agent_evidence.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -63,6 +64,7 @@ std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence
         {"waits", static_cast<double>(place.waits), "", counted(place.waits, "wait")});
     report.numbers.push_back({"waitedMs", 1000 * seconds(place.waited), "ms",
                               format_duration(place.waited) + " waited in total"});
+    add_lock_owner(report, evidence, place.method);
     reports.push_back(std::move(report));
   }
   return reports;

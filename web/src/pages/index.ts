@@ -1,5 +1,6 @@
 // All pages, in the order of the rail. The build tells the controller their paths (web/build.mjs).
 import type {Page} from '../page';
+import {AgentPage} from './agent';
 import {Api} from './api';
 import {Audit} from './audit';
 import {Check} from './check';
@@ -40,6 +41,7 @@ export const pages: Page[] = [
   {path: '/views/thread-starts', title: 'Thread starts', group: 'views', Content: ThreadStarts, about: 'process'},
   {path: '/views/requests', title: 'Requests', group: 'views', Content: Requests, about: 'process', key: 'q', scope: 'trace'},
   {path: '/heap', title: 'Heap', group: 'views', Content: HeapPage, about: 'process', key: 'h', scope: 'memory'},
+  {path: '/agent', title: 'Agent', group: 'views', Content: AgentPage, about: 'process', key: 'a', scope: 'trace'},
   {path: '/logs', title: 'Logs', group: 'views', Content: Logs, about: 'process', scope: 'trace'},
   {path: '/recordings', title: 'Recordings', group: 'server', Content: Recordings, key: 'f', scope: 'trace'},
   {path: '/sessions', title: 'Sessions', group: 'server', Content: Sessions, scope: 'trace'},
