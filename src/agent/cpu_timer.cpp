@@ -447,7 +447,7 @@ void CpuTimers::sample(Slot& slot, const std::uint64_t* context, std::uint32_t o
       });
     }
   }
-  recorder_->leave(read_tsc() - begin);
+  recorder_->leave(read_tsc() - begin, wire::Spender::kCpu);
 }
 
 }  // namespace clrscope::agent

@@ -34,7 +34,14 @@ enum class Drop : std::uint32_t {
   kCount
 };
 // What callbacks are counted for. The order is part of the layout.
-enum class Spender : std::uint32_t { kExceptions, kContention, kAllocations, kSurvivors, kCount };
+enum class Spender : std::uint32_t {
+  kExceptions,
+  kContention,
+  kAllocations,
+  kSurvivors,
+  kCpu,
+  kCount
+};
 constexpr std::uint32_t kSpenders = static_cast<std::uint32_t>(Spender::kCount);
 constexpr std::uint32_t kDropReasons = static_cast<std::uint32_t>(Drop::kCount);
 
@@ -60,12 +67,12 @@ struct ArenaHeader {
   std::atomic<std::uint64_t> contentions;
   std::atomic<std::uint64_t> allocations;
   std::atomic<std::uint64_t> callback_ticks;  // time spent in callbacks, on the threads of the app
-  // CPU samples.
-  std::atomic<std::uint64_t> cpu_ticks_missed;         // expirations of timers without a sample
-  std::atomic<std::uint64_t> cpu_skipped;              // the thread was handling a fault
-  std::atomic<std::uint64_t> cpu_unarmed;              // threads that could get no timer
-  std::atomic<std::uint64_t> cpu_handler_taken;        // times another handler had replaced ours
   std::atomic<std::uint64_t> source_ticks[kSpenders];  // the same by source
+  // CPU samples.
+  std::atomic<std::uint64_t> cpu_ticks_missed;   // expirations of timers without a sample
+  std::atomic<std::uint64_t> cpu_skipped;        // the thread was handling a fault
+  std::atomic<std::uint64_t> cpu_unarmed;        // threads that could get no timer
+  std::atomic<std::uint64_t> cpu_handler_taken;  // times another handler had replaced ours
 };
 
 struct Ring {
@@ -91,7 +98,7 @@ constexpr std::uint32_t kArenaBytes = sizeof(Arena);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(Ring) == 128 + kRingBytes);
 static_assert(sizeof(NameSlot) == 8);
-static_assert(offsetof(Arena, rings) == 192);
+static_assert(offsetof(Arena, rings) == 256);
 
 // Whether the layout of this memory is ours; `bytes` is the size of the mapping.
 bool is_arena(const void* memory, std::uint64_t bytes);
