@@ -24,7 +24,7 @@ enum class RecordKind : std::uint16_t {
 constexpr std::uint32_t kMostFrames = 256;
 constexpr std::uint32_t kSmallestRecord = 8;  // a pad
 constexpr std::uint32_t kRegisters = 17;
-constexpr std::uint32_t kMostStackBytes = 16 << 10;
+constexpr std::uint32_t kMostStackBytes = 32 << 10;
 
 struct RecordHeader {
   RecordKind kind;
