@@ -37,7 +37,8 @@ def call_ns(process, count):
 def measure_probes(kit, target):
     """What enter and leave cost in the code of a very short method: closed, on, and after they were taken out again."""
     process, ready = kit.sample("probes", "--loop", target=target)
-    blocks = 20 if kit.quick else 100
+    blocks = 40 if kit.quick else 100
+    call_ns(process, blocks * 3)  # until its own code has been optimised
     plain = call_ns(process, blocks)
     words = [str(kit.clrscope), "agent", "methods", "-p", str(process.pid), "--include", ready["truth"]["method"], "--accessors",
              "--method-budget", "0", "--duration", "600s", "--json"]

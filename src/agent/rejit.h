@@ -1,8 +1,8 @@
 // Instruments methods of the running process and gives them their own code back.
 //
 // The worker thread chooses methods and asks the runtime to compile them again; the runtime then
-// asks for the new code on the thread that calls such a method next. Other methods that had inlined
-// one of them are compiled again too: they keep their code and are reverted with the others.
+// asks for the new code on the thread that calls such a method next. If it asks for
+// the code of a method that had inlined one of them, that method keeps its own and is reverted too.
 // Once used, the runtime does not let the agent leave any more.
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "collect/agent/probes.h"
@@ -70,7 +71,7 @@ void put_methods(const collect::AgentArena& arena, const collect::AgentProbes& p
       UnmeasuredMethod one{.method = name, .reason = reason_text(method.reason)};
       if (method.hresult < 0)
         one.code = fmt::format("0x{:08x}", static_cast<std::uint32_t>(method.hresult));
-      if (out.not_measured.size() < kMostListed) out.not_measured.push_back(std::move(one));
+      out.not_measured.push_back(std::move(one));
     }
     if (method.enters == 0 && method.leaves == 0) continue;
     ++out.measured;
@@ -88,9 +89,11 @@ void put_methods(const collect::AgentArena& arena, const collect::AgentProbes& p
   std::ranges::sort(out.methods, [](const auto& a, const auto& b) {
     return std::pair{b.self, a.method} < std::pair{a.self, b.method};
   });
+  // Those that say something about the process first: intrinsic ones are many, and always the same.
   std::ranges::sort(out.not_measured, {}, [](const auto& one) {
-    return std::pair{one.reason, one.method};
+    return std::tuple{one.reason == "intrinsic", one.reason, one.method};
   });
+  if (out.not_measured.size() > kMostListed) out.not_measured.resize(kMostListed);
   const auto& header = probes.header();
   out.modules = header.modules.load();
   out.skipped_modules = header.skipped_modules.load();
