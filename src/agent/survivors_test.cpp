@@ -80,11 +80,10 @@ class SurvivorsTest : public testing::Test {
     std::map<std::uint32_t, wire::Fate> out;
     for (auto& reader : readers_)
       reader.drain([&](const void* bytes, std::uint32_t size) {
-        const auto* seen = wire::parse_record<wire::ObjectsSeen>(wire::RecordKind::kObjectsSeen,
-                                                                 bytes, size);
+        const auto* seen =
+            wire::parse_record<wire::ObjectsSeen>(wire::RecordKind::kObjectsSeen, bytes, size);
         if (!seen) return;
-        for (std::uint32_t i = 0; i < seen->frames; ++i)
-          out[wire::frames_of(seen)[i]] = seen->fate;
+        for (std::uint32_t i = 0; i < seen->frames; ++i) out[wire::frames_of(seen)[i]] = seen->fate;
       });
     return out;
   }
