@@ -205,19 +205,28 @@ void Survivors::collection_finished(ComObject* runtime, Recorder& recorder) {
       write(recorder, collection, static_cast<wire::Fate>(row));
 }
 
-void Survivors::release(ComObject* runtime) {
-  if (!tables_) return;
+// Takes some handles out of the tables; 0: there are none left.
+std::uint32_t Survivors::take_handles(Id (&handles)[kHandlesAtOnce]) {
   const Locked lock{locked_};
+  std::uint32_t taken = 0;
+  for (; count_ > 0 && taken < kHandlesAtOnce; --count_)
+    handles[taken++] = tables_->objects[count_ - 1].handle;
   for (auto& arrival : tables_->arrivals) {
+    if (taken == kHandlesAtOnce) break;
     if (arrival.state.load(std::memory_order_acquire) != kReady) continue;
-    (void)call(runtime, info::kDestroyHandle, arrival.handle);
-    followed_.fetch_sub(1, std::memory_order_relaxed);
+    handles[taken++] = arrival.handle;
     arrival.state.store(kFree, std::memory_order_release);
   }
-  for (std::uint32_t i = 0; i < count_; ++i)
-    (void)call(runtime, info::kDestroyHandle, tables_->objects[i].handle);
-  followed_.fetch_sub(count_, std::memory_order_relaxed);
-  count_ = 0;
+  followed_.fetch_sub(taken, std::memory_order_relaxed);
+  return taken;
+}
+
+void Survivors::release(ComObject* runtime) {
+  if (!tables_) return;
+  // Without the lock: the runtime may let this thread wait for a collection, whose thread wants it.
+  Id handles[kHandlesAtOnce];
+  while (const auto taken = take_handles(handles))
+    for (std::uint32_t i = 0; i < taken; ++i) (void)call(runtime, info::kDestroyHandle, handles[i]);
 }
 
 }  // namespace clrscope::agent

@@ -43,7 +43,10 @@ class Survivors {
   };
   static constexpr std::uint32_t kDeepest = 2;
 
+  static constexpr std::uint32_t kHandlesAtOnce = 256;
+
   void take_arrivals();
+  std::uint32_t take_handles(Id (&handles)[kHandlesAtOnce]);
   bool settle(ComObject* runtime, const Collection& collection, Object& object, wire::Fate& fate);
   void write(Recorder& recorder, const Collection& collection, wire::Fate fate);
 

@@ -101,41 +101,43 @@ function Sources({all, seen, isFixed, onSwitch}: SourcesProps) {
   return (
     <section aria-label="Sources">
       <h2>Sources</h2>
-      <table class="agent-sources">
-        <thead>
-          <tr>
-            <th scope="col">On</th>
-            <th scope="col">Source</th>
-            <th scope="col" class="num">
-              Seen
-            </th>
-            <th scope="col" class="num">
-              Per second
-            </th>
-            <th scope="col">Cost so far</th>
-          </tr>
-        </thead>
-        <tbody>
-          {all
-            .filter((one) => one.switchable)
-            .map((one) => {
-              const state = stateOf(one.id);
-              return (
-                <tr key={one.id} data-source={one.id}>
-                  <td>
-                    <input type="checkbox" aria-label={one.title} checked={!!state?.on} disabled={isFixed} onChange={(event) => onSwitch(one.id, event.currentTarget.checked)} />
-                  </td>
-                  <td title={one.description}>
-                    {one.title} <span class="dim">{one.description}</span>
-                  </td>
-                  <td class="num">{state?.onMs ? formatNumber(state.count) : ''}</td>
-                  <td class="num">{state?.on ? formatNumber(Math.round(state.perSecond ?? 0)) : ''}</td>
-                  <td data-price>{state?.onMs ? priceOf(state) : 'nothing'}</td>
-                </tr>
-              );
-            })}
-        </tbody>
-      </table>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Sources and their cost">
+        <table class="agent-sources">
+          <thead>
+            <tr>
+              <th scope="col">On</th>
+              <th scope="col">Source</th>
+              <th scope="col" class="num">
+                Seen
+              </th>
+              <th scope="col" class="num">
+                Per second
+              </th>
+              <th scope="col">Cost so far</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all
+              .filter((one) => one.switchable)
+              .map((one) => {
+                const state = stateOf(one.id);
+                return (
+                  <tr key={one.id} data-source={one.id}>
+                    <td>
+                      <input type="checkbox" aria-label={one.title} checked={!!state?.on} disabled={isFixed} onChange={(event) => onSwitch(one.id, event.currentTarget.checked)} />
+                    </td>
+                    <td title={one.description}>
+                      {one.title} <span class="dim">{one.description}</span>
+                    </td>
+                    <td class="num">{state?.onMs ? formatNumber(state.count) : ''}</td>
+                    <td class="num">{state?.on ? formatNumber(Math.round(state.perSecond ?? 0)) : ''}</td>
+                    <td data-price>{state?.onMs ? priceOf(state) : 'nothing'}</td>
+                  </tr>
+                );
+              })}
+          </tbody>
+        </table>
+      </div>
       {seen?.dropped.length ? (
         <Notice kind="trouble">Not recorded: {seen.dropped.map((one) => `${formatNumber(one.count)} ${one.reason}`).join(', ')}.</Notice>
       ) : null}
