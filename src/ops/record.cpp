@@ -94,7 +94,7 @@ Result<std::optional<LoadedAgent>> choose_sampler(const RecordRequest& request, 
     return fail(Errc::kUsage, "--sampler agent requires one process").hint("use -p PID");
   if (chosen == Sampler::kAgent || chosen == Sampler::kRuntime) {
     grant.works = false;
-    grant.detail = fmt::format("--sampler {} was given", name_of(chosen));
+    grant.detail = fmt::format("--sampler {} was given", clrscope::name_of(chosen));
     grant.hint.clear();
   }
   if (grant.works || request.whole_machine || chosen == Sampler::kRuntime ||
