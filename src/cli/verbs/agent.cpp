@@ -267,7 +267,6 @@ extern const Verb agent_verb{
         "                      stacks | env  [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
     .options = kOptions,
     .examples =
-        "  clrscope agent exceptions -p 4312 --duration 30s\n"
         "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging\n"
         "  clrscope agent allocations -- dotnet Shop.dll",
     .run = run,
