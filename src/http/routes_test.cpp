@@ -53,7 +53,9 @@ TEST(Routes, OnlyLiveDataCountsAsAStream) {
 
 TEST(Routes, WhatRecordsOrReadsMemoryIsLimitedMost) {
   EXPECT_THAT(routes_of(Load::kRecording),
-              testing::UnorderedElementsAre("GET /trace", "POST /trace"));
+              testing::UnorderedElementsAre("GET /trace", "POST /trace", "GET /agent/exceptions",
+                                            "GET /agent/contention", "GET /agent/allocations",
+                                            "GET /agent/survivors"));
   EXPECT_THAT(routes_of(Load::kMemory),
               testing::UnorderedElementsAre("GET /dump", "GET /gcdump", "GET /heap"));
   EXPECT_THAT(routes_of(Load::kHealth),
