@@ -17,7 +17,7 @@ static class Catalog
     static readonly Symptom[] All =
     [
         new("cpu", "CPU time split 60/30/10 over three methods with loops", "[--threads N]", Cpu.Run),
-        new("cpu-short", "the same split over short straight-line leaf methods", "[--threads N]", CpuShort.Run),
+        new("cpu-short", "the same split over short straight-line leaf methods", "[--threads N] [--uneven]", CpuShort.Run),
         new("osr", "methods called once that loop: replaced on the stack by optimized code", "", Osr.Run),
         new("cpu-rhythm", "two methods that take turns in a fixed rhythm, 60/40", "[--period-us N]", CpuRhythm.Run),
         new("alloc", "allocation of three types with known shares of bytes", "[--rate MB/s] [--count N]", Alloc.Run),

@@ -41,15 +41,18 @@ static class CpuSplit
         });
     }
 
+    // With --uneven each turn lasts one to sixteen times as long, at random: nothing repeats in the rhythm of a clock.
     static void Burn(Stage stage, Burner burner, Func<int, uint, uint> drive)
     {
         var value = 12345u;
+        var most = stage.Options.Has("uneven") ? 16 : 1;
+        var random = new Random(1);
         var before = Os.ThreadCpu();
         var start = before;
         while (!stage.Ending)
         {
             var which = burner.Shares.Next();
-            value = drive(which, value);
+            for (var turns = random.Next(most); turns >= 0; --turns) value = drive(which, value);
             var now = Os.ThreadCpu();
             burner.Shares.Charge(which, now - before);
             before = now;

@@ -26,7 +26,6 @@ constexpr Switched kSwitched[] = {{wire::Spender::kExceptions, wire::kSourceExce
                                   {wire::Spender::kContention, wire::kSourceContention},
                                   {wire::Spender::kAllocations, wire::kSourceAllocations},
                                   {wire::Spender::kSurvivors, wire::kSourceSurvivors}};
-static_assert(std::size(kSwitched) < wire::kSpenders);  // CPU samples are collected elsewhere
 
 template <class Seen, class Counter>
 Seen filled(pid_t pid, const AgentSourceState& state, const collect::AgentArena& arena,
@@ -98,6 +97,7 @@ Result<> AgentListener::switch_to(std::uint32_t sources) {
   if (!done) return fail(done.error());
   sources_ = sources;
   const auto now = TraceClock::now();
+  static_assert(std::size(kSwitched) == kMeters);
   heard_.with([&](Heard& heard) {
     for (std::size_t i = 0; i < std::size(kSwitched); ++i) {
       auto& meter = heard.meters[i];

@@ -63,11 +63,12 @@ class AgentListener {
       return on ? before + (now - since) : before;
     }
   };
+  static constexpr std::size_t kMeters = 4;  // of the sources that can be switched here
   struct Heard {
     explicit Heard(collect::AgentArena shared) : arena(std::move(shared)) {}
     collect::AgentArena arena;
     AgentCounters counters{};
-    Meter meters[wire::kSpenders]{};
+    Meter meters[kMeters]{};
     TraceTime marked{};
     std::string ended{};
   };
