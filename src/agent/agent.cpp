@@ -216,11 +216,10 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
   switch (job) {
     case Job::kSetMask: {
       const bool listening = (value & kListening) != 0;
-      const auto high = (listening ? mask::kHighDynamicUnloads : 0) |
-                        ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0) |
-                        ((value & (wire::kSourceSurvivors | wire::kSourceRuntime)) != 0
-                             ? mask::kHighBasicGc
-                             : 0);
+      const auto high =
+          (listening ? mask::kHighDynamicUnloads : 0) |
+          ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0) |
+          ((value & (wire::kSourceSurvivors | wire::kSourceRuntime)) != 0 ? mask::kHighBasicGc : 0);
       if ((value & wire::kSourceSurvivors) == 0) survivors_.release(runtime_);
       return call(runtime_, info::kSetEventMask2, mask_of(listening, value) | rejit_.mask(), high);
     }

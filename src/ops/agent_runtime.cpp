@@ -208,8 +208,8 @@ Document runtime_document(const AgentRuntime& seen) {
   page.summary.push_back(
       fmt::format("{} collections (generation 0: {}, 1: {}, 2: {}; {} asked for by the program) "
                   "in {}.",
-                  seen.collections, generation(0), generation(1), generation(2),
-                  seen.induced, format_duration(seen.duration)));
+                  seen.collections, generation(0), generation(1), generation(2), seen.induced,
+                  format_duration(seen.duration)));
   page.summary.push_back(fmt::format("{} suspensions, {} in total.", seen.suspensions,
                                      format_duration(seen.suspended)));
   page.summary.push_back(fmt::format(
@@ -282,11 +282,11 @@ const Shape& shape_of(const CompiledMethod*) {
 
 const Shape& shape_of(const ThreadsOfName*) {
   using A = ThreadsOfName;
-  static const auto shape = describe<A>(
-      "AgentThreadsOfName", "threads of one name",
-      {member<&A::name>("name", "their name; digits at the end are *; empty: no name"),
-       member<&A::started>("started", "how many started"),
-       member<&A::ended>("ended", "how many ended")});
+  static const auto shape =
+      describe<A>("AgentThreadsOfName", "threads of one name",
+                  {member<&A::name>("name", "their name; digits at the end are *; empty: no name"),
+                   member<&A::started>("started", "how many started"),
+                   member<&A::ended>("ended", "how many ended")});
   return shape;
 }
 

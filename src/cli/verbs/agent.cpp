@@ -268,7 +268,8 @@ extern const Verb agent_verb{
     .summary = "Show exceptions, lock waits, allocations, method times and stacks from inside",
     .usage =
         "status | list | exceptions | contention | allocations | survivors | runtime | methods |\n"
-        "                      wall | stacks | env  [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
+        "                      wall | stacks | env\n"
+        "                      [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
     .options = kOptions,
     .examples =
         "  clrscope agent exceptions -p 4312 --duration 30s\n"
