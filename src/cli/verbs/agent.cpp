@@ -267,8 +267,8 @@ extern const Verb agent_verb{
     .name = "agent",
     .summary = "Show exceptions, lock waits, allocations, method times and stacks from inside",
     .usage =
-        "status | list | exceptions | contention | allocations | survivors | runtime | methods |\n"
-        "                      wall | stacks | env\n"
+        "status | list | exceptions | contention | allocations | survivors | runtime |\n"
+        "                      methods | wall | stacks | env\n"
         "                      [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
     .options = kOptions,
     .examples =
