@@ -261,7 +261,7 @@ const Shape& shape_of(const SuspensionSeen*) {
   using A = SuspensionSeen;
   static const auto shape =
       describe<A>("AgentSuspension", "a moment in which all managed threads were stopped",
-                  {member<&A::reason>("reason", "why"),
+                  {member<&A::reason>("reason", "why they were stopped"),
                    member<&A::at>("atMs", "when, since the first thing that was recorded"),
                    member<&A::length>("lengthMs", "from the request until all threads ran again"),
                    member<&A::to_stop>("toStopMs", "until all threads were stopped")});

@@ -272,7 +272,6 @@ extern const Verb agent_verb{
         "                      [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
     .options = kOptions,
     .examples =
-        "  clrscope agent exceptions -p 4312 --duration 30s\n"
         "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging\n"
         "  clrscope agent allocations -- dotnet Shop.dll",
     .run = run,
