@@ -37,11 +37,15 @@ class SignalsBlocked {
   std::uint64_t before_ = 0;
 };
 
+constexpr std::uint32_t kRuntimeMask =
+    mask::kClassLoads | mask::kJitCompilation | mask::kThreads | mask::kSuspends;
+
 // What the mask must hold for these sources. Unloads are watched as long as somebody listens, or
 // the ids of methods could become those of others.
 std::uint32_t mask_of(bool listening, std::uint32_t sources) {
   return mask::kStackSnapshot | (listening ? mask::kModuleLoads : 0) |
-         ((sources & wire::kSourceExceptions) != 0 ? mask::kExceptions : 0);
+         ((sources & wire::kSourceExceptions) != 0 ? mask::kExceptions : 0) |
+         ((sources & wire::kSourceRuntime) != 0 ? kRuntimeMask : 0);
 }
 
 constexpr std::uint32_t kEventSources =
@@ -212,9 +216,10 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
   switch (job) {
     case Job::kSetMask: {
       const bool listening = (value & kListening) != 0;
-      const auto high = (listening ? mask::kHighDynamicUnloads : 0) |
-                        ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0) |
-                        ((value & wire::kSourceSurvivors) != 0 ? mask::kHighBasicGc : 0);
+      const auto high =
+          (listening ? mask::kHighDynamicUnloads : 0) |
+          ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0) |
+          ((value & (wire::kSourceSurvivors | wire::kSourceRuntime)) != 0 ? mask::kHighBasicGc : 0);
       if ((value & wire::kSourceSurvivors) == 0) survivors_.release(runtime_);
       return call(runtime_, info::kSetEventMask2, mask_of(listening, value) | rejit_.mask(), high);
     }
@@ -307,6 +312,7 @@ wire::Outcome Agent::switch_sources(std::uint32_t sources, std::uint32_t rate) {
   // Objects of an earlier time were not followed meanwhile.
   if ((sources & ~were & wire::kSourceSurvivors) != 0 && !survivors_.reset())
     return wire::Outcome::kUnsupported;
+  if ((sources & ~were & wire::kSourceRuntime) != 0) happenings_.reset();
   // Events need their bit in the mask before the session begins, and until it has ended.
   const auto before = perform(Job::kSetMask, kListening | sources | events_on_, kPatienceMs);
   if (before != wire::Outcome::kDone) return before;

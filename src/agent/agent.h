@@ -12,6 +12,7 @@
 #include "agent/control.h"
 #include "agent/cpu_timer.h"
 #include "agent/events.h"
+#include "agent/happenings.h"
 #include "agent/recorder.h"
 #include "agent/rejit.h"
 #include "agent/snapshot.h"
@@ -38,6 +39,15 @@ class Agent {
     return rejit_.on_parameters(runtime_, module, method, control);
   }
   void rejit_error(Id module, Token method, HResult why) { rejit_.on_error(module, method, why); }
+  // Calls act(happenings, context) while the source "runtime" is on.
+  template <class Act>
+  void happened(Act&& act) {
+    if ((sources_.load(std::memory_order_acquire) & wire::kSourceRuntime) == 0) return;
+    recorder_.enter();
+    const auto begin = read_tsc();
+    act(happenings_, HappeningContext{runtime_, recorder_});
+    recorder_.leave(read_tsc() - begin, wire::Spender::kRuntime);
+  }
   void collection_started(const Collected& collected);
   void collection_finished();
 
@@ -80,6 +90,7 @@ class Agent {
   Rejit rejit_;
   CpuTimers cpu_;  // control thread only
   Survivors survivors_;
+  Happenings happenings_;
   ControlServer control_;
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> ready_{false};

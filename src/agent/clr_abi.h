@@ -343,8 +343,12 @@ enum Slot : unsigned { kNext = 7 };
 
 // Event mask, low half.
 namespace mask {
+constexpr std::uint32_t kClassLoads = 0x2;
 constexpr std::uint32_t kModuleLoads = 0x4;
+constexpr std::uint32_t kJitCompilation = 0x20;
 constexpr std::uint32_t kExceptions = 0x40;
+constexpr std::uint32_t kThreads = 0x200;
+constexpr std::uint32_t kSuspends = 0x1'0000;
 constexpr std::uint32_t kEnableReJit = 0x4'0000;
 constexpr std::uint32_t kStackSnapshot = 0x1000'0000;
 constexpr std::uint32_t kHighDynamicUnloads = 0x4;

@@ -74,10 +74,63 @@ HResult ReJITError(Callbacks*, Id module, Token method, Id, HResult why) {
   return g_agent.rejit_error(module, method, why), kOk;
 }
 HResult GarbageCollectionStarted(Callbacks*, std::int32_t count, const std::int32_t* generations,
-                                 std::uint32_t) {
+                                 std::uint32_t reason) {
+  g_agent.happened([&](Happenings& all, const HappeningContext& in) {
+    all.collection_started(in, {generations, count}, reason);
+  });
   return g_agent.collection_started({generations, count}), kOk;
 }
 HResult GarbageCollectionFinished(Callbacks*) { return g_agent.collection_finished(), kOk; }
+HResult RuntimeSuspendStarted(Callbacks*, std::uint32_t reason) {
+  g_agent.happened([&](Happenings& all, const auto&) { all.suspend_started(reason); });
+  return kOk;
+}
+HResult RuntimeSuspendFinished(Callbacks*) {
+  g_agent.happened([](Happenings& all, const auto&) { all.suspend_finished(); });
+  return kOk;
+}
+HResult RuntimeSuspendAborted(Callbacks*) {
+  g_agent.happened([](Happenings& all, const auto&) { all.suspend_aborted(); });
+  return kOk;
+}
+HResult RuntimeResumeFinished(Callbacks*) {
+  g_agent.happened([](Happenings& all, const auto& in) { all.resume_finished(in); });
+  return kOk;
+}
+HResult ThreadCreated(Callbacks*, Id thread) {
+  g_agent.happened([&](Happenings& all, const auto& in) { all.thread_started(in, thread); });
+  return kOk;
+}
+HResult ThreadDestroyed(Callbacks*, Id thread) {
+  g_agent.happened([&](Happenings& all, const auto& in) { all.thread_ended(in, thread); });
+  return kOk;
+}
+HResult ThreadNameChanged(Callbacks*, Id thread, std::uint32_t count, const char16_t* name) {
+  g_agent.happened(
+      [&](Happenings& all, const auto& in) { all.thread_named(in, thread, name, count); });
+  return kOk;
+}
+HResult ModuleLoadFinished(Callbacks*, Id module, HResult result) {
+  g_agent.happened([&](Happenings& all, const auto& in) { all.module_loaded(in, module, result); });
+  return kOk;
+}
+HResult ClassLoadFinished(Callbacks*, Id, HResult result) {
+  g_agent.happened([&](Happenings& all, const auto& in) { all.class_loaded(in, result); });
+  return kOk;
+}
+// Of dynamic methods too: the arguments behind these differ and are not used.
+HResult JITCompilationStarted(Callbacks*, Id function) {
+  g_agent.happened([&](Happenings& all, const auto&) { all.compile_started(function); });
+  return kOk;
+}
+HResult JITCompilationFinished(Callbacks*, Id function, HResult result) {
+  g_agent.happened(
+      [&](Happenings& all, const auto& in) { all.compile_finished(in, function, result); });
+  return kOk;
+}
+HResult ReJITCompilationFinished(Callbacks*, Id function, Id, HResult result) {
+  return JITCompilationFinished(nullptr, function, result);
+}
 HResult ModuleUnloadStarted(Callbacks*, Id module) { return g_agent.unloading(module), kOk; }
 HResult DynamicMethodUnloaded(Callbacks*, Id function) { return g_agent.unloading(function), kOk; }
 
@@ -112,6 +165,21 @@ void fill_tables() {
   table[callback::kReJITError] = as_slot(&ReJITError);
   table[callback::kGarbageCollectionStarted] = as_slot(&GarbageCollectionStarted);
   table[callback::kGarbageCollectionFinished] = as_slot(&GarbageCollectionFinished);
+  table[callback::kRuntimeSuspendStarted] = as_slot(&RuntimeSuspendStarted);
+  table[callback::kRuntimeSuspendFinished] = as_slot(&RuntimeSuspendFinished);
+  table[callback::kRuntimeSuspendAborted] = as_slot(&RuntimeSuspendAborted);
+  table[callback::kRuntimeResumeFinished] = as_slot(&RuntimeResumeFinished);
+  table[callback::kThreadCreated] = as_slot(&ThreadCreated);
+  table[callback::kThreadDestroyed] = as_slot(&ThreadDestroyed);
+  table[callback::kThreadNameChanged] = as_slot(&ThreadNameChanged);
+  table[callback::kModuleLoadFinished] = as_slot(&ModuleLoadFinished);
+  table[callback::kClassLoadFinished] = as_slot(&ClassLoadFinished);
+  table[callback::kJITCompilationStarted] = as_slot(&JITCompilationStarted);
+  table[callback::kJITCompilationFinished] = as_slot(&JITCompilationFinished);
+  table[callback::kReJITCompilationStarted] = as_slot(&JITCompilationStarted);
+  table[callback::kReJITCompilationFinished] = as_slot(&ReJITCompilationFinished);
+  table[callback::kDynamicMethodJITCompilationStarted] = as_slot(&JITCompilationStarted);
+  table[callback::kDynamicMethodJITCompilationFinished] = as_slot(&JITCompilationFinished);
   table[callback::kModuleUnloadStarted] = as_slot(&ModuleUnloadStarted);
   table[callback::kDynamicMethodUnloaded] = as_slot(&DynamicMethodUnloaded);
   g_factory_table[0] = as_slot(&QueryFactory);

@@ -65,6 +65,7 @@ bool Recorder::reset() {
   header.cpu_skipped.store(0, std::memory_order_relaxed);
   header.cpu_unarmed.store(0, std::memory_order_relaxed);
   header.cpu_handler_taken.store(0, std::memory_order_relaxed);
+  for (auto& one : header.happenings) one.store(0, std::memory_order_relaxed);
   for (auto& ticks : header.source_ticks) ticks.store(0, std::memory_order_relaxed);
   return true;
 }

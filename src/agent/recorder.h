@@ -33,6 +33,9 @@ class Recorder {
   }
   void count_contention() { arena_->header.contentions.fetch_add(1, std::memory_order_relaxed); }
   void count_allocation() { arena_->header.allocations.fetch_add(1, std::memory_order_relaxed); }
+  void count(wire::Happening what, std::uint64_t by = 1) {
+    arena_->header.happenings[static_cast<unsigned>(what)].fetch_add(by, std::memory_order_relaxed);
+  }
   std::uint64_t next_exception() {
     return arena_->header.exceptions.fetch_add(1, std::memory_order_relaxed) + 1;
   }

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/happenings.h"
+
 namespace clrscope::wire {
 
 constexpr std::uint64_t kArenaMagic = 0x31414752'4352'4c43;  // "CLRCRGA1"
@@ -27,7 +29,7 @@ enum class Drop : std::uint32_t {
   kRingsBusy,      // more threads wrote at the same moment than there are rings
   kNameTableFull,  // too many methods and types
   kNameTextFull,   // the names are too long together
-  kOverBudget,     // recorded without a stack: the callbacks took too much time
+  kOverBudget,     // recorded without a stack or name: the callbacks took too much time
   kStackFailed,    // the runtime could not walk the stack
   kStackCut,       // deeper than a record can hold
   kObjectsFull,    // more sampled objects at a time than can be followed
@@ -40,9 +42,11 @@ enum class Spender : std::uint32_t {
   kAllocations,
   kSurvivors,
   kCpu,
+  kRuntime,
   kCount
 };
 constexpr std::uint32_t kSpenders = static_cast<std::uint32_t>(Spender::kCount);
+constexpr std::uint32_t kHappenings = static_cast<std::uint32_t>(Happening::kCount);
 constexpr std::uint32_t kDropReasons = static_cast<std::uint32_t>(Drop::kCount);
 
 // The processor's clock and CLOCK_MONOTONIC at one moment.
@@ -73,6 +77,8 @@ struct ArenaHeader {
   std::atomic<std::uint64_t> cpu_skipped;        // the thread was handling a fault
   std::atomic<std::uint64_t> cpu_unarmed;        // threads that could get no timer
   std::atomic<std::uint64_t> cpu_handler_taken;  // times another handler had replaced ours
+  // Of the source "runtime"; never dropped.
+  std::atomic<std::uint64_t> happenings[kHappenings];
 };
 
 struct Ring {
@@ -98,7 +104,7 @@ constexpr std::uint32_t kArenaBytes = sizeof(Arena);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(Ring) == 128 + kRingBytes);
 static_assert(sizeof(NameSlot) == 8);
-static_assert(offsetof(Arena, rings) == 256);
+static_assert(offsetof(Arena, rings) == 320);
 
 // Whether the layout of this memory is ours; `bytes` is the size of the mapping.
 bool is_arena(const void* memory, std::uint64_t bytes);

@@ -50,9 +50,10 @@ enum Source : std::uint32_t {
   kSourceCpu = 16,
   kSourceSurvivors = 0x100,  // what became of sampled objects in the next collections
   kSourceMethods = 0x200,    // in the status only: methods are instrumented
+  kSourceRuntime = 0x400,    // collections, suspensions, threads, modules, compilations
 };
-constexpr std::uint32_t kAllSources =
-    kSourceExceptions | kSourceContention | kSourceAllocations | kSourceCpu | kSourceSurvivors;
+constexpr std::uint32_t kAllSources = kSourceExceptions | kSourceContention | kSourceAllocations |
+                                      kSourceCpu | kSourceSurvivors | kSourceRuntime;
 // The value of kSwitch: sources in the lower half, samples per second of CPU time in the upper one.
 constexpr std::uint32_t kRateShift = 16;
 constexpr std::uint32_t kSourceBits = (1U << kRateShift) - 1;

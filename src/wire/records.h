@@ -19,6 +19,14 @@ enum class RecordKind : std::uint16_t {
   kCpuSample = 16,
   kSampledObject = 32,
   kObjectsSeen = 33,
+  // wire/happenings.h
+  kGcStarted = 64,
+  kSuspension = 65,
+  kThreadStarted = 66,
+  kThreadEnded = 67,
+  kThreadNamed = 68,
+  kModuleLoaded = 69,
+  kMethodCompiled = 70,
 };
 
 constexpr std::uint32_t kMostFrames = 256;

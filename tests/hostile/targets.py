@@ -67,6 +67,7 @@ VERBS = {
     "detach": verb(Form(["detach", "-p", "{pid}"], FIND, alone=True)),
     "agent": verb(Form(["agent", "status", "-p", "{pid}"], FIND), Form(["agent", "exceptions", "-p", "{pid}", "--duration", "1s"], FIND, alone=True),
                   Form(["agent", "survivors", "-p", "{pid}", "--duration", "1s"], FIND, alone=True), Form(["agent", "list"]),
+                  Form(["agent", "runtime", "-p", "{pid}", "--duration", "1s", "--json"], FIND, alone=True),
                   Form(["agent", "stacks", "-p", "{pid}", "--json"], FIND, alone=True)),
     "key": verb(Form(["key", "list", "--folder", "{out}/state"])),
     "list-profiles": verb(Form(["list-profiles"])),

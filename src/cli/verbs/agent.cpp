@@ -13,6 +13,7 @@
 #include "cli/verb.h"
 #include "ops/agent.h"
 #include "ops/agent_methods.h"
+#include "ops/agent_runtime.h"
 #include "ops/agent_sources.h"
 #include "ops/agent_wall.h"
 
@@ -230,17 +231,19 @@ Result<int> run(const Args& args, Console& console) {
     return listen(args, console, &ops::agent_allocations, &ops::allocations_document, usual);
   if (word == "survivors")
     return listen(args, console, &ops::agent_survivors, &ops::survivors_document, usual);
+  if (word == "runtime")
+    return listen(args, console, &ops::agent_runtime, &ops::runtime_document, usual);
   if (!args.command().empty())
     return fail(Errc::kUsage, "agent {} does not start a command", word)
-        .hint("use exceptions, contention, allocations or survivors with -- COMMAND");
+        .hint("use exceptions, contention, allocations, survivors or runtime with -- COMMAND");
   if (word == "methods") return methods(args, console);
   if (word == "wall") return wall(args, console);
   if (word == "stacks") return stacks(args, console);
   if (word == "env") return env(args, console);
   return fail(Errc::kUsage, "unknown command of clrscope agent")
       .hint(
-          "use status, list, exceptions, contention, allocations, survivors, methods, wall, stacks "
-          "or env");
+          "use status, list, exceptions, contention, allocations, survivors, runtime, methods, "
+          "wall, stacks or env");
 }
 
 const Options kOptions[] = {kTargetOptions, Options{kAgent}, kCommonOptions};
@@ -253,6 +256,7 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<ops::AgentMethods>(JsonAnswer::Form::kObject, "methods"),
     answers_with<ops::AgentWall>(JsonAnswer::Form::kObject, "wall"),
     answers_with<ops::AgentSurvivors>(JsonAnswer::Form::kObject, "survivors"),
+    answers_with<ops::AgentRuntime>(JsonAnswer::Form::kObject, "runtime"),
     answers_with<ops::AgentStacks>(JsonAnswer::Form::kObject, "stacks"),
     answers_with<EnvAnswer>(JsonAnswer::Form::kObject, "env"),
 };
@@ -263,8 +267,9 @@ extern const Verb agent_verb{
     .name = "agent",
     .summary = "Show exceptions, lock waits, allocations, method times and stacks from inside",
     .usage =
-        "status | list | exceptions | contention | allocations | survivors | methods | wall |\n"
-        "                      stacks | env  [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
+        "status | list | exceptions | contention | allocations | survivors | runtime |\n"
+        "                      methods | wall | stacks | env\n"
+        "                      [-p PID | -n NAME | -- COMMAND ARGS…] [options]",
     .options = kOptions,
     .examples =
         "  clrscope agent methods -p 4312 --include 'Shop.*' --exclude Shop.Logging\n"

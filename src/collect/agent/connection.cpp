@@ -97,6 +97,10 @@ std::string AgentArena::name(std::uint32_t slot) const {
 
 std::uint64_t AgentArena::exceptions() const { return arena_->header.exceptions.load(); }
 
+std::uint64_t AgentArena::happenings(wire::Happening what) const {
+  return arena_->header.happenings[static_cast<unsigned>(what)].load();
+}
+
 std::uint64_t AgentArena::contentions() const { return arena_->header.contentions.load(); }
 std::uint64_t AgentArena::allocations() const { return arena_->header.allocations.load(); }
 

@@ -32,6 +32,7 @@ class AgentArena {
   std::uint64_t exceptions() const;
   std::uint64_t contentions() const;
   std::uint64_t allocations() const;
+  std::uint64_t happenings(wire::Happening what) const;
   std::uint64_t drops(wire::Drop reason) const;
   struct CpuCounts {
     std::uint64_t ticks_missed = 0;
