@@ -232,7 +232,8 @@ void ControlServer::run(const ControlHandler& handler) {
   for (;;) {
     PollFd polled[kMostClients + 2];
     polled[0] = {wake_, kPollIn, 0};
-    // Who cannot be accepted is tried again later; until then poll() would return at once each time.
+    // Who cannot be accepted is tried again later; until then poll() would return at once each
+    // time.
     polled[1] = {accepts ? listener_ : -1, kPollIn, 0};
     unsigned count = 2;  // no more than needed: poll() refuses more than the process may open
     for (unsigned i = 0; i < kMostClients; ++i) {

@@ -93,8 +93,8 @@ std::atomic<CpuTimers*> g_timers{nullptr};
 int clock_of(std::uint32_t thread) { return static_cast<int>((~thread << 3) | 6U); }
 
 // A handler that the program installed over ours usually calls ours in turn. When ours is on top
-// again, a signal goes round: ours, theirs, ours. The second time it goes to the handler that theirs
-// has replaced, the third time to nobody.
+// again, a signal goes round: ours, theirs, ours. The second time it goes to the handler that
+// theirs has replaced, the third time to nobody.
 std::atomic<std::uint64_t> g_taker{0};  // the handler that was installed over ours
 std::atomic<std::uint64_t> g_older_handler{kDefaultAction};
 std::atomic<bool> g_older_takes_info{false};
