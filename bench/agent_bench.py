@@ -1,8 +1,12 @@
 """What the agent costs: attaching, one record, one exception with its stack, one snapshot of 200 threads, its memory."""
 import json
 import pathlib
+import re
+import shutil
 import signal
+import statistics
 import subprocess
+import sys
 import time
 
 from kit import Row, median
@@ -87,6 +91,36 @@ def lost_work(kit):
     return [Row("agent: work lost to CPU sampling in the process at the kernel's tick", "%", median(lost["agent"]), 2, median(lost["runtime"]), "the runtime's sampler")]
 
 
+def requests_per_second(url, seconds):
+    out = subprocess.run(["wrk", "-t1", "-c8", f"-d{seconds}s", url], check=True, capture_output=True, text=True).stdout
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
+
+
+def idle_loss(kit, ask):
+    """Requests that an ASP.NET application loses while the agent is in it and nobody listens: each time with the agent is compared with the times
+    without it right before and after."""
+    if not shutil.which("wrk"):
+        raise RuntimeError("wrk is missing: apt-get install wrk")
+    process, ready = kit.sample("web", "--no-logging")
+    pid, url = str(process.pid), ready["truth"]["address"].rstrip("/") + "/plaintext"
+    rounds, seconds = (1, 1) if kit.quick else (40, 5) if kit.long else (16, 4)
+    requests_per_second(url, 1 if kit.quick else 10)  # until its code is compiled for speed
+    losses = []
+    before = requests_per_second(url, seconds)
+    for _ in range(rounds):
+        ask("attach", "-p", pid)
+        there = requests_per_second(url, seconds)
+        ask("detach", "-p", pid)
+        after = requests_per_second(url, seconds)
+        losses.append(100 * (1 - 2 * there / (before + after)))
+        before = after
+    kit.end_sample(process)
+    error = statistics.stdev(losses) / len(losses) ** 0.5 if len(losses) > 1 else 0
+    print(f"bench/run: agent: requests lost to the idle agent: {min(losses):.2f} to {max(losses):.2f} % in {rounds} rounds, "
+          f"mean {statistics.mean(losses):.2f} %, standard error {error:.2f}", file=sys.stderr)
+    return [Row("agent: requests lost while it is attached and idle", "%", median(losses), 0.2)]
+
+
 def run(kit):
     def ask(*words):
         done = subprocess.run([str(kit.clrscope), *words, "--json"], capture_output=True, text=True, env=kit.env)
@@ -94,7 +128,7 @@ def run(kit):
             raise RuntimeError(f"clrscope {' '.join(words)}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    rows = lost_work(kit)
+    rows = idle_loss(kit, ask) + lost_work(kit)
     program = pathlib.Path(kit.clrscope).parent / "agent_bench"
     lines = subprocess.run([str(program), "1" if kit.quick else "20"], check=True, capture_output=True, text=True).stdout.splitlines()
     of = {line.split()[0]: float(line.split()[1]) for line in lines}

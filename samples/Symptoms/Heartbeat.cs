@@ -25,12 +25,19 @@ static class Heartbeat
         for (var i = 0; i < threads; ++i) stage.Work($"allocator-{i}", () => Allocate(stage, perSecond, Math.Max(kept, 1), full));
         full.Wait();  // what is kept is there: memory no longer grows
         var beat = stage.Work("heartbeat", () => Beat(stage));
+        var ready = new { thread = beat.Identity, periodMs = 1, threads, keptBytes = (long)kept * threads * Round.Bytes };
+        if (stage.Options.Has("wait-line"))
+        {
+            stage.Ready(ready);
+            stage.WaitForGo();  // the signal gets its handler afterwards
+        }
         using var asked = PosixSignalRegistration.Create((PosixSignal)stage.Options.Int("signal", Ask), context =>
         {
             context.Cancel = true;
             Tell();
         });
-        stage.Ready(new { thread = beat.Identity, periodMs = 1, threads, keptBytes = (long)kept * threads * Round.Bytes });
+        if (stage.Options.Has("wait-line")) Stage.Say(new { handles = stage.Options.Int("signal", Ask) });
+        else stage.Ready(ready);
         stage.FinishWork();
         stage.Done(new { beats = s_beats, asked = s_asked, checks = s_checks, wrong = s_wrong });
     }

@@ -100,6 +100,7 @@ HResult Agent::start(ComObject* runtime, wire::Identity identity, const void* da
   mode_ = data ? wire::LoadMode::kAttached : wire::LoadMode::kAtStart;
   identity_ = identity;
   build_ = attach.build;
+  pid_ = syscall_raw(number::kGetpid);
   ready_ = !data;
   sources_ = 0;
   worker_ = kIdle;
@@ -160,7 +161,9 @@ void Agent::detach_completed() {
 
 void Agent::shut_down() {
   sources_.store(0, std::memory_order_release);
-  if (state_.load() != State::kAbsent) control_.remove_files();
+  // A forked child that ends must not remove what its parent still uses.
+  if (state_.load() != State::kAbsent && pid_ == syscall_raw(number::kGetpid))
+    control_.remove_files();
 }
 
 // --- callbacks, on the threads of the app ---

@@ -110,6 +110,7 @@ class Agent {
   std::uint64_t snapshots_ = 0;
   std::uint64_t last_tick_ = 0;
   std::uint64_t build_ = 0;
+  long pid_ = 0;  // of the process that started the agent, not of its children
   std::uint16_t major_ = 0;
   std::uint16_t minor_ = 0;
   std::uint8_t info_version_ = 0;

@@ -4,9 +4,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -529,6 +532,51 @@ TEST_F(AgentTest, RemovesItsFilesWhenTheProcessEnds) {
   call(callbacks_, callback::kProfilerDetachSucceeded);
   EXPECT_TRUE(client.ended());
   attached_ = false;
+}
+
+TEST_F(AgentTest, KeepsItsFilesWhenAForkedChildEnds) {
+  ASSERT_EQ(attach(), kOk);
+  const auto child = ::fork();
+  if (child == 0) {
+    call(callbacks_, callback::kShutdown);
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(::access(socket().c_str(), F_OK), 0);
+  Client client{socket()};
+  EXPECT_EQ(client.ask(RequestKind::kHello).outcome, Outcome::kDone);
+}
+
+std::uint64_t cpu_ns() {
+  timespec spent{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return static_cast<std::uint64_t>(spent.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(spent.tv_nsec);
+}
+
+TEST_F(AgentTest, SleepsWhileThereIsNoDescriptorForACaller) {
+  ASSERT_EQ(attach(), kOk);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  Client client{socket()};
+  ASSERT_EQ(client.ask(RequestKind::kHello).outcome, Outcome::kDone);
+  const int next = ::dup(0);
+  ASSERT_GE(next, 0);
+  // One more for the caller itself, none for the agent.
+  const rlimit none{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ::close(next);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  Client late{socket()};
+  ASSERT_TRUE(late.connected());
+  const auto spent = cpu_ns();
+  ::poll(nullptr, 0, 1000);
+  EXPECT_LT(cpu_ns() - spent, 500'000'000U);
+  // Others are served meanwhile, and the caller is when there is room again.
+  EXPECT_EQ(client.ask(RequestKind::kHello).outcome, Outcome::kDone);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(late.ask(RequestKind::kHello).outcome, Outcome::kDone);
 }
 
 TEST(Recorder, TakesNoStacksBeyondItsShareOfTheTime) {

@@ -9,6 +9,8 @@ constexpr long kUnix = 1, kSeqPacket = 5, kCloexec = 02000000, kNonBlock = 04000
 constexpr long kSolSocket = 1, kPeerCred = 17, kScmRights = 1;
 constexpr long kDontWait = 0x40, kNoSignal = 0x4000;
 constexpr short kPollIn = 1;
+constexpr int kAcceptAgainMs = 100;
+constexpr long kInterrupted = -4;
 
 struct PollFd {
   int fd;
@@ -128,10 +130,14 @@ unsigned ControlServer::count_clients() const {
   return count;
 }
 
-void ControlServer::accept_client() {
+// False: the process has no descriptor left for it. The caller stays in the queue.
+bool ControlServer::accept_client() {
+  constexpr int kNoneLeft = -24, kNoneLeftAnywhere = -23, kNoMemory = -12, kNoBuffers = -105;
   auto client =
       static_cast<int>(syscall_raw(number::kAccept4, listener_, 0, 0, kCloexec | kNonBlock));
-  if (client < 0) return;
+  if (client < 0)
+    return client != kNoneLeft && client != kNoneLeftAnywhere && client != kNoMemory &&
+           client != kNoBuffers;
   Peer peer{};
   std::uint32_t size = sizeof peer;
   const bool known = syscall_raw(number::kGetsockopt, client, kSolSocket, kPeerCred, as_long(&peer),
@@ -139,14 +145,16 @@ void ControlServer::accept_client() {
   const auto own = static_cast<std::uint32_t>(syscall_raw(number::kGeteuid));
   if (!known || (peer.uid != own && peer.uid != 0)) {
     ++refused_peers_;
-    return close_fd(client);
+    close_fd(client);
+    return true;
   }
   for (auto& place : clients_) {
     if (place >= 0) continue;
     place = client;
-    return;
+    return true;
   }
   close_fd(client);
+  return true;
 }
 
 void ControlServer::reply(int client, const wire::Request& request, wire::Outcome outcome,
@@ -182,7 +190,7 @@ bool ControlServer::serve(int& client, const ControlHandler& handler) {
   // One byte more than a request: what is longer is not one.
   alignas(8) std::uint8_t bytes[sizeof(wire::Request) + 1];
   const auto size = syscall_raw(number::kRead, client, as_long(bytes), sizeof bytes);
-  constexpr long kAgain = -11, kInterrupted = -4;
+  constexpr long kAgain = -11;
   if (size == kAgain || size == kInterrupted) return true;
   if (size <= 0) return false;
   wire::Request request{};
@@ -220,20 +228,31 @@ void ControlServer::drop(int& client, const ControlHandler& handler) {
 }
 
 void ControlServer::run(const ControlHandler& handler) {
+  bool accepts = true;
   for (;;) {
     PollFd polled[kMostClients + 2];
     polled[0] = {wake_, kPollIn, 0};
-    polled[1] = {listener_, kPollIn, 0};
-    for (unsigned i = 0; i < kMostClients; ++i) polled[i + 2] = {clients_[i], kPollIn, 0};
-    const auto ready = syscall_raw(number::kPoll, as_long(polled), kMostClients + 2,
-                                   owner_ >= 0 ? handler.tick_ms(handler.self) : -1);
+    // Who cannot be accepted is tried again later; until then poll() would return at once each
+    // time.
+    polled[1] = {accepts ? listener_ : -1, kPollIn, 0};
+    unsigned count = 2;  // no more than needed: poll() refuses more than the process may open
+    for (unsigned i = 0; i < kMostClients; ++i) {
+      polled[i + 2] = {clients_[i], kPollIn, 0};
+      if (clients_[i] >= 0) count = i + 3;
+    }
+    const auto ready = syscall_raw(number::kPoll, as_long(polled), count,
+                                   owner_ >= 0 ? handler.tick_ms(handler.self)
+                                   : accepts   ? -1
+                                               : kAcceptAgainMs);
+    accepts = true;
     if (owner_ >= 0) handler.on_tick(handler.self);
+    if (ready < 0 && ready != kInterrupted) syscall_raw(number::kPoll, 0, 0, kAcceptAgainMs);
     if (ready <= 0) continue;
     if (polled[0].revents != 0) break;
     for (unsigned i = 0; i < kMostClients; ++i)
       if (clients_[i] >= 0 && polled[i + 2].revents != 0 && !serve(clients_[i], handler))
         drop(clients_[i], handler);
-    if (polled[1].revents != 0) accept_client();
+    if (polled[1].revents != 0) accepts = accept_client();
   }
   // First the files: who sees a connection close may attach again at once.
   remove_files();

@@ -40,7 +40,7 @@ class ControlServer {
   void remove_files();
 
  private:
-  void accept_client();
+  bool accept_client();
   bool serve(int& client, const ControlHandler& handler);
   void reply(int client, const wire::Request& request, wire::Outcome outcome,
              const ControlHandler& handler, int passed_fd);

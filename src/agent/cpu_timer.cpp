@@ -92,14 +92,52 @@ std::atomic<CpuTimers*> g_timers{nullptr};
 // The clock of the CPU time of another thread.
 int clock_of(std::uint32_t thread) { return static_cast<int>((~thread << 3) | 6U); }
 
-void pass_on(int signal, SignalInfo* info, void* context) {
-  const auto handler = g_previous_handler.load(std::memory_order_acquire);
+// A handler that the program installed over ours usually calls ours in turn. When ours is on top
+// again, a signal goes round: ours, theirs, ours. The second time it goes to the handler that
+// theirs has replaced, the third time to nobody.
+std::atomic<std::uint64_t> g_taker{0};  // the handler that was installed over ours
+std::atomic<std::uint64_t> g_older_handler{kDefaultAction};
+std::atomic<bool> g_older_takes_info{false};
+
+struct Passing {
+  std::atomic<const void*> context;  // of a signal that is being passed on; null: free
+  std::atomic<std::uint32_t> times;
+};
+constexpr unsigned kMostPassing = 64;
+constinit Passing g_passing[kMostPassing]{};
+
+void call_handler(std::uint64_t handler, bool takes_info, int signal, SignalInfo* info,
+                  void* context) {
   if (handler == kDefaultAction || handler == kIgnore) return;
-  if (g_previous_takes_info.load(std::memory_order_acquire))
+  if (takes_info)
     reinterpret_cast<void (*)(int, siginfo_t*, void*)>(handler)(
         signal, reinterpret_cast<siginfo_t*>(info), context);
   else
     reinterpret_cast<void (*)(int)>(handler)(signal);
+}
+
+void call_previous(int signal, SignalInfo* info, void* context) {
+  call_handler(g_previous_handler.load(std::memory_order_acquire),
+               g_previous_takes_info.load(std::memory_order_acquire), signal, info, context);
+}
+
+void pass_on(int signal, SignalInfo* info, void* context) {
+  if (g_taker.load(std::memory_order_acquire) == 0) return call_previous(signal, info, context);
+  for (auto& one : g_passing) {
+    if (one.context.load(std::memory_order_acquire) != context) continue;
+    if (one.times.fetch_add(1, std::memory_order_relaxed) == 0)
+      call_handler(g_older_handler.load(std::memory_order_acquire),
+                   g_older_takes_info.load(std::memory_order_acquire), signal, info, context);
+    return;
+  }
+  for (auto& one : g_passing) {
+    const void* free = nullptr;
+    if (!one.context.compare_exchange_strong(free, context, std::memory_order_acq_rel)) continue;
+    one.times.store(0, std::memory_order_relaxed);
+    call_previous(signal, info, context);
+    one.context.store(nullptr, std::memory_order_release);
+    return;
+  }
 }
 
 // The end of the stack of the interrupted thread, as far as it can be told without a question.
@@ -261,6 +299,10 @@ bool CpuTimers::take_signal() {
   Action before{};
   get_action(before);
   if (before.handler == CpuSignal::address()) return true;
+  if (const auto last = g_previous_handler.load(); last != before.handler) {
+    g_older_takes_info.store(g_previous_takes_info.load(), std::memory_order_release);
+    g_older_handler.store(last, std::memory_order_release);
+  }
   g_previous = before;
   g_previous_takes_info.store((before.flags & kSaSigInfo) != 0, std::memory_order_release);
   g_previous_handler.store(before.handler, std::memory_order_release);
@@ -280,6 +322,11 @@ void CpuTimers::give_signal_back() {
     (void)set_action({.handler = kIgnore, .flags = kSaRestorer, .restorer = 0, .mask = 0});
   else
     (void)set_action(g_previous);
+  // It has the signal again, and ours is called only by it.
+  if (g_previous.handler == g_taker.load()) {
+    g_previous_takes_info.store(g_older_takes_info.load(), std::memory_order_release);
+    g_previous_handler.store(g_older_handler.load(), std::memory_order_release);
+  }
 }
 
 // --- control thread ---
@@ -320,6 +367,8 @@ void CpuTimers::look(std::uint64_t now_ns) {
   get_action(now);
   if (now.handler != CpuSignal::address()) {
     recorder_->arena()->header.cpu_handler_taken.fetch_add(1, std::memory_order_relaxed);
+    if (now.handler != kDefaultAction && now.handler != kIgnore)
+      g_taker.store(now.handler, std::memory_order_release);
     (void)take_signal();
   }
   list_threads();

@@ -127,6 +127,41 @@ void with_info(int, siginfo_t* info, void*) {
 }
 void plain(int) { g_plain.fetch_add(1); }
 
+std::atomic<int> g_taker_calls{0};
+struct sigaction g_taken {};
+// As handlers do that are installed over others: its own work, then the one before it.
+void taker(int signal, siginfo_t* info, void* context) {
+  if (info->si_code == SI_TKILL) g_taker_calls.fetch_add(1);
+  if ((g_taken.sa_flags & SA_SIGINFO) != 0) g_taken.sa_sigaction(signal, info, context);
+}
+
+TEST_F(CpuTimersTest, CallsEachHandlerOnceWhenTheAppTakesTheSignalOver) {
+  struct sigaction own {};
+  own.sa_sigaction = with_info;
+  own.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(::sigaction(SIGPROF, &own, nullptr), 0);
+  ASSERT_TRUE(timers_.start(*recorder_, 1000));
+  struct sigaction next {};
+  next.sa_sigaction = taker;
+  next.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(::sigaction(SIGPROF, &next, &g_taken), 0);
+  const auto theirs = handler_of_prof();
+  while (handler_of_prof() == theirs) timers_.look(monotonic_ns());
+  g_with_info = 0;
+  for (int round = 1; round <= 3; ++round) {
+    g_taker_calls = g_with_info = 0;
+    ::raise(SIGPROF);
+    EXPECT_EQ(g_taker_calls, 1) << "while it samples, round " << round;
+    EXPECT_EQ(g_with_info, 1) << "while it samples, round " << round;
+    timers_.stop();
+    EXPECT_EQ(handler_of_prof(), theirs);
+    ::raise(SIGPROF);
+    EXPECT_EQ(g_taker_calls, 2) << "afterwards, round " << round;
+    EXPECT_EQ(g_with_info, 2) << "afterwards, round " << round;
+    ASSERT_TRUE(timers_.start(*recorder_, 1000));
+  }
+}
+
 TEST_F(CpuTimersTest, PassesTheSignalsOfTheAppOnAndGivesItsHandlerBack) {
   struct sigaction own {};
   own.sa_sigaction = with_info;

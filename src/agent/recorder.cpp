@@ -32,6 +32,8 @@ bool Recorder::open() {
   auto* arena = static_cast<wire::Arena*>(map_memory(wire::kArenaBytes, fd_));
   auto* keys = static_cast<Key*>(map_memory(sizeof(Key) * wire::kNameSlots));
   if (!arena || !keys) {
+    if (arena) syscall_raw(number::kMunmap, as_long(arena), wire::kArenaBytes);
+    if (keys) syscall_raw(number::kMunmap, as_long(keys), sizeof(Key) * wire::kNameSlots);
     close_fd(fd_);
     return false;
   }

@@ -14,7 +14,9 @@ namespace {
 
 Failure in_context(Error error, const Endpoint& runtime, const Command& command) {
   if (error.code == Errc::kTimeout)
-    error.hint = "check whether the process is stopped, in a debugger or out of CPU time";
+    error.hint =
+        "check whether the process is stopped, in a debugger, out of CPU time or out of file "
+        "descriptors";
   if (error.code == Errc::kGone) error.hint = "the process has probably ended";
   error.what = fmt::format("{}: {}: {}", runtime.name(), command.name, error.what);
   return fail(std::move(error));

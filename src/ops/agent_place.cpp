@@ -81,7 +81,9 @@ Result<> attach(Target& target, const std::string& path, const std::string& sock
     if (is_refusal(error, "0x80131375"))
       return fail(Errc::kUnsupported, "the agent declined to start in process {}",
                   target.process.pid)
-          .hint("it is switched off there by CLRSCOPE_AGENT=0, or lacks memory or descriptors");
+          .hint(
+              "it is switched off there by CLRSCOPE_AGENT=0, or lacks memory, threads or "
+              "descriptors");
     return fail(error);
   }
 }

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Attaches and detaches the agent again and again, each time with all sources on and snapshots of all stacks.
+
+    agent_endure.py CLRSCOPE PID FOLDER ROUNDS SNAPSHOTS
+
+FOLDER is the temporary folder of the process, SNAPSHOTS are those of one round. Every second round reads nothing of the
+rings and ends without a farewell. Prints what was done and what has grown since the first tenth of the rounds, as JSON:
+the lowest of ten values each, because the process itself goes up and down.
+"""
+import json
+import pathlib
+import socket
+import struct
+import subprocess
+import sys
+
+clrscope, pid, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+rounds, snapshots = int(sys.argv[4]), int(sys.argv[5])
+OPEN, SWITCH, SNAPSHOT = 2, 3, 4
+ALL_SOURCES = 0x517 | (99 << 16)  # CPU samples 99 times a second
+done = {"rounds": 0, "snapshots": 0, "refused": []}
+
+
+def clr(*words):
+    ran = subprocess.run([clrscope, *words, "-p", pid, "--json"], capture_output=True, text=True)
+    if ran.returncode != 0:
+        done["refused"].append(f"{words[0]}: {ran.stderr.strip()}")
+    return json.loads(ran.stdout) if ran.returncode == 0 else {}
+
+
+def one_round(number):
+    if not clr("attach").get("loaded"):
+        return
+    (path,) = folder.glob(f"clrscope-agent-{pid}-*/control")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.settimeout(30)
+        peer.connect(str(path))
+
+        def ask(kind, value=0):
+            peer.send(struct.pack("<IHHII", 0x52414C43, 1, kind, 1, value))
+            reply, fds, *_ = socket.recv_fds(peer, 256, 1)
+            for fd in fds:
+                socket.close(fd)
+            outcome = struct.unpack_from("<i", reply, 12)[0]
+            if outcome != 0:
+                done["refused"].append(f"request {kind}: {outcome} {struct.unpack_from('<I', reply, 40)[0]:#x}")
+            return outcome == 0
+
+        if ask(OPEN) and ask(SWITCH, ALL_SOURCES):
+            for _ in range(snapshots):
+                done["snapshots"] += ask(SNAPSHOT)
+            if number % 2 == 0:
+                ask(SWITCH, 0)
+    if clr("detach").get("wasLoaded"):
+        done["rounds"] += 1
+
+
+def size():
+    process = pathlib.Path("/proc", pid)
+    (rss,) = (int(line.split()[1]) for line in (process / "status").read_text().splitlines() if line.startswith("VmRSS:"))
+    return rss, len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))
+
+
+sizes = []
+for i in range(rounds):
+    one_round(i)
+    sizes.append(size())
+    if len(done["refused"]) > 20:
+        break
+window = min(10, len(sizes) // 2)
+warm = max(len(sizes) // 10, window)
+first = [min(values) for values in zip(*sizes[warm - window:warm])]
+last = [min(values) for values in zip(*sizes[-window:])]
+done.update(zip(("grownKiB", "fds", "threads"), (b - a for a, b in zip(first, last))))
+print(json.dumps(done))
