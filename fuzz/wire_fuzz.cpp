@@ -24,6 +24,11 @@ std::uint64_t read_all(const void* bytes, std::uint32_t size) {
   add(parse_record<ThreadStack>(RecordKind::kThreadStack, bytes, size));
   add(parse_record<Contention>(RecordKind::kContention, bytes, size));
   add(parse_record<Allocation>(RecordKind::kAllocation, bytes, size));
+  add(parse_record<SampledObject>(RecordKind::kSampledObject, bytes, size));
+  add(parse_record<ObjectsSeen>(RecordKind::kObjectsSeen, bytes, size));
+  if (const auto* sample = parse_cpu_sample(bytes, size))
+    for (std::uint32_t i = 0; i < sample->stack_bytes; ++i)
+      sum += reinterpret_cast<const std::uint8_t*>(sample + 1)[i];
   if (const auto* caught = parse_record<ExceptionCaught>(RecordKind::kExceptionCaught, bytes, size))
     sum += caught->method;
   if (const auto* end = parse_record<SnapshotEnd>(RecordKind::kSnapshotEnd, bytes, size))

@@ -70,7 +70,8 @@ class RingReader {
   void drain(Take&& take) {
     const auto head = ring_->head.load(std::memory_order_acquire);
     if (head - tail_ > kRingBytes || head % 8 != 0) return skip_damage(head);
-    alignas(8) std::uint8_t copy[kLargestRecord];
+    if (head == tail_) return;
+    alignas(8) std::uint8_t copy[kLargestRecord]{};
     while (tail_ != head) {
       const auto at = static_cast<std::uint32_t>(tail_ & (kRingBytes - 1));
       const auto header = reinterpret_cast<const volatile std::uint16_t*>(&ring_->bytes[at]);
