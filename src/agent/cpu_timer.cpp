@@ -235,7 +235,8 @@ struct CpuTimers::Table {
 };
 
 struct CpuSignal {
-  static void handler(int signal, SignalInfo* info, void* context) {
+  static void handler(int signal, siginfo_t* told, void* context) {
+    auto* info = reinterpret_cast<SignalInfo*>(told);
     auto* timers = g_timers.load(std::memory_order_acquire);
     if (timers && info->code == kSiTimer) {
       const auto at = reinterpret_cast<std::uintptr_t>(info->value);
