@@ -9,7 +9,8 @@ namespace Samples.Symptoms;
 static class Forks
 {
     const int ExitCode = 7;
-    const int StopSignal = 19;
+    const int StopSignal = 19, KillSignal = 9;
+    const int EndWithParent = 1;
 
     public static void Run(Stage stage)
     {
@@ -20,11 +21,13 @@ static class Forks
         var child = Fork();
         if (child == 0)
         {
+            Control(EndWithParent, KillSignal);
             Raise(StopSignal);
             Exit(ExitCode);
         }
         Stage.Say(new { child });
         while (!stage.Ending && Wait(child, ref status, 1) == 0) stage.Sleep(10);
+        if (stage.Ending && Kill(child, KillSignal) == 0) Wait(child, ref status, 0);  // it would stay stopped
         Stage.Say(new { ended = child, exitCode = status >> 8, signal = status & 127 });
         stage.WaitForEnd();
         stage.Done(new { child, exitCode = status >> 8, signal = status & 127 });
@@ -36,6 +39,10 @@ static class Forks
     static extern int Raise(int signal);
     [DllImport("libc", EntryPoint = "_exit"), SuppressGCTransition]
     static extern void Exit(int code);
+    [DllImport("libc", EntryPoint = "prctl"), SuppressGCTransition]
+    static extern int Control(int what, long value);
+    [DllImport("libc", EntryPoint = "kill")]
+    static extern int Kill(int child, int signal);
     [DllImport("libc", EntryPoint = "waitpid")]
     static extern int Wait(int child, ref int status, int options);
 }
