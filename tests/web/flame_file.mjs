@@ -114,6 +114,7 @@ await search.press('Enter');
 await page.locator('.flame-canvas').focus();
 await page.keyboard.press('Shift+F10');
 await page.waitForSelector('[role="menu"]');
+await page.waitForFunction(() => document.activeElement?.closest('[role="menu"]')); // it gets it after it is drawn
 checks.same('the first entry has the focus', await page.evaluate(() => document.activeElement.textContent), 'Zoom in');
 await page.keyboard.press('ArrowDown');
 await page.keyboard.press('Enter');
