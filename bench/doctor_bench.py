@@ -1,4 +1,4 @@
-"""How long it takes from the command to the verdict on a deadlock, how long the process stands still for it, how long a whole examination takes,
+"""How long it takes from the command to the verdict on a deadlock, how long the process is paused for it, how long a whole examination takes,
 and what the background doctor of a controller costs."""
 import json
 import os

@@ -30,7 +30,7 @@ class MethodFilter {
 };
 
 // Methods that the runtime uses in ways of its own, so that they must stay as they are: exception
-// handling, stubs, casts, helpers of the JIT compiler.
+// handling, marshalling, casts, helpers of the JIT compiler.
 bool is_runtime_helper(const char* name, std::uint32_t size);
 
 }  // namespace clrscope::agent

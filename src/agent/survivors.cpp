@@ -200,7 +200,7 @@ void Survivors::collection_finished(ComObject* runtime, Recorder& recorder) {
   }
   count_ = kept;
   for (std::uint32_t row = 0; row < kFates; ++row)
-    // A collection without news is told too: it counts.
+    // Collections without changes are recorded too: they count.
     if (tables_->fate_counts[row] > 0 || row == static_cast<std::uint32_t>(wire::Fate::kUnknown))
       write(recorder, collection, static_cast<wire::Fate>(row));
 }

@@ -58,22 +58,6 @@ Result<> leave(LoadedAgent& loaded) {
   return loaded.already ? Result<>{} : unload_agent(std::move(loaded.connection));
 }
 
-template <class Seen, class Counter>
-Result<Seen> hear(const ListenRequest& request, std::uint32_t source) {
-  Counter counter;
-  Seen seen;
-  TRY(listen_to_agent(
-      request, source, [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
-      [&](const collect::AgentArena& arena, Heard heard) {
-        seen.pid = heard.pid;
-        seen.duration = heard.duration;
-        seen.dropped = std::move(heard.dropped);
-        seen.callback_time = heard.callback_time;
-        counter.fill(arena, seen);
-      }));
-  return seen;
-}
-
 }  // namespace
 
 std::vector<AgentDrop> drops_of(const collect::AgentArena& arena) {

@@ -23,6 +23,23 @@ using FinishListening = std::function<void(const collect::AgentArena& arena, Hea
 Result<> listen_to_agent(const ListenRequest& request, std::uint32_t sources,
                          const TakeRecord& take, const FinishListening& finish);
 
+// What a counter makes of the records of one source.
+template <class Seen, class Counter>
+Result<Seen> hear(const ListenRequest& request, std::uint32_t source) {
+  Counter counter;
+  Seen seen;
+  TRY(listen_to_agent(
+      request, source, [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
+      [&](const collect::AgentArena& arena, Heard heard) {
+        seen.pid = heard.pid;
+        seen.duration = heard.duration;
+        seen.dropped = std::move(heard.dropped);
+        seen.callback_time = heard.callback_time;
+        counter.fill(arena, seen);
+      }));
+  return seen;
+}
+
 std::vector<AgentDrop> drops_of(const collect::AgentArena& arena);
 
 }  // namespace clrscope::ops

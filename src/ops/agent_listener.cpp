@@ -58,7 +58,7 @@ const Shape& shape_of(const AgentSeen*) {
   static const auto shape = describe<A>(
       "AgentSeen", "what the sources of an agent have told since they were switched on",
       {member<&A::pid>("pid", "process id"),
-       member_unless_empty<&A::ended>("ended", "why nobody listens any more"),
+       member_unless_empty<&A::ended>("ended", "why listening has ended"),
        member<&A::sources>("sources", "each source with its price"),
        member<&A::callback_time>("callbackMs", "time all took on the threads of the process"),
        member<&A::dropped>("dropped", "what could not be recorded, by reason"),

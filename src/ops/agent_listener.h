@@ -27,7 +27,7 @@ const Shape& shape_of(const AgentSourceState*);
 
 struct AgentSeen {
   pid_t pid = 0;
-  std::string ended{};  // why nobody listens any more; empty: somebody does
+  std::string ended{};  // why listening has ended; empty: somebody does
   std::vector<AgentSourceState> sources{};
   std::chrono::nanoseconds callback_time{};
   std::vector<AgentDrop> dropped{};

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "collect/agent/probes.h"
+#include "il/body.h"
 #include "ops/agent_place.h"
 
 namespace clrscope::ops {
@@ -21,15 +22,9 @@ constexpr int kLookMs = 5;
 constexpr std::size_t kMostListed = 1000;
 constexpr std::size_t kMostRows = 40;
 
-// The numbers of il::Reason.
-constexpr std::string_view kReasons[] = {"none",           "noBody",     "damaged",
-                                         "tooLarge",       "jmp",        "variableArguments",
-                                         "returnInClause", "badTarget",  "unknownSignature",
-                                         "intrinsic",      "unloadable", "tooManyMethods",
-                                         "runtimeAsync",   "overBudget", "refusedByRuntime"};
-
+// `reason` comes from the process; an unknown one is "unknown".
 std::string reason_text(std::uint32_t reason) {
-  return std::string{reason < std::size(kReasons) ? kReasons[reason] : "unknown"};
+  return il::name_of(static_cast<il::Reason>(reason));
 }
 
 // Until the agent has done it; an error when the process ends first.

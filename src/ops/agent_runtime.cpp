@@ -185,19 +185,7 @@ void RuntimeCounter::fill(const collect::AgentArena& arena, AgentRuntime& out) c
 }
 
 Result<AgentRuntime> agent_runtime(const ListenRequest& request) {
-  RuntimeCounter counter;
-  AgentRuntime seen;
-  TRY(listen_to_agent(
-      request, wire::kSourceRuntime,
-      [&](const void* bytes, std::uint32_t size) { counter.take(bytes, size); },
-      [&](const collect::AgentArena& arena, Heard heard) {
-        seen.pid = heard.pid;
-        seen.duration = heard.duration;
-        seen.dropped = std::move(heard.dropped);
-        seen.callback_time = heard.callback_time;
-        counter.fill(arena, seen);
-      }));
-  return seen;
+  return hear<AgentRuntime, RuntimeCounter>(request, wire::kSourceRuntime);
 }
 
 Document runtime_document(const AgentRuntime& seen) {
@@ -206,7 +194,7 @@ Document runtime_document(const AgentRuntime& seen) {
     return number < seen.by_generation.size() ? seen.by_generation[number] : 0;
   };
   page.summary.push_back(
-      fmt::format("{} collections (generation 0: {}, 1: {}, 2: {}; {} asked for by the program) "
+      fmt::format("{} collections (generation 0: {}, 1: {}, 2: {}; {} induced by the program) "
                   "in {}.",
                   seen.collections, generation(0), generation(1), generation(2), seen.induced,
                   format_duration(seen.duration)));

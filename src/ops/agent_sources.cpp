@@ -84,7 +84,7 @@ const Shape& shape_of(const AgentSourceAnswer*) {
        member<&A::description>("description", "what it tells"),
        member<&A::switchable>("switchable",
                               "whether it is switched on and off; else it is asked for once"),
-       member<&A::duration>("durationSeconds", "how long it listens unless told otherwise"),
+       member<&A::duration>("durationSeconds", "default duration"),
        member_unless_empty<&A::parameters>("parameters", "what can be chosen"),
        member<&A::flags>("flags", "flags of the profiling API that it sets"),
        member<&A::at_start>("atStart", "whether it works when the agent is loaded at the start"),

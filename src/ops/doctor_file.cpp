@@ -15,7 +15,7 @@ Result<KeptReport> kept_report(std::string_view json) {
   const auto* examined = value.find("examined");
   auto time = text_at(value, "time");
   if (!findings || !findings->array() || !examined || !examined->array() || time.empty())
-    return fail(Errc::kCorrupt, "this JSON is no report of the doctor");
+    return fail(Errc::kCorrupt, "the JSON is not a doctor report");
   return KeptReport{std::move(time), std::string{line}};
 }
 
@@ -32,7 +32,7 @@ Result<std::vector<KeptReport>> kept_reports_in(std::string_view text) {
     if (line.ends_with(',')) line.remove_suffix(1);
     reports.push_back(TRY(kept_report(line)));
   }
-  if (reports.empty()) return fail(Errc::kCorrupt, "there is no report of the doctor in it");
+  if (reports.empty()) return fail(Errc::kCorrupt, "it contains no doctor report");
   return reports;
 }
 

@@ -19,7 +19,7 @@ struct KeptReport {
 
 constexpr std::size_t kMostKeptReports = 20;
 
-// kCorrupt for a text that is no report.
+// kCorrupt when the text is not a report.
 Result<KeptReport> kept_report(std::string_view json);
 // From a JSON or HTML file.
 Result<std::vector<KeptReport>> read_kept_reports(const std::string& path);

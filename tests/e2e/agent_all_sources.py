@@ -6,29 +6,17 @@ then how many snapshots there were.
 """
 import json
 import pathlib
-import socket
-import struct
 import sys
 
+from agent_client import ALL_SOURCES, DONE, OPEN, SNAPSHOT, SWITCH, Agent
+
 (path,) = pathlib.Path(sys.argv[1]).glob("clrscope-agent-*/control")
-OPEN, SWITCH, SNAPSHOT = 2, 3, 4
-ALL_SOURCES = 0x517 | (99 << 16)  # CPU samples 99 times a second
 snapshots = 0
-with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-    peer.settimeout(30)
-    peer.connect(str(path))
-
-    def ask(kind, value=0):
-        peer.send(struct.pack("<IHHII", 0x52414C43, 1, kind, 1, value))
-        reply, fds, *_ = socket.recv_fds(peer, 256, 1)
-        for fd in fds:
-            socket.close(fd)
-        return len(reply) >= 16 and struct.unpack_from("<i", reply, 12)[0] == 0
-
-    assert ask(OPEN) and ask(SWITCH, ALL_SOURCES)
+with Agent(path) as agent:
+    assert agent.ask(OPEN)[0] == DONE and agent.ask(SWITCH, ALL_SOURCES)[0] == DONE
     print(json.dumps({"listening": True}), flush=True)
     try:
-        while ask(SNAPSHOT):
+        while agent.ask(SNAPSHOT)[0] == DONE:
             snapshots += 1
     except OSError:
         pass  # the process has ended

@@ -9,15 +9,13 @@ the lowest of ten values each, because the process itself goes up and down.
 """
 import json
 import pathlib
-import socket
-import struct
 import subprocess
 import sys
 
+from agent_client import ALL_SOURCES, DONE, OPEN, SNAPSHOT, SWITCH, Agent
+
 clrscope, pid, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 rounds, snapshots = int(sys.argv[4]), int(sys.argv[5])
-OPEN, SWITCH, SNAPSHOT = 2, 3, 4
-ALL_SOURCES = 0x517 | (99 << 16)  # CPU samples 99 times a second
 done = {"rounds": 0, "snapshots": 0, "refused": []}
 
 
@@ -32,19 +30,13 @@ def one_round(number):
     if not clr("attach").get("loaded"):
         return
     (path,) = folder.glob(f"clrscope-agent-{pid}-*/control")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-        peer.settimeout(30)
-        peer.connect(str(path))
+    with Agent(path) as agent:
 
         def ask(kind, value=0):
-            peer.send(struct.pack("<IHHII", 0x52414C43, 1, kind, 1, value))
-            reply, fds, *_ = socket.recv_fds(peer, 256, 1)
-            for fd in fds:
-                socket.close(fd)
-            outcome = struct.unpack_from("<i", reply, 12)[0]
-            if outcome != 0:
-                done["refused"].append(f"request {kind}: {outcome} {struct.unpack_from('<I', reply, 40)[0]:#x}")
-            return outcome == 0
+            outcome, hresult = agent.ask(kind, value)
+            if outcome != DONE:
+                done["refused"].append(f"request {kind}: {outcome} {hresult:#x}")
+            return outcome == DONE
 
         if ask(OPEN) and ask(SWITCH, ALL_SOURCES):
             for _ in range(snapshots):

@@ -104,7 +104,7 @@ Result<ops::ExamineRequest> examine_request(const Args& args) {
   return request;
 }
 
-// Read before the examination: a wrong file is told at once.
+// Read before the examination, so that an invalid file is reported at once.
 Result<std::vector<ops::KeptReport>> earlier_reports(const Args& args, Form form) {
   std::vector<ops::KeptReport> all;
   const auto files = args.all("--earlier");
