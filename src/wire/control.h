@@ -29,6 +29,10 @@ enum class RequestKind : std::uint16_t {
   kProbesOpen = 48,    // pass me the memory of the probes
   kProbesApply = 49,   // do what the order in it says
   kProbesRevert = 50,  // give all methods their own code back
+  // Request profiling: see wire/requests.h.
+  kRequestsOpen = 64,   // pass me the memory of the requests
+  kRequestsStart = 65,  // sample as the order in it says; needs the helper in the process
+  kRequestsStop = 66,   // sample no more
 };
 
 enum class Outcome : std::int32_t {

@@ -27,6 +27,12 @@ enum class RecordKind : std::uint16_t {
   kThreadNamed = 68,
   kModuleLoaded = 69,
   kMethodCompiled = 70,
+  // wire/requests.h
+  kRequestBegin = 96,
+  kRequestEnd = 97,
+  kSpan = 98,
+  kFlow = 99,
+  kQueued = 100,
 };
 
 constexpr std::uint32_t kMostFrames = 256;
