@@ -17,7 +17,9 @@ const Shape& shape_of(const RunningStep*) {
       describe<A>("RequestStep", "a time when one thread worked for a request or a span",
                   {member<&A::start>("startMs", "since the request began"),
                    member<&A::duration>("durationMs", "how long the thread worked"),
-                   member<&A::thread>("thread", "OS thread id")});
+                   member<&A::thread>("thread", "OS thread id"),
+                   member_unless_empty<&A::queued>(
+                       "queuedMs", "of steps: time it was ready before a thread took it")});
   return shape;
 }
 

@@ -27,6 +27,7 @@ struct RunningStep {
   std::chrono::nanoseconds start{};
   std::chrono::nanoseconds duration{};
   std::uint32_t thread = 0;
+  std::chrono::nanoseconds queued{};  // of steps: ready, before it began
 };
 const Shape& shape_of(const RunningStep*);
 
