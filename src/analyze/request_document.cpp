@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyze/durations.h"
+#include "analyze/words.h"
 #include "base/text.h"
 
 namespace clrscope::analyze {
@@ -194,11 +195,6 @@ void add_waterfall(const ProfiledRequest& request, WaterfallStyle style, Documen
       text += fmt::format("  ({} of it queued)", format_duration(wait.queued));
     add_line(std::move(text));
   }
-}
-
-std::string percent_text(double percent) {
-  return percent >= 99.95 || percent == 0 ? fmt::format("{:.0f} %", percent)
-                                          : fmt::format("{:.1f} %", percent);
 }
 
 void add_losses(const RequestProfile& profile, Document& page) {

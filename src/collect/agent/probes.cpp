@@ -116,8 +116,10 @@ std::vector<ProbedMethod> AgentProbes::methods() const {
                      .reason = method.reason.load(),
                      .hresult = method.hresult.load(),
                      .il_bytes = method.il_bytes};
-    if (const auto counter = method.counter.load(); counter < wire::kProbeCounters)
+    if (const auto counter = method.counter.load(); counter < wire::kProbeCounters) {
+      one.has_counter = true;
       add_counts(counter, one);
+    }
     out.push_back(std::move(one));
   }
   return out;

@@ -18,6 +18,7 @@ struct ProbedMethod {
   std::uint32_t reason = 0;
   std::int32_t hresult = 0;
   std::uint32_t il_bytes = 0;
+  bool has_counter = false;  // it was called
   std::uint64_t enters = 0, leaves = 0;
   std::uint64_t total = 0, self = 0, longest = 0, shortest = 0;  // ticks
 };
