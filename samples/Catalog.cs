@@ -80,6 +80,8 @@ static class Catalog
         new("slow-dns", "names that a slow server looks up (needs root)", "[--healthy]", SlowDns.Run),
         new("n-plus-one", "requests that send the same database command over and over", "[--healthy]", RepeatedCommands.Run),
         new("web", "an ASP.NET application with an endpoint per symptom", "[--port N] [--no-logging] [--http2]", Web.Run),
+        new("shop", "an ASP.NET shop: requests that are slow, async, parallel, busy, blocked, failing or cancelled in known ways", "[--port N]", ShopHost.Run),
+        new("shop-load", "load for the shop: a mix of its routes at a fixed rate, each request with a trace id of its own", "[--address URL] [--rate N/s] [--concurrency N] [--requests N] [--duration S] [--only TEXT] [--truth] [--ids FILE]", ShopLoad.Run),
         new("sick", "a hot path, exceptions, contention, allocation and a deadlock at once", "", Sick.Run),
     ];
 

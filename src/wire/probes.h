@@ -52,7 +52,7 @@ struct ProbeCounter {
 enum ProbeOrderFlags : std::uint32_t {
   kWithAccessors = 1,
   kClosed = 2,       // put the probes in, and count nothing
-  kForRequests = 4,  // spans of sampled requests: see wire/requests.h
+  kForRequests = 4,  // spans of sampled requests instead of counters: see wire/requests.h
 };
 
 // What clrscope wants.

@@ -1,0 +1,277 @@
+// What a profile of requests says, made ready to be drawn: rows and segments of a waterfall, routes, the call tree of a route.
+//
+// Nothing here touches the page. Ids and times come from the profiled process: they are checked, never trusted.
+import type {Flame} from '../../api/types';
+import type {ProfiledRequest, RequestProfile, RequestSpan} from './types';
+
+export type SegmentKind = 'running' | 'waiting' | 'queued';
+
+export interface Segment {
+  kind: SegmentKind;
+  startMs: number; // since the request began
+  endMs: number;
+  thread?: number;
+  waitedFor?: string[]; // of waiting ones: methods that were under way meanwhile
+}
+
+// A line of the waterfall: the request itself, or a span.
+export interface Row {
+  id: number; // of the span; 0: the request
+  depth: number;
+  method: string;
+  startMs: number;
+  endMs: number;
+  span?: RequestSpan;
+  children: number[]; // ids
+  segments: Segment[];
+  isQueueEstimated: boolean; // it is known how long it was queued, but not in which of its waits
+}
+
+interface Interval {
+  startMs: number;
+  endMs: number;
+  thread?: number;
+}
+
+const toInterval = ({startMs, durationMs, thread}: {startMs: number; durationMs: number; thread?: number}): Interval => ({startMs, endMs: startMs + Math.max(0, durationMs), thread});
+
+// Sorted, without overlaps. Parts that touch stay apart when they ran on different threads.
+function united(all: Interval[]): Interval[] {
+  const out: Interval[] = [];
+  for (const one of [...all].sort((a, b) => a.startMs - b.startMs)) {
+    const last = out[out.length - 1];
+    if (last && one.startMs < last.endMs) last.endMs = Math.max(last.endMs, one.endMs);
+    else out.push({...one});
+  }
+  return out;
+}
+
+// What of `from` lies in none of `taken`; both are sorted and without overlaps.
+function without(from: Interval[], taken: Interval[]): Interval[] {
+  const out: Interval[] = [];
+  for (const one of from) {
+    let at = one.startMs;
+    for (const other of taken) {
+      if (other.endMs <= at) continue;
+      if (other.startMs >= one.endMs) break;
+      if (other.startMs > at) out.push({...one, startMs: at, endMs: other.startMs});
+      at = other.endMs;
+    }
+    if (at < one.endMs) out.push({...one, startMs: at});
+  }
+  return out;
+}
+
+const lengthOf = (all: Interval[]): number => all.reduce((sum, one) => sum + one.endMs - one.startMs, 0);
+
+function clipped(all: Interval[], startMs: number, endMs: number): Interval[] {
+  return all.map((one) => ({...one, startMs: Math.max(one.startMs, startMs), endMs: Math.min(one.endMs, endMs)})).filter((one) => one.endMs > one.startMs);
+}
+
+// When a thread executed the span: an async method in its steps, another one all the time.
+function runningOf(span: RequestSpan): Interval[] {
+  const whole = toInterval(span);
+  return span.async ? united(clipped((span.steps ?? []).map(toInterval), whole.startMs, whole.endMs)) : [whole];
+}
+
+interface Awaited extends Interval {
+  method: string;
+}
+
+// Running parts, and between them waiting, the end of which was spent in the queue of the thread pool.
+function segmentsOf(whole: Interval, running: Interval[], queuedMs: number, children: Awaited[]): Pick<Row, 'segments' | 'isQueueEstimated'> {
+  const gaps = without([{startMs: whole.startMs, endMs: whole.endMs}], united(running));
+  const waited = lengthOf(gaps);
+  const share = waited > 0 ? Math.min(1, Math.max(0, queuedMs) / waited) : 0;
+  const segments: Segment[] = running.map(({startMs, endMs, thread}) => ({kind: 'running', startMs, endMs, thread}));
+  for (const {startMs, endMs} of gaps) {
+    const ready = endMs - (endMs - startMs) * share;
+    const waitedFor = [...new Set(children.filter((one) => one.startMs < ready && one.endMs > startMs).map((one) => one.method))];
+    if (ready > startMs) segments.push({kind: 'waiting', startMs, endMs: ready, waitedFor});
+    if (endMs > ready) segments.push({kind: 'queued', startMs: ready, endMs});
+  }
+  segments.sort((a, b) => a.startMs - b.startMs);
+  return {segments, isQueueEstimated: share > 0 && gaps.length > 1};
+}
+
+// Spans by id, and the ids of the children of each; 0 is the request. A span whose parent is unknown is a child of the request.
+function treeOf(request: ProfiledRequest): {spans: Map<number, RequestSpan>; children: Map<number, number[]>} {
+  const spans = new Map<number, RequestSpan>();
+  const children = new Map<number, number[]>();
+  for (const span of request.spans) {
+    if (span.id <= 0 || spans.has(span.id)) continue;
+    const parent = spans.has(span.parent) ? span.parent : 0; // parents come first, so that nothing is its own ancestor
+    spans.set(span.id, span);
+    const known = children.get(parent);
+    if (known) known.push(span.id);
+    else children.set(parent, [span.id]);
+  }
+  return {spans, children};
+}
+
+// All lines of the waterfall, a parent before its children.
+export function rowsOf(request: ProfiledRequest): Row[] {
+  const {spans, children} = treeOf(request);
+  const awaitedBy = (id: number): Awaited[] =>
+    (children.get(id) ?? []).map((child) => {
+      const span = spans.get(child)!;
+      return {...toInterval(span), method: span.method};
+    });
+  const whole = {startMs: 0, endMs: Math.max(0, request.durationMs)};
+  const rows: Row[] = [
+    {
+      id: 0,
+      depth: 0,
+      method: `${request.method} ${request.path}`,
+      ...whole,
+      children: children.get(0) ?? [],
+      ...segmentsOf(whole, clipped(request.parts.map(toInterval), whole.startMs, whole.endMs), request.queuedMs, awaitedBy(0)),
+    },
+  ];
+  const todo = [...(children.get(0) ?? [])].reverse().map((id) => ({id, depth: 1}));
+  for (let next = todo.pop(); next; next = todo.pop()) {
+    const {id, depth} = next;
+    const span = spans.get(id)!;
+    const {startMs, endMs} = toInterval(span);
+    const below = children.get(id) ?? [];
+    rows.push({id, depth, method: span.method, startMs, endMs, span, children: below, ...segmentsOf({startMs, endMs}, runningOf(span), span.queuedMs, awaitedBy(id))});
+    for (let i = below.length - 1; i >= 0; --i) todo.push({id: below[i], depth: depth + 1});
+  }
+  return rows;
+}
+
+// Lines that no folded one hides.
+export function unfolded(rows: Row[], folded: ReadonlySet<number>): Row[] {
+  const out: Row[] = [];
+  let hiddenBelow = Infinity; // depth
+  for (const row of rows) {
+    if (row.depth > hiddenBelow) continue;
+    hiddenBelow = folded.has(row.id) ? row.depth : Infinity;
+    out.push(row);
+  }
+  return out;
+}
+
+// Background work may end after its request.
+export const endOf = (rows: Row[]): number => rows.reduce((most, row) => Math.max(most, row.endMs), 0);
+
+export const routeId = (one: {method: string; route: string; path?: string}): string => `${one.method} ${one.route || one.path || ''}`;
+
+// The sampled requests of a route, slowest first. A request that matched no route belongs to its path.
+export function requestsOf(profile: RequestProfile, route: string): ProfiledRequest[] {
+  return profile.requests.filter((one) => routeId(one) === route).sort((a, b) => b.durationMs - a.durationMs);
+}
+
+export const isFailed = (one: ProfiledRequest): boolean => one.status >= 500 || !!one.error;
+
+// By the whole trace id or its beginning.
+export function findTrace(profile: RequestProfile, typed: string): ProfiledRequest[] {
+  const id = typed.trim().toLowerCase().replace(/^00-([0-9a-f]{32})-.*$/, '$1');
+  return id ? profile.requests.filter((one) => one.traceId.startsWith(id)) : [];
+}
+
+export const shareSampled = (profile: RequestProfile): number => (profile.seen > 0 ? (100 * profile.sampled) / profile.seen : 0);
+
+export function lostWords({lost}: RequestProfile): string[] {
+  const words: [number, string][] = [
+    [lost.records, 'records: no room in a ring'],
+    [lost.requests, 'of them ends of requests, which are missing below'],
+    [lost.spans, 'spans beyond the limit of a request or of no known request'],
+    [lost.late, 'spans that ended long after their request'],
+    [lost.orphans, 'spans whose caller is missing: shown below the request'],
+    [lost.damaged, 'records that could not be read'],
+  ];
+  return words.filter(([count]) => count > 0).map(([count, what]) => `${count.toLocaleString('en-US')} ${what}`);
+}
+
+const kUs = 1000; // per ms
+
+// The merged call tree of some requests as a flame graph: running time is on a processor, what no callee explains is waiting.
+export function flameOf(requests: ProfiledRequest[], title: string, pid: number): Flame {
+  const names = [''];
+  const nameOf = new Map<string, number>();
+  const node = {name: [0], parent: [0], on: [0], off: [0]};
+  const childOf = new Map<string, number>();
+  const nodeFor = (parent: number, method: string): number => {
+    let name = nameOf.get(method);
+    if (name === undefined) nameOf.set(method, (name = names.push(method) - 1));
+    const key = `${parent} ${name}`;
+    let id = childOf.get(key);
+    if (id === undefined) {
+      id = node.name.push(name) - 1;
+      node.parent.push(parent);
+      node.on.push(0);
+      node.off.push(0);
+      childOf.set(key, id);
+    }
+    return id;
+  };
+  let [spanCount, waits] = [0, 0];
+  for (const request of requests) {
+    const {spans, children} = treeOf(request);
+    const add = (id: number, at: number, whole: Interval, running: Interval[]) => {
+      const below = (children.get(id) ?? []).map((child) => spans.get(child)!);
+      const waiting = without(without([whole], united(running)), united(below.map(toInterval)));
+      node.on[at] += lengthOf(without(running, united(below.flatMap(runningOf))));
+      node.off[at] += lengthOf(waiting);
+      waits += waiting.length;
+    };
+    const root = nodeFor(0, routeId(request));
+    const whole = {startMs: 0, endMs: Math.max(0, request.durationMs)};
+    add(0, root, whole, united(clipped(request.parts.map(toInterval), whole.startMs, whole.endMs)));
+    const nodes = new Map<number, number>([[0, root]]);
+    for (const [id, span] of spans) {
+      const parent = spans.has(span.parent) && nodes.has(span.parent) ? span.parent : 0;
+      const at = nodeFor(nodes.get(parent)!, span.method);
+      nodes.set(id, at);
+      ++spanCount;
+      add(id, at, toInterval(span), runningOf(span));
+    }
+  }
+  return {
+    version: 1,
+    title,
+    startTime: requests[0]?.startTime ?? '',
+    onFrom: 'runtime',
+    offFrom: 'runtime',
+    durationMs: null,
+    samples: spanCount,
+    waits,
+    unfinished: 0,
+    withoutStack: 0,
+    idle: 0,
+    folded: 0,
+    lost: requests.reduce((sum, one) => sum + one.spansLost, 0),
+    modules: [''],
+    names,
+    nameModule: names.map(() => 0),
+    nameKind: names.map((_, i) => (i ? 1 : 0)),
+    processes: [{pid, name: title}],
+    threadProcess: [0],
+    threadId: [0],
+    threadName: [''],
+    ...levelByLevel(node),
+  };
+}
+
+// The viewer wants a parent before its children and all nodes of a level together.
+function levelByLevel(node: {name: number[]; parent: number[]; on: number[]; off: number[]}) {
+  const below = new Map<number, number[]>();
+  for (let i = 1; i < node.name.length; ++i) {
+    const known = below.get(node.parent[i]);
+    if (known) known.push(i);
+    else below.set(node.parent[i], [i]);
+  }
+  const order = [0];
+  for (let i = 0; i < order.length; ++i) for (const child of below.get(order[i]) ?? []) order.push(child);
+  const place = new Map(order.map((id, i) => [id, i]));
+  return {
+    nodeName: order.map((id) => node.name[id]),
+    nodeParent: order.map((id) => place.get(node.parent[id])!),
+    rowNode: order.map((_, i) => i),
+    rowThread: order.map(() => 0),
+    rowSamples: order.map(() => 0),
+    rowOnUs: order.map((id) => Math.round(node.on[id] * kUs)),
+    rowOffUs: order.map((id) => Math.round(node.off[id] * kUs)),
+  };
+}
