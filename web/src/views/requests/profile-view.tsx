@@ -103,6 +103,7 @@ function Trail({place, route}: {place: Place; route: string}) {
 function OneRoute({profile, route, place}: PartProps & {route: string}) {
   const requests = useMemo(() => requestsOf(profile, route), [profile, route]);
   const flame = useMemo(() => flameOf(requests, route, profile.pid), [requests]);
+  const missing = requests.reduce((sum, one) => sum + one.spansLost, 0);
   const isFlame = place.query.get('show') === 'flame';
   const totals = profile.routes.find((one) => routeId(one) === route);
   const show = (title: string, changes: Query, isShown: boolean) => (
@@ -131,7 +132,7 @@ function OneRoute({profile, route, place}: PartProps & {route: string}) {
             {show('Flame graph', {show: 'flame', weight: 'both'}, isFlame)}
           </p>
           {isFlame ? (
-            <FlameView json={flame} summary={`${formatNumber(requests.length)} requests merged, ${formatNumber(flame.samples)} calls of chosen methods. On CPU: a thread executed the method. Waiting: it was suspended and no method that it called explains it.`} />
+            <FlameView json={flame} summary={`${formatNumber(requests.length)} requests merged, ${formatNumber(flame.samples)} calls of chosen methods. On CPU: a thread executed the method. Waiting: it was suspended and no method that it called explains it.${missing ? ` ${formatNumber(missing)} calls are missing.` : ''}`} />
           ) : (
             <RequestTable requests={requests} caption="Sampled requests, the slowest first" hrefOf={(one) => hrefFor(place, {trace: one.traceId})} />
           )}

@@ -241,7 +241,7 @@ export function flameOf(requests: ProfiledRequest[], title: string, pid: number)
     withoutStack: 0,
     idle: 0,
     folded: 0,
-    lost: requests.reduce((sum, one) => sum + one.spansLost, 0),
+    lost: 0,
     modules: [''],
     names,
     nameModule: names.map(() => 0),

@@ -6,6 +6,10 @@ import {Wrapped} from '../../ui/wrapped';
 import {isFailed, routeId} from './profile';
 import type {ProfiledRequest, ProfiledRoute} from './types';
 
+const kLetters = 200; // of a route or a path; the whole is the title, and what the link opens
+
+const short = (text: string): string => (text.length > kLetters ? `${text.slice(0, kLetters)}…` : text);
+
 const ms = <Row,>(id: string, title: string, value: (row: Row) => number): Column<Row> => ({id, title, value, show: (row) => formatMs(value(row)), as: 'number'});
 
 export function RouteTable({routes, hrefOf}: {routes: ProfiledRoute[]; hrefOf: (route: string) => string}) {
@@ -16,8 +20,8 @@ export function RouteTable({routes, hrefOf}: {routes: ProfiledRoute[]; hrefOf: (
       value: routeId,
       as: 'code',
       show: (row) => (
-        <a href={hrefOf(routeId(row))} data-route={routeId(row)}>
-          <Wrapped text={routeId(row)} />
+        <a href={hrefOf(routeId(row))} data-route={routeId(row)} title={routeId(row)}>
+          <Wrapped text={short(routeId(row))} />
         </a>
       ),
     },
@@ -51,8 +55,8 @@ export function RequestTable({requests, caption, hrefOf}: {requests: ProfiledReq
       value: (row) => row.path,
       as: 'code',
       show: (row) => (
-        <a href={hrefOf(row)} data-trace={row.traceId}>
-          <Wrapped text={`${row.method} ${row.path}`} />
+        <a href={hrefOf(row)} data-trace={row.traceId} title={row.path}>
+          <Wrapped text={short(`${row.method} ${row.path}`)} />
         </a>
       ),
     },

@@ -200,19 +200,18 @@ function Line({row, range, endMs, isChosen, isFolded, onChoose, onZoom, onFold}:
   const hasChildren = row.children.length > 0;
   return (
     <div
-      class={`wf-row${isChosen ? ' chosen' : ''}${flaw ? ` ${flaw}` : ''}`}
+      class={`wf-row${isChosen ? ' chosen' : ''}`}
       role="treeitem"
       tabIndex={isChosen ? 0 : -1}
       aria-level={row.depth + 1}
       aria-selected={isChosen}
       aria-expanded={hasChildren ? !isFolded : undefined}
-      aria-label={`${label.slice(0, 200)}, ${duration}${flaw ? `, ${flaw}` : ''}`}
       data-span={row.id}
       onClick={onChoose}
       onDblClick={onZoom}
     >
       <span class="wf-name" title={row.method} style={{paddingLeft: `${Math.min(row.depth, kMostIndent) * 10}px`}}>
-        <span class="wf-fold" onClick={hasChildren ? (event) => (event.stopPropagation(), onFold()) : undefined}>
+        <span class="wf-fold" aria-hidden="true" onClick={hasChildren ? (event) => (event.stopPropagation(), onFold()) : undefined}>
           {hasChildren ? (isFolded ? '▸' : '▾') : ''}
         </span>
         <b>{label}</b> {context ? <span class="dim">{context}</span> : null}
@@ -225,7 +224,7 @@ function Line({row, range, endMs, isChosen, isFolded, onChoose, onZoom, onFold}:
       </svg>
       <span class="wf-time num">
         {duration}
-        {flaw ? <b class="wf-flaw"> {flaw}</b> : null}
+        {flaw ? <b class={`wf-outcome ${flaw}`}> {flaw}</b> : null}
       </span>
     </div>
   );
