@@ -383,6 +383,10 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
     case wire::RequestKind::kProbesApply:
     case wire::RequestKind::kProbesRevert:
       return listens ? on_probes(request.kind) : wire::Outcome::kNotOpen;
+    case wire::RequestKind::kRequestsOpen:
+    case wire::RequestKind::kRequestsStart:
+    case wire::RequestKind::kRequestsStop:
+      return listens ? on_requests(request.kind) : wire::Outcome::kNotOpen;
     case wire::RequestKind::kDetach: {
       if (rejit_.is_enabled()) {
         last_refusal_.store(kIrreversible);
@@ -405,6 +409,7 @@ void Agent::on_listener_gone() {
   sources_.store(0, std::memory_order_release);
   cpu_.stop();
   listening_ = false;
+  requests_.stop();
   rejit_.cancel();
   if (state_.load() != State::kRunning) return;
   (void)switch_events(0);
@@ -428,6 +433,15 @@ wire::Outcome Agent::on_probes(wire::RequestKind kind) {
   return wire::Outcome::kTimeout;
 }
 
+wire::Outcome Agent::on_requests(wire::RequestKind kind) {
+  if (identity_ != wire::Identity::kMain) return wire::Outcome::kUnsupported;
+  if (!rejit_.open() || !requests_.open()) return wire::Outcome::kRefused;
+  if (kind == wire::RequestKind::kRequestsStop) requests_.stop();
+  if (kind == wire::RequestKind::kRequestsStart && !requests_.start())
+    return wire::Outcome::kRefused;
+  return wire::Outcome::kDone;
+}
+
 std::uint8_t Agent::status_flags() const {
   return static_cast<std::uint8_t>((state_.load() == State::kLeaving ? wire::kLeavingFlag : 0) |
                                    (rejit_.is_enabled() ? wire::kResidentFlag : 0));
@@ -439,6 +453,7 @@ void Agent::on_tick() {
   if (now - last_tick_ < kTickNs) return;
   last_tick_ = now;
   recorder_.tick(read_tsc(), now);
+  requests_.tick(now);
   if (rejit_.is_active()) (void)post(Job::kProbesTick, 0);
 }
 
@@ -474,6 +489,7 @@ void Agent::control_thread() {
           [](void* self, wire::RequestKind kind) {
             auto& agent = *static_cast<Agent*>(self);
             if (kind == wire::RequestKind::kProbesOpen) return agent.rejit_.fd();
+            if (kind == wire::RequestKind::kRequestsOpen) return agent.requests_.fd();
             return kind == wire::RequestKind::kOpen ? agent.recorder_.fd() : -1;
           },
       .tick_ms =

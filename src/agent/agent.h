@@ -15,6 +15,7 @@
 #include "agent/happenings.h"
 #include "agent/recorder.h"
 #include "agent/rejit.h"
+#include "agent/requests.h"
 #include "agent/snapshot.h"
 #include "agent/survivors.h"
 
@@ -71,6 +72,7 @@ class Agent {
   // Gives a job to the worker and does not wait for it.
   wire::Outcome post(Job job, std::uint32_t value);
   wire::Outcome on_probes(wire::RequestKind kind);
+  wire::Outcome on_requests(wire::RequestKind kind);
   std::uint8_t status_flags() const;
   HResult run_job(Job job, std::uint32_t value);
   wire::Outcome switch_sources(std::uint32_t sources, std::uint32_t rate);
@@ -88,7 +90,8 @@ class Agent {
   Recorder recorder_;
   Snapshot snapshot_;
   Rejit rejit_;
-  CpuTimers cpu_;  // control thread only
+  CpuTimers cpu_;          // control thread only
+  RequestTable requests_;  // likewise
   Survivors survivors_;
   Happenings happenings_;
   ControlServer control_;

@@ -10,6 +10,7 @@
 #include "agent/method_filter.h"
 #include "agent/name_text.h"
 #include "agent/probes.h"
+#include "agent/requests.h"
 #include "agent/syscalls.h"
 #include "il/rewrite.h"
 
@@ -66,7 +67,8 @@ class Rejit {
   };
   struct Module {
     Id id;
-    std::uint32_t enter, leave;  // tokens of the probes' signatures; 0: not made yet
+    // Tokens of the probes' signatures; 0: not made yet.
+    std::uint32_t enter, leave, enter_step, leave_step, fault;
   };
   // Mapped once; stays.
   struct Memory {
@@ -121,6 +123,7 @@ class Rejit {
   void guard(ComObject* runtime, std::uint64_t now_ns);
 
   il::Reason instrument(ComObject* runtime, Entry& entry, ComObject* control, HResult& why);
+  bool for_requests() const { return (memory_->order.flags & wire::kForRequests) != 0; }
   Module* module_of(Id id);
 
   ProbeTable probes_;

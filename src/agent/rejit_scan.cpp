@@ -26,6 +26,14 @@ bool has_attribute(ComObject* metadata, Token token, const char16_t* name) {
   return call(metadata, metadata::kGetCustomAttributeByName, token, name, &data, &size) == kOk;
 }
 
+// It only starts a state machine, whose steps are measured instead.
+bool starts_state_machine(ComObject* metadata, Token method) {
+  return has_attribute(metadata, method,
+                       u"System.Runtime.CompilerServices.AsyncStateMachineAttribute") ||
+         has_attribute(metadata, method,
+                       u"System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute");
+}
+
 bool is_intrinsic(ComObject* metadata, Token token) {
   return has_attribute(metadata, token, u"System.Runtime.CompilerServices.IntrinsicAttribute");
 }
@@ -50,7 +58,7 @@ void Rejit::scan_modules(ComObject* runtime) {
       if (!found) {
         if (module_count_ == kMostModules) break;
         found = &memory_->modules[module_count_++];
-        *found = {id, 0, 0};
+        *found = {.id = id, .enter = 0, .leave = 0, .enter_step = 0, .leave_step = 0, .fault = 0};
       }
       const auto moved = memory_->modules[scanned_];
       memory_->modules[scanned_] = *found;
@@ -125,6 +133,7 @@ void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token m
   std::uint32_t il_bytes = 0;
   auto reason = examine(runtime, metadata, module, method, skipped, il_bytes);
   if (skipped) return;
+  if (for_requests() && starts_state_machine(metadata, method)) return;
   if (reason == il::Reason::kNone &&
       (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method)))
     reason = il::Reason::kIntrinsic;
