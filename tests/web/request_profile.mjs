@@ -5,7 +5,7 @@ import * as kit from './kit.mjs';
 const kLong = `Shop.${'Very'.repeat(740)}<System.Collections.Generic.List<int>>.LongAsync`; // 3,000 letters
 const kHostile = '<img src=x onerror=document.title=1>';
 
-const step = (startMs, durationMs, thread = 7) => ({startMs, durationMs, thread});
+const step = (startMs, durationMs, thread = 7, queuedMs = 0) => ({startMs, durationMs, thread, ...(queuedMs ? {queuedMs} : {})});
 const span = (id, parent, method, startMs, durationMs, steps, more = {}) => ({
   id,
   parent,
@@ -57,7 +57,7 @@ const route = (method, pattern, count, p50Ms, more = {}) => ({
 
 const kSlow = 'a1'.repeat(16);
 const orderSpans = [
-  span(1, 0, 'Shop.Orders.GetAsync', 1, 118, [step(1, 2), step(40, 3, 9), step(110, 9, 8)], {queuedMs: 12}),
+  span(1, 0, 'Shop.Orders.GetAsync', 1, 118, [step(1, 2), step(40, 3, 9, 4), step(110, 9, 8, 8)], {queuedMs: 12}),
   span(2, 1, 'Shop.Orders.LoadAsync', 2, 38, [step(2, 1), step(38, 2, 9)]),
   span(3, 2, 'Shop.Database.QueryAsync', 2.5, 35, [step(2.5, 0.5), step(37, 0.5, 9)], {outcome: 'faulted'}),
   span(4, 1, 'Shop.Stock.CheckAsync', 42, 60, [step(42, 1, 9), step(100, 2, 8)]),

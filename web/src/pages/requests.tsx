@@ -16,7 +16,7 @@ import {Filter} from '../views/stacks/bar';
 
 const kMostSeconds = 600;
 const kSamples: [string, string][] = [
-  ['', 'automatic: limits the cost'],
+  ['', 'automatic, within 1 % of its CPU time'],
   ['1', 'every request'],
   ['0.1', '10 %'],
   ['0.01', '1 %'],

@@ -30,7 +30,6 @@ export function SpanDetails({row, request}: {row: Row; request: ProfiledRequest}
         {row.endMs > request.durationMs ? `It ended ${formatMs(row.endMs - request.durationMs)} after the request.` : ''}{' '}
         {span ? <CopyButton text={row.method} label="Copy name" /> : null}
       </p>
-      {row.isQueueEstimated ? <p class="dim">It waited several times: in which of the waits it was queued is estimated.</p> : null}
       <div class="scroll" tabIndex={0} role="region" aria-label="Parts of the span">
         <table>
           <caption>Parts, in order</caption>
