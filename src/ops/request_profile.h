@@ -1,0 +1,46 @@
+// Profiles the HTTP requests of a running ASP.NET Core process: the agent times methods by probes
+// in their code, across awaits, and ties every call to its request.
+//
+// Loads the agent if it is not there. It stays afterwards: the runtime does not let a profiler
+// leave that has changed code. All methods have their own code again when this returns.
+#pragma once
+
+#include <functional>
+
+#include "analyze/request_document.h"
+#include "collect/agent/requests.h"
+#include "ops/agent.h"
+
+namespace clrscope::ops {
+
+// Words of rooms below that are part of this interface.
+using analyze::find_request;
+using analyze::ProfiledRequest;
+using analyze::request_document;
+using analyze::RequestProfile;
+using analyze::requests_document;
+using analyze::routes_document;
+using analyze::WaterfallStyle;
+using collect::SamplingOptions;
+
+struct ProfileRequest {
+  ListenRequest listen{};
+  std::vector<std::string> include{};  // method patterns; required
+  std::vector<std::string> exclude{};
+  SamplingOptions sampling{};
+  std::string trace_id{};  // or the beginning of one: requests that have it are kept in any case
+};
+
+struct ProfileWatcher {
+  std::function<void()> on_start{};                         // requests are heard from now on
+  std::function<void(const RequestProfile&)> on_status{};   // each second, without requests
+  std::function<Result<>(const RequestBatch&)> on_batch{};  // requests that have ended
+};
+
+Result<RequestProfile> profile_requests(const ProfileRequest& request,
+                                        const ProfileWatcher& watcher = {});
+
+// "auto", "0.1", "10%".
+Result<std::optional<double>> parse_probability(std::string_view text);
+
+}  // namespace clrscope::ops
