@@ -24,7 +24,6 @@ export interface Row {
   span?: RequestSpan;
   children: number[]; // ids
   segments: Segment[];
-  isQueueEstimated: boolean; // it is known how long it was queued, but not in which of its waits
 }
 
 interface Interval {
@@ -78,20 +77,20 @@ interface Awaited extends Interval {
   method: string;
 }
 
-// Running parts, and between them waiting, the end of which was spent in the queue of the thread pool.
-function segmentsOf(whole: Interval, running: Interval[], queuedMs: number, children: Awaited[]): Pick<Row, 'segments' | 'isQueueEstimated'> {
-  const gaps = without([{startMs: whole.startMs, endMs: whole.endMs}], united(running));
-  const waited = lengthOf(gaps);
-  const share = waited > 0 ? Math.min(1, Math.max(0, queuedMs) / waited) : 0;
-  const segments: Segment[] = running.map(({startMs, endMs, thread}) => ({kind: 'running', startMs, endMs, thread}));
-  for (const {startMs, endMs} of gaps) {
-    const ready = endMs - (endMs - startMs) * share;
-    const waitedFor = [...new Set(children.filter((one) => one.startMs < ready && one.endMs > startMs).map((one) => one.method))];
-    if (ready > startMs) segments.push({kind: 'waiting', startMs, endMs: ready, waitedFor});
-    if (endMs > ready) segments.push({kind: 'queued', startMs: ready, endMs});
-  }
-  segments.sort((a, b) => a.startMs - b.startMs);
-  return {segments, isQueueEstimated: share > 0 && gaps.length > 1};
+// When the span was ready and no thread had taken it yet.
+const queuedOf = (span: RequestSpan): Interval[] => (span.steps ?? []).filter((step) => (step.queuedMs ?? 0) > 0).map((step) => ({startMs: step.startMs - step.queuedMs!, endMs: step.startMs}));
+
+// Running parts, and between them waiting, of which some was spent in the queue of the thread pool.
+function segmentsOf(whole: Interval, running: Interval[], queued: Interval[], children: Awaited[]): Segment[] {
+  const gaps = without([whole], united(running));
+  const waits = without(gaps, united(queued));
+  const queues = without(gaps, waits);
+  const waitedFor = ({startMs, endMs}: Interval) => [...new Set(children.filter((one) => one.startMs < endMs && one.endMs > startMs).map((one) => one.method))];
+  return [
+    ...running.map(({startMs, endMs, thread}): Segment => ({kind: 'running', startMs, endMs, thread})),
+    ...waits.map(({startMs, endMs}): Segment => ({kind: 'waiting', startMs, endMs, waitedFor: waitedFor({startMs, endMs})})),
+    ...queues.map(({startMs, endMs}): Segment => ({kind: 'queued', startMs, endMs})),
+  ].sort((a, b) => a.startMs - b.startMs);
 }
 
 // Spans by id, and the ids of the children of each; 0 is the request. A span whose parent is unknown is a child of the request.
@@ -125,7 +124,7 @@ export function rowsOf(request: ProfiledRequest): Row[] {
       method: `${request.method} ${request.path}`,
       ...whole,
       children: children.get(0) ?? [],
-      ...segmentsOf(whole, clipped(request.parts.map(toInterval), whole.startMs, whole.endMs), request.queuedMs, awaitedBy(0)),
+      segments: segmentsOf(whole, clipped(request.parts.map(toInterval), whole.startMs, whole.endMs), [...spans.values()].flatMap(queuedOf), awaitedBy(0)),
     },
   ];
   const todo = [...(children.get(0) ?? [])].reverse().map((id) => ({id, depth: 1}));
@@ -134,7 +133,7 @@ export function rowsOf(request: ProfiledRequest): Row[] {
     const span = spans.get(id)!;
     const {startMs, endMs} = toInterval(span);
     const below = children.get(id) ?? [];
-    rows.push({id, depth, method: span.method, startMs, endMs, span, children: below, ...segmentsOf({startMs, endMs}, runningOf(span), span.queuedMs, awaitedBy(id))});
+    rows.push({id, depth, method: span.method, startMs, endMs, span, children: below, segments: segmentsOf({startMs, endMs}, runningOf(span), queuedOf(span), awaitedBy(id))});
     for (let i = below.length - 1; i >= 0; --i) todo.push({id: below[i], depth: depth + 1});
   }
   return rows;
@@ -241,7 +240,7 @@ export function flameOf(requests: ProfiledRequest[], title: string, pid: number)
     withoutStack: 0,
     idle: 0,
     folded: 0,
-    lost: requests.reduce((sum, one) => sum + one.spansLost, 0),
+    lost: 0,
     modules: [''],
     names,
     nameModule: names.map(() => 0),

@@ -14,7 +14,7 @@ const kOrder = requestOf({
     {startMs: 8, durationMs: 2, thread: 9},
   ],
   spans: [
-    spanOf({id: 1, method: 'Shop.Orders.GetAsync', durationMs: 10, queuedMs: 1, steps: [{startMs: 0, durationMs: 2, thread: 7}, {startMs: 8, durationMs: 2, thread: 9}]}),
+    spanOf({id: 1, method: 'Shop.Orders.GetAsync', durationMs: 10, queuedMs: 1, steps: [{startMs: 0, durationMs: 2, thread: 7}, {startMs: 8, durationMs: 2, thread: 9, queuedMs: 1}]}),
     spanOf({id: 2, parent: 1, method: 'Shop.Database.QueryAsync', startMs: 1, durationMs: 6, steps: [{startMs: 1, durationMs: 1, thread: 7}]}),
   ],
 });
@@ -33,7 +33,7 @@ test('an async span runs in its steps, waits for what it called, and is queued a
   deepEqual(outer.segments[1].waitedFor, ['Shop.Database.QueryAsync']);
   deepEqual(inner.segments.map((one) => [one.kind, one.waitedFor]), [['running', undefined], ['waiting', []]]);
   deepEqual([request.depth, outer.depth, inner.depth], [0, 1, 2]);
-  deepEqual(request.segments.map((one) => one.kind), ['running', 'waiting', 'running']);
+  deepEqual(request.segments.map((one) => one.kind), ['running', 'waiting', 'queued', 'running']);
 });
 
 test('a synchronous span runs all the time', () => {
@@ -41,13 +41,17 @@ test('a synchronous span runs all the time', () => {
   deepEqual(row.segments.map((one) => [one.kind, one.startMs, one.endMs]), [['running', 0, 4]]);
 });
 
-test('queued time of several waits is shared among them, and said to be estimated', () => {
-  const span = spanOf({durationMs: 10, queuedMs: 2, steps: [{startMs: 0, durationMs: 1, thread: 1}, {startMs: 5, durationMs: 1, thread: 1}, {startMs: 9, durationMs: 1, thread: 1}]});
-  const row = rowsOf(requestOf({spans: [span]}))[1];
-  const queued = row.segments.filter((one) => one.kind === 'queued');
-  equal(queued.length, 2);
-  equal(Math.round(1e6 * queued.reduce((sum, one) => sum + one.endMs - one.startMs, 0)), 2e6);
-  equal(row.isQueueEstimated, true);
+test('queued time is part of the wait before its step, and never more than that', () => {
+  const steps = [
+    {startMs: 0, durationMs: 1, thread: 1},
+    {startMs: 5, durationMs: 1, thread: 1, queuedMs: 2},
+    {startMs: 9, durationMs: 1, thread: 1, queuedMs: 50},
+  ];
+  const row = rowsOf(requestOf({spans: [spanOf({durationMs: 10, steps})]}))[1];
+  const queued = row.segments.filter((one) => one.kind === 'queued').map((one) => [one.startMs, one.endMs]);
+  deepEqual(queued, [[1, 5], [6, 9]]); // 50 ms reach over the step before, which ran
+  const right = rowsOf(requestOf({spans: [spanOf({durationMs: 10, steps: steps.slice(0, 2)})]}))[1];
+  deepEqual(right.segments.map((one) => [one.kind, one.startMs, one.endMs]), [['running', 0, 1], ['waiting', 1, 3], ['queued', 3, 5], ['running', 5, 6], ['waiting', 6, 10]]);
 });
 
 test('spans with unknown, repeated or later parents hang on the request, and every one is shown once', () => {

@@ -5,6 +5,7 @@ export interface RequestStep {
   startMs: number; // since the request began
   durationMs: number;
   thread: number; // OS thread id
+  queuedMs?: number; // of steps: time it was ready before a thread took it
 }
 
 // one call of a method while a request was served
