@@ -40,6 +40,7 @@ internal static unsafe class RequestHelper
     {
         public nint EnterStep;
         public nint Fault;
+        public nint Queued;
     }
 
     /// <summary>The request and span that an ExecutionContext carries.</summary>
@@ -67,9 +68,12 @@ internal static unsafe class RequestHelper
         // Compiled now, not inside the first request.
         RuntimeHelpers.PrepareMethod(((Func<int, nint, int, long>)EnterStep).Method.MethodHandle);
         RuntimeHelpers.PrepareMethod(((Action<object, long>)OnFault).Method.MethodHandle);
+        RuntimeHelpers.PrepareMethod(((Func<int, nint, object, long>)OnQueued).Method.MethodHandle);
+        QueuedSteps.Prepare();
         delegate*<int, nint, int, long> enter = &EnterStep;
         delegate*<object, long, void> fault = &OnFault;
-        var functions = new Functions { EnterStep = (nint)enter, Fault = (nint)fault };
+        delegate*<int, nint, object, long> queued = &OnQueued;
+        var functions = new Functions { EnterStep = (nint)enter, Fault = (nint)fault, Queued = (nint)queued };
         api->Ready(&functions);
         new Thread(Obey) { IsBackground = true, Name = "clrscope requests" }.Start();
     }
@@ -127,6 +131,13 @@ internal static unsafe class RequestHelper
     static void OnFault(object exception, long start)
     {
         if (start != 0) s_api->Fault(exception is OperationCanceledException ? Cancelled : Faulted);
+    }
+
+    /// <summary>What the queue of the thread pool calls with each piece of work. No span begins: 0.</summary>
+    static long OnQueued(int id, nint saved, object work)
+    {
+        if (QueuedSteps.ValueOf(work, s_flow!) is Flow { Method: not 0 } flow) s_api->Queued(flow.Request, flow.Span);
+        return 0;
     }
 
     public static bool HasKey => *s_api->HasKey != 0;

@@ -25,6 +25,17 @@ bool is_step_name(const char16_t* name, std::uint32_t length) {
   return true;
 }
 
+struct Blob {
+  const std::uint8_t* bytes;
+  std::uint32_t size;
+};
+// Of the enter probe.
+Blob signature_of(bool is_step, bool is_queue) {
+  if (is_step) return {il::kEnterStepSignature, sizeof il::kEnterStepSignature};
+  if (is_queue) return {il::kEnterArgumentSignature, sizeof il::kEnterArgumentSignature};
+  return {il::kEnterSignature, sizeof il::kEnterSignature};
+}
+
 }  // namespace
 
 bool Rejit::open() {
@@ -111,6 +122,7 @@ void Rejit::forget_last() {
                       &header.skipped_small, &header.inliners})
     count->store(0);
   scanned_ = 0;
+  queue_entry_ = kNone;
 }
 
 Rejit::Module* Rejit::module_of(Id id) {
@@ -297,14 +309,15 @@ il::Reason Rejit::instrument(ComObject* runtime, Entry& entry, ComObject* contro
     il::StateMachine machine;
     const bool is_step = for_requests() && signature.is_void && signature.parameters == 0 &&
                          is_step_name(name, length) && il::find_state_machine(body, machine);
-    auto& enter = is_step ? module->enter_step : module->enter;
+    const bool is_queue = queue_entry_ != kNone && &entry == &memory.entries[queue_entry_];
+    auto& enter = is_step ? module->enter_step : is_queue ? module->queued : module->enter;
     auto& leave = is_step ? module->leave_step : module->leave;
+    const auto& [enter_blob, enter_size] = signature_of(is_step, is_queue);
     if (!token_of(memory.locals, locals.size, entry.locals) ||
-        !(is_step ? token_of(il::kEnterStepSignature, sizeof il::kEnterStepSignature, enter) &&
-                        token_of(il::kLeaveStepSignature, sizeof il::kLeaveStepSignature, leave) &&
+        !token_of(enter_blob, enter_size, enter) ||
+        !(is_step ? token_of(il::kLeaveStepSignature, sizeof il::kLeaveStepSignature, leave) &&
                         token_of(il::kFaultSignature, sizeof il::kFaultSignature, module->fault)
-                  : token_of(il::kEnterSignature, sizeof il::kEnterSignature, enter) &&
-                        token_of(il::kLeaveSignature, sizeof il::kLeaveSignature, leave)))
+                  : token_of(il::kLeaveSignature, sizeof il::kLeaveSignature, leave)))
       return il::Reason::kRefusedByRuntime;
     il::Probe probe{.id = entry.counter,
                     .gate = probe_gate_address(),
@@ -316,11 +329,14 @@ il::Reason Rejit::instrument(ComObject* runtime, Entry& entry, ComObject* contro
     if (for_requests()) {
       const auto helper = RequestTable::helper();
       probe.gate = request_gate_address();
-      probe.enter = is_step ? helper.enter_step : request_enter_address();
+      probe.enter = is_step    ? helper.enter_step
+                    : is_queue ? helper.queued
+                               : request_enter_address();
       probe.leave = is_step ? request_leave_step_address() : request_leave_address();
       probe.machine = is_step ? &machine : nullptr;
       probe.fault = helper.fault;
       probe.fault_token = module->fault;
+      probe.argument = is_queue ? 1 : il::kNoArgument;
     }
     il::Layout layout;
     const auto done = il::rewrite(body, signature, locals, probe, memory.map, kMostCode + 1,

@@ -68,7 +68,7 @@ class Rejit {
   struct Module {
     Id id;
     // Tokens of the probes' signatures; 0: not made yet.
-    std::uint32_t enter, leave, enter_step, leave_step, fault;
+    std::uint32_t enter, leave, enter_step, leave_step, fault, queued;
   };
   // Mapped once; stays.
   struct Memory {
@@ -118,6 +118,8 @@ class Rejit {
                 Text& name, Batch& batch);
   il::Reason examine(ComObject* runtime, ComObject* metadata, Id module, Token method,
                      bool& skipped, std::uint32_t& il_bytes);
+  bool chooses(const Text& name) const;
+  static bool is_queue(const Text& name);
   void request(ComObject* runtime, Batch& batch);
   void give_back(ComObject* runtime, Batch& batch);
   void guard(ComObject* runtime, std::uint64_t now_ns);
@@ -135,6 +137,7 @@ class Rejit {
   std::atomic<bool> applied_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> modules_changed_{false};
+  std::uint32_t queue_entry_ = kNone;
   std::uint32_t entry_count_ = 0;
   std::uint32_t counter_count_ = 0;
   std::uint32_t module_count_ = 0;

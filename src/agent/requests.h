@@ -33,6 +33,7 @@ struct BeginningRequest {
 struct HelperFunctions {
   std::uint64_t enter_step;  // int64 (int32 id, native int saved, int32 state), managed
   std::uint64_t fault;       // void (object exception, int64 start), managed
+  std::uint64_t queued;      // int64 (int32 id, native int saved, object work), managed; returns 0
 };
 
 // What the helper calls, at the address in RequestsHeader::api.

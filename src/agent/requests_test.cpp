@@ -32,7 +32,7 @@ class RequestsTest : public ::testing::Test {
     EXPECT_TRUE(table().open());
     if (!shared())
       shared() = static_cast<wire::Requests*>(map_memory(wire::kRequestsBytes, table().fd()));
-    const HelperFunctions functions{.enter_step = 1, .fault = 2};
+    const HelperFunctions functions{.enter_step = 1, .fault = 2, .queued = 3};
     api.ready(&functions);
     for (auto& ring : shared()->rings) readers_.emplace_back(ring);
   }

@@ -149,6 +149,8 @@ const Shape& shape_of(const RequestProfile*) {
                             "sampled requests, slowest first: of each route the slowest, the "
                             "failed ones, and a random choice of the others"),
        member<&A::not_kept>("notKept", "sampled requests that are not in the list"),
+       member_unless_empty<&A::file>("file", "recording that was written"),
+       member<&A::samples>("samples", "CPU samples in that recording"),
        member<&A::notes>("notes", "what could not be done, and why")});
   return shape;
 }

@@ -126,6 +126,8 @@ struct RequestProfile {
   std::vector<ProfiledRoute> routes{};
   std::vector<ProfiledRequest> requests{};
   std::uint64_t not_kept = 0;
+  std::string file{};  // that it was written to
+  std::optional<std::uint64_t> samples{};
   std::vector<std::string> notes{};
 };
 const Shape& shape_of(const RequestProfile*);

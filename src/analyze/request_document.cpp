@@ -229,6 +229,9 @@ Document routes_document(const RequestProfile& profile, std::size_t rows) {
                                        profile.methods.chosen, profile.methods.instrumented,
                                        profile.methods.refused));
   add_losses(profile, page);
+  if (!profile.file.empty())
+    page.summary.push_back(fmt::format("Wrote {} with {} CPU samples.", profile.file,
+                                       format_count(profile.samples.value_or(0))));
   if (profile.routes.empty()) return page;
   DocumentTable table{.columns = {"ROUTE", ">COUNT", ">PER S", ">P50", ">P95", ">P99", ">MAX",
                                   ">ERRORS", ">SAMPLED", ">RUNNING", ">WAITING"},

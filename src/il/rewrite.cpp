@@ -134,8 +134,12 @@ class Writer {
 constexpr std::uint32_t kLoadNumber = 0x20, kLoadZero = 0x16, kToInt64 = 0x6a, kToAddress = 0xe0,
                         kLoadUInt32 = 0x4b, kLoadThis = 0x02, kLoadField = 0x7b;
 
+std::uint32_t more_enter_bytes(const Probe& probe) {
+  return probe.machine ? kStateBytes : probe.argument != kNoArgument ? 1 : 0;
+}
+
 void put_enter(Writer& out, const NewLocals& locals, const Probe& probe) {
-  const std::uint32_t call_bytes = 5 + 4 + 1 + 10 + 5 + 4 + (probe.machine ? kStateBytes : 0);
+  const std::uint32_t call_bytes = 5 + 4 + 1 + 10 + 5 + 4 + more_enter_bytes(probe);
   out.byte(kLoadZero);
   out.byte(kToInt64);
   out.local(kStLoc, locals.start);
@@ -150,6 +154,8 @@ void put_enter(Writer& out, const NewLocals& locals, const Probe& probe) {
   if (probe.machine) {
     out.byte(kLoadThis);
     out.token(kLoadField, probe.machine->field);
+  } else if (probe.argument != kNoArgument) {
+    out.byte(kLoadThis + (probe.argument & 3));
   }
   out.pointer(probe.enter);
   out.token(kCalli, probe.enter_token);
@@ -351,7 +357,7 @@ Reason rewrite(const Body& body, const MethodSignature& signature, const NewLoca
                const Probe& probe, std::uint32_t* map, std::uint32_t map_count, std::uint8_t* out,
                std::uint32_t capacity, Layout& layout) {
   layout = {};
-  layout.try_begin = kEnterBytes + (probe.machine ? kStateBytes : 0);
+  layout.try_begin = kEnterBytes + more_enter_bytes(probe);
   layout.machine = probe.machine;
   const auto mapped = map_code(body, signature.is_void, layout.try_begin, probe.machine, map,
                                map_count, layout.handler);

@@ -32,6 +32,8 @@ bool find_state_machine(const Body& body, StateMachine& out);
 // Bytes of code that come before this instruction.
 std::uint32_t inserted_before(const StateMachine* machine, std::uint32_t offset);
 
+constexpr std::uint32_t kNoArgument = 0xffff'ffff;
+
 struct Probe {
   std::uint32_t id = 0;
   std::uint64_t gate = 0;         // address of 32 bits
@@ -45,10 +47,13 @@ struct Probe {
   const StateMachine* machine = nullptr;
   std::uint64_t fault = 0;  // void fault(object exception, int64 start)
   std::uint32_t fault_token = 0;
+  // Instead of the state: an object, the argument of this number, from 0 to 3.
+  std::uint32_t argument = kNoArgument;
 };
 constexpr std::uint8_t kEnterSignature[] = {0x00, 0x02, 0x0a, 0x08, 0x18};
 constexpr std::uint8_t kLeaveSignature[] = {0x00, 0x03, 0x01, 0x08, 0x0a, 0x0a};
 constexpr std::uint8_t kEnterStepSignature[] = {0x00, 0x03, 0x0a, 0x08, 0x18, 0x08};
+constexpr std::uint8_t kEnterArgumentSignature[] = {0x00, 0x03, 0x0a, 0x08, 0x18, 0x1c};
 constexpr std::uint8_t kLeaveStepSignature[] = {0x00, 0x04, 0x01, 0x08, 0x0a, 0x0a, 0x08};
 constexpr std::uint8_t kFaultSignature[] = {0x00, 0x02, 0x01, 0x1c, 0x0a};
 

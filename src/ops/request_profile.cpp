@@ -5,12 +5,15 @@
 
 #include <charconv>
 
+#include "analyze/request_recording.h"
 #include "analyze/request_tally.h"
 #include "base/text.h"
 #include "collect/agent/request_assembler.h"
 #include "ops/agent_place.h"
 #include "ops/probe_progress.h"
+#include "ops/request_file.h"
 #include "ops/startup_helper.h"
+#include "ops/trace_file.h"
 
 namespace clrscope::ops {
 namespace {
@@ -66,12 +69,17 @@ class Profiling {
     arena_.emplace(TRY(connection_.open_arena(Deadline{kAnswer})));
     probes_.emplace(TRY(connection_.open_probes(Deadline{kAnswer})));
     requests_.emplace(TRY(connection_.open_requests(Deadline{kAnswer})));
+    // Before the methods are changed: a file that cannot be written costs the process nothing.
+    if (!request_.output.empty())
+      file_ = TRY(RequestFile::create(request_.output, target_.process.pid, request_.samples));
     TRY(prepare());
-    const auto heard = listen();
+    auto heard = listen();
     if (alive_) stop();
-    take_rest();
+    if (heard) heard = take_rest();
     if (!heard) return fail(heard.error());
-    return answer();
+    auto profile = answer();
+    if (file_) TRY(finish_file(profile));
+    return profile;
   }
 
  private:
@@ -137,7 +145,7 @@ class Profiling {
   Result<> hand_over() {
     auto batch = assembler_.hand_over(clock_);
     if (batch.requests.empty()) return {};
-    if (watcher_.on_batch) TRY(watcher_.on_batch(batch));
+    if (file_) TRY(file_->write(batch));
     tally_.add(std::move(batch));
     return {};
   }
@@ -151,11 +159,22 @@ class Profiling {
   }
 
   // The rings outlive a process.
-  void take_rest() {
+  Result<> take_rest() {
     drain();
     drain();
     assembler_.finish();
-    (void)hand_over();
+    return hand_over();
+  }
+
+  Result<> finish_file(RequestProfile& profile) {
+    TRY(file_->finish(profile));
+    profile.file = request_.output;
+    if (!request_.samples) return {};
+    profile.samples = file_->samples();
+    if (!file_->no_samples().empty())
+      profile.notes.push_back(
+          fmt::format("No CPU samples in {}: {}.", request_.output, file_->no_samples()));
+    return {};
   }
 
   RequestProfile state(nanoseconds duration) {
@@ -218,6 +237,7 @@ class Profiling {
       [this](std::uint32_t counter) { return probes_->name_of_counter(counter); }};
   collect::TickClock clock_;
   analyze::RequestTally tally_;
+  std::unique_ptr<RequestFile> file_;
   TraceTime started_{};
   nanoseconds duration_{};
   bool alive_ = true;
@@ -239,6 +259,17 @@ Result<RequestProfile> profile_requests(const ProfileRequest& request,
     (void)unload_agent(std::move(loaded.connection));
   }
   return profile;
+}
+
+Result<RequestProfile> recorded_requests(const std::string& path, const std::string& trace_id,
+                                         const TraceLimits& limits) {
+  analyze::RequestRecording recording{trace_id};
+  (void)TRY(read_trace(path,
+                       {.on_batch = [&](const auto& reader,
+                                        const auto& batch) { recording.on_batch(reader, batch); },
+                        .on_end = [&](const auto& reader) { recording.end_of_trace(reader); }},
+                       {}, limits));
+  return recording.profile();
 }
 
 Result<std::optional<double>> parse_probability(std::string_view text) {

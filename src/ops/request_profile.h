@@ -10,6 +10,7 @@
 #include "analyze/request_document.h"
 #include "collect/agent/requests.h"
 #include "ops/agent.h"
+#include "ops/trace_bytes.h"
 
 namespace clrscope::ops {
 
@@ -28,17 +29,22 @@ struct ProfileRequest {
   std::vector<std::string> include{};  // method patterns; required
   std::vector<std::string> exclude{};
   SamplingOptions sampling{};
+  std::string output{};    // a .nettrace file; empty: none
+  bool samples = true;     // CPU samples of the process in that file
   std::string trace_id{};  // or the beginning of one: requests that have it are kept in any case
 };
 
 struct ProfileWatcher {
-  std::function<void()> on_start{};                         // requests are heard from now on
-  std::function<void(const RequestProfile&)> on_status{};   // each second, without requests
-  std::function<Result<>(const RequestBatch&)> on_batch{};  // requests that have ended
+  std::function<void()> on_start{};                        // requests are heard from now on
+  std::function<void(const RequestProfile&)> on_status{};  // each second, without requests
 };
 
 Result<RequestProfile> profile_requests(const ProfileRequest& request,
                                         const ProfileWatcher& watcher = {});
+
+// The profile in a recording of it. `trace_id` as above.
+Result<RequestProfile> recorded_requests(const std::string& path, const std::string& trace_id,
+                                         const TraceLimits& limits = {});
 
 // "auto", "0.1", "10%".
 Result<std::optional<double>> parse_probability(std::string_view text);
