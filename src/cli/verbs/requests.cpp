@@ -121,7 +121,7 @@ Result<int> run(const Args& args, Console& console) {
   request.listen.stop_fds = stop.fds();
   ops::ProfileWatcher watcher;
   LiveRoutes live{console};
-  watcher.on_start = [&] { console.talk("Profiling requests; Ctrl+C stops"); };
+  watcher.on_start = [&] { console.talk("Profiling requests. Press Ctrl+C to stop."); };
   if (::isatty(STDOUT_FILENO) == 1 && !args.has("--json"))
     watcher.on_status = [&](const ops::RequestProfile& profile) { live.show(profile); };
   const auto profile = ops::profile_requests(request, watcher);
