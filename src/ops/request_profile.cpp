@@ -146,6 +146,7 @@ class Profiling {
     auto batch = assembler_.hand_over(clock_);
     if (batch.requests.empty()) return {};
     if (file_) TRY(file_->write(batch));
+    if (watcher_.on_batch) TRY(watcher_.on_batch(batch));
     tally_.add(std::move(batch));
     return {};
   }

@@ -35,8 +35,9 @@ struct ProfileRequest {
 };
 
 struct ProfileWatcher {
-  std::function<void()> on_start{};                        // requests are heard from now on
-  std::function<void(const RequestProfile&)> on_status{};  // each second, without requests
+  std::function<void()> on_start{};                         // requests are heard from now on
+  std::function<void(const RequestProfile&)> on_status{};   // each second, without requests
+  std::function<Result<>(const RequestBatch&)> on_batch{};  // requests that have ended
 };
 
 Result<RequestProfile> profile_requests(const ProfileRequest& request,
