@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/proc.h"
+#include "base/proc_identity.h"
 #include "base/text.h"
 #include "hub/counter_json.h"
 #include "live/item_shapes.h"
@@ -302,10 +302,8 @@ bool LiveProcess::lives() {
 
 bool LiveProcess::seems_alive() {
   if (target_.start_ticks != 0) {
-    const auto status = proc_status(info_->pid);
-    if (!status || status->state == 'Z' || status->state == 'X' ||
-        status->start_ticks != target_.start_ticks)
-      return false;
+    const auto now = proc_identity(info_->pid);
+    if (!now || now->ended() || now->start_ticks != target_.start_ticks) return false;
   }
   std::shared_ptr<hub::Hub> hub;
   {

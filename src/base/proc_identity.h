@@ -1,0 +1,21 @@
+// Which process has a number now: for those who ask again and again whether it is still the same.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace clrscope {
+
+struct ProcIdentity {
+  char state = '?';               // as in /proc/PID/stat: R, S, …; Z: it has ended
+  std::uint64_t start_ticks = 0;  // since boot; with the pid it identifies a process
+
+  bool ended() const { return state == 'Z' || state == 'X'; }
+};
+
+// Nothing: there is no such process. Reads one small file, where proc_status() reads two.
+std::optional<ProcIdentity> proc_identity(pid_t pid);
+
+}  // namespace clrscope
