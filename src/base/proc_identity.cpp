@@ -1,11 +1,26 @@
 #include "base/proc_identity.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/text.h"
 
 namespace clrscope {
+
+UniqueFd open_process_fd(pid_t pid, std::uint64_t start_ticks) {
+  UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+  const auto now = process ? proc_identity(pid) : std::nullopt;
+  if (!now || now->start_ticks != start_ticks) return {};
+  return process;
+}
+
+bool has_ended(const UniqueFd& process) {
+  pollfd end{.fd = process.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&end, 1, 0) == 1;
+}
 
 std::optional<ProcIdentity> proc_identity(pid_t pid) {
   constexpr std::size_t kState = 0, kStart = 19;  // fields after the name: 3 and 22 of proc(5)

@@ -32,6 +32,25 @@ TEST(ProcIdentity, SaysThatAProcessHasEnded) {
   EXPECT_FALSE(proc_identity(child));
 }
 
+TEST(ProcessFd, TellsTheEndOfThatProcess) {
+  const auto child = ::fork();
+  if (child == 0) ::_exit((::pause(), 0));
+  const auto process = open_process_fd(child, proc_identity(child)->start_ticks);
+  if (!process) GTEST_SKIP() << "this kernel has no descriptors of processes";
+  EXPECT_FALSE(has_ended(process));
+  ::kill(child, SIGKILL);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(has_ended(process));
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(has_ended(process));
+}
+
+TEST(ProcessFd, IsNotOfAnotherProcessWithThatNumber) {
+  EXPECT_FALSE(open_process_fd(::getpid(), proc_identity(::getpid())->start_ticks + 1));
+  EXPECT_FALSE(open_process_fd(1 << 30, 1));
+}
+
 TEST(ProcIdentity, OfNoProcessIsNothing) { EXPECT_FALSE(proc_identity(1 << 30)); }
 
 }  // namespace

@@ -67,7 +67,7 @@ class Taker {
     if (memo_) memo_->nested = nested_;
     for (const auto id : TRY(proc_->thread_ids())) {
       ThreadStack thread{.os = {.tid = id}};
-      auto times = times_run(*proc_, id);
+      std::string times;
       if (recall(thread, times) || read(thread, kFirstRead, std::move(times)))
         out_.threads.push_back(std::move(thread));
     }
@@ -75,14 +75,22 @@ class Taker {
     return {};
   }
 
-  // Whether it has not run since the look before.
+  const StackMemo::Known* remembered(pid_t tid) const {
+    if (!memo_) return nullptr;
+    const auto known = memo_->threads.find(tid);
+    return known == memo_->threads.end() ? nullptr : &known->second;
+  }
+
+  // Whether it has not run since the look before; and how often it has.
   bool recall(ThreadStack& thread, std::string& times) {
-    if (!memo_) return false;
-    const auto known = memo_->threads.find(thread.os.tid);
-    if (known == memo_->threads.end() || known->second.times != times) return false;
-    const auto& before = known->second;
+    const auto* const known = remembered(thread.os.tid);
+    if (!known) {
+      times = times_run(*proc_, thread.os.tid);
+      return false;
+    }
+    const auto& before = *known;
     auto stack = walker_.read_stack(before.os.registers, before.bytes);
-    // Asked again: it stood still while its stack was read, too.
+    // Asked last: it stood still while its stack was read, too.
     times = times_run(*proc_, thread.os.tid);
     if (stack.bytes.size() != before.bytes || times != before.times) return false;
     thread = {.os = before.os,
