@@ -52,6 +52,7 @@ constexpr OptionText kTokenOptions[] = {
     {"--token-file", "FILE", "token file of the server; created if it does not exist"},
     {"--name", "NAME", "who will use it"},
     {"--scope", "LIST", "ingest, read or ingest,read"},
+    {"--json", "", "print the token as JSON"},
     {"--help", "", "show this text"},
 };
 
@@ -193,9 +194,15 @@ Result<int> token(Words words) {
   }
   if (!options.has("--token-file") || !options.has("--name") || !options.has("--scope"))
     return fail(Errc::kUsage, "--token-file, --name and --scope are required");
-  print(TRY(add_token(options.text("--token-file"), options.text("--name"),
-                      options.text("--scope"))) +
-        "\n");
+  const auto name = options.text("--name"), scope = options.text("--scope");
+  const auto word = TRY(add_token(options.text("--token-file"), name, scope));
+  if (options.has("--json")) {
+    JsonWriter json;
+    json.begin_object().member("name", name).member("scope", scope).member("token", word);
+    print(std::move(json.end_object()).take() + "\n");
+  } else {
+    print(word + "\n");
+  }
   return 0;
 }
 

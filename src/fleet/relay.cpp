@@ -43,6 +43,7 @@ Result<Target> parse_target(const std::string& to) {
 }
 
 bool is_local(std::string_view address) {
+  if (address.starts_with("unix:")) return true;
   const auto host = address.substr(0, address.rfind(':'));
   return host == "localhost" || host == "[::1]" || host == "127.0.0.1";
 }

@@ -203,7 +203,7 @@ TEST_F(SqliteStoreTest, SelectsByTimeHostVersionAndStatus) {
   EXPECT_EQ(count({.host = "a", .version = "2"}), 0U);
   EXPECT_EQ(count({.status_from = 500, .status_to = 599}), 3U);
   EXPECT_EQ(count({.range = {kBegin + 10'000'000, kBegin + 20'000'000}}), 20U);
-  EXPECT_EQ(count({.route = "/route/1"}), 37U);
+  EXPECT_EQ(count({.route = "/route/1"}), 38U);
   EXPECT_EQ(count({.route = "POST /route/1"}), 0U);
 }
 
