@@ -29,11 +29,15 @@ def main():
     held = os.open(pipe, os.O_RDWR)  # neither end breaks while one of the others is away
 
     def start_relay():
-        return relay(to, "--spool", str(folder / "spool"), "--linger", "60s", stdin=os.open(pipe, os.O_RDONLY),
-                     stderr=subprocess.DEVNULL)
+        end = os.open(pipe, os.O_RDONLY)
+        made = relay(to, "--spool", str(folder / "spool"), "--linger", "60s", stdin=end, stderr=subprocess.DEVNULL)
+        os.close(end)
+        return made
 
     sender = start_relay()
-    writer = source("web-1", "shop", rounds + 1, REQUESTS, SPANS, "wait", stdin=subprocess.PIPE, stdout=os.open(pipe, os.O_WRONLY))
+    end = os.open(pipe, os.O_WRONLY)
+    writer = source("web-1", "shop", rounds + 1, REQUESTS, SPANS, "wait", stdin=subprocess.PIPE, stdout=end)
+    os.close(end)
     kills = {"server": 0, "relay": 0}
     for _ in range(rounds):
         print(file=writer.stdin, flush=True)

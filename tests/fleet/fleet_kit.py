@@ -1,4 +1,5 @@
 """Starts fleet servers, relays and sources for the tests here; ends them all at the end."""
+import atexit
 import json
 import os
 import pathlib
@@ -10,7 +11,22 @@ import urllib.parse
 import urllib.request
 
 BIN = pathlib.Path(os.environ["FLEET_BIN"])
-LIMIT = 120  # seconds for any condition
+LIMIT = 60  # seconds for any condition
+
+started = []
+
+
+@atexit.register
+def end_all():
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def start(*words, **pipes):
+    started.append(subprocess.Popen([str(word) for word in words], text=True, **pipes))
+    return started[-1]
 
 
 def check(truth, what):
@@ -39,9 +55,8 @@ class Server:
 
     def start(self):
         pathlib.Path(self.folder / "grpc.sock").unlink(missing_ok=True)
-        self.process = subprocess.Popen(
-            [BIN / "clrscope-fleet", "serve", "--store", f"sqlite:{self.folder}/fleet.db", "--listen", self.listen,
-             "--http", "127.0.0.1:0", "--json", *self.more], stdout=subprocess.PIPE, text=True)
+        self.process = start(BIN / "clrscope-fleet", "serve", "--store", f"sqlite:{self.folder}/fleet.db", "--listen", self.listen,
+                             "--http", "127.0.0.1:0", "--json", *self.more, stdout=subprocess.PIPE)
         self.address = json.loads(self.process.stdout.readline() or "{}")
         check(self.address, "the server prints its addresses")
 
@@ -68,9 +83,8 @@ class Server:
 
 
 def relay(to, *more, stdin, **pipes):
-    return subprocess.Popen([BIN / "clrscope-fleet", "relay", "--to", to, "--json", *more], stdin=stdin,
-                            stdout=subprocess.PIPE, text=True, **pipes)
+    return start(BIN / "clrscope-fleet", "relay", "--to", to, "--json", *more, stdin=stdin, stdout=subprocess.PIPE, **pipes)
 
 
 def source(*words, **pipes):
-    return subprocess.Popen([BIN / "fleet_source", *map(str, words)], stderr=subprocess.PIPE, text=True, **pipes)
+    return start(BIN / "fleet_source", *words, stderr=subprocess.PIPE, **pipes)
