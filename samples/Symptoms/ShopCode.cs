@@ -1,6 +1,7 @@
 // The code of the shop, in a namespace of its own so that a pattern selects exactly this: --include 'Samples.Shop.*'.
 // Each method measures itself when the request asks for it (ShopTruth).
 using System.Collections.Concurrent;
+using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
@@ -300,4 +301,24 @@ static class Search
         await Task.Delay(ms, stop);
         return ms;
     }
+}
+
+/// <summary>What one call of a very short method costs, for bench/requests_bench.py.</summary>
+static class Calls
+{
+    public static string Measure(int count, int? rounds)
+    {
+        var sum = 0;
+        var best = double.MaxValue;
+        for (var round = 0; round < (rounds ?? 5); ++round)
+        {
+            var begin = Stopwatch.GetTimestamp();
+            for (var i = 0; i < count; ++i) sum += Short(i);
+            best = Math.Min(best, Stopwatch.GetElapsedTime(begin).TotalNanoseconds / count);
+        }
+        return FormattableString.Invariant($"{{\"nsPerCall\":{best:F3},\"sum\":{sum}}}");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Short(int value) => value * 3 + 1;
 }

@@ -26,6 +26,7 @@ struct Globals {
   std::atomic<std::uint32_t> state{0};  // a futex: counts changes; odd: enabled
   std::atomic<std::uint32_t> last_number{0};
   std::atomic<std::uint32_t> first_number{1};  // of this order: earlier ones are forgotten
+  std::atomic<std::uint64_t> now_ns{0};  // of the last tick: hooks ask no clock but the processor's
   std::atomic<std::uint64_t> last_end_ns{0};
   std::uint32_t has_key = 0;
   wire::Requests* shared = nullptr;
@@ -138,6 +139,8 @@ std::uint64_t mix(std::uint64_t value) {
   return value ^ value >> 31;
 }
 
+std::uint64_t coarse_now() { return g_requests.now_ns.load(std::memory_order_relaxed); }
+
 std::uint32_t on_begin(BeginningRequest* request) {
   request->begin = read_tsc();
   request->root = 0;
@@ -149,7 +152,7 @@ std::uint32_t on_begin(BeginningRequest* request) {
   if (!thread) return 0;
   const auto choice =
       g_requests.sampling->choose(mix(request->begin ^ request->path_hash), request->path_hash,
-                                  is_forced(*request), monotonic_ns());
+                                  is_forced(*request), coarse_now());
   if (choice == Choice::kNo) return 0;
   thread->os_id = thread_id();
   request->number = g_requests.last_number.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -180,7 +183,6 @@ void on_end(void* record, std::uint32_t bytes) {
     return;
   auto* thread = this_probe_thread();
   if (!thread) return;
-  thread->os_id = thread_id();
   auto* end = static_cast<wire::RequestEnd*>(record);
   end->header = header_of(wire::RecordKind::kRequestEnd, bytes, *thread, read_tsc());
   if (!wire::parse_request_end(end, bytes)) return;
@@ -190,7 +192,7 @@ void on_end(void* record, std::uint32_t bytes) {
     count(header.ends_dropped);
   if (end->request < g_requests.first_number.load(std::memory_order_relaxed)) return;
   header.in_flight.fetch_sub(1, std::memory_order_relaxed);
-  g_requests.last_end_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  g_requests.last_end_ns.store(coarse_now(), std::memory_order_relaxed);
 }
 
 void on_flow(std::uint32_t request, std::uint64_t span, std::uint32_t method) {
@@ -405,6 +407,7 @@ bool RequestTable::start() {
   header.in_flight.store(0);
   g_requests.first_number.store(g_requests.last_number.load() + 1);
   first_process_ns_ = clock_ns(kProcessClock);
+  g_requests.now_ns.store(monotonic_ns());
   sampling_.start({.fixed = (order.flags & wire::kSampleFixed) != 0,
                    .probability_ppm = order.probability_ppm,
                    .budget_ppm = order.budget_ppm,
@@ -430,6 +433,7 @@ void RequestTable::stop() {
 
 void RequestTable::tick(std::uint64_t now_ns) {
   if (!shared_ || g_requests.enabled.load(std::memory_order_relaxed) == 0) return;
+  g_requests.now_ns.store(now_ns, std::memory_order_relaxed);
   auto& header = shared_->header;
   const auto process_ns = clock_ns(kProcessClock);
   const auto counts = counts_of(header);

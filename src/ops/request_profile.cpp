@@ -24,6 +24,9 @@ constexpr std::chrono::seconds kAnswer{10};
 constexpr std::chrono::seconds kStatusEvery{1};
 constexpr std::chrono::milliseconds kHandOverEvery{100};
 constexpr int kDrainMs = 5;  // a ring holds some 2,000 spans
+// Of one processor, for the probes of one method in requests that are not sampled: beyond that it
+// gets its own code back.
+constexpr std::uint32_t kMethodShare = 20'000;
 
 // Tells the managed helper where the agent is, so that it reports requests to it.
 Result<> bring_helper(Target& target, std::uint64_t api) {
@@ -93,8 +96,10 @@ class Profiling {
     if (helper != wire::HelperState::kReady && helper != wire::HelperState::kEnabled)
       TRY(bring_helper(target_, api));
     TRY(requests_->set_order(request_.sampling));
-    TRY(probes_->set_order(
-        {.include = request_.include, .exclude = request_.exclude, .for_requests = true}));
+    TRY(probes_->set_order({.include = request_.include,
+                            .exclude = request_.exclude,
+                            .share_ppm = kMethodShare,
+                            .for_requests = true}));
     (void)TRY(connection_.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
     const auto applied = wait_for_probes(*probes_, connection_, wire::ProbeProgress::kApplied);
     if (!applied) {
@@ -110,6 +115,7 @@ class Profiling {
       if (begun.error().code == Errc::kGone) alive_ = false;
       return fail(begun.error());
     }
+    TRY(wait_for_helper());
     started_ = TraceClock::now();
     if (watcher_.on_start) watcher_.on_start();
     const Deadline deadline{request_.listen.duration};
@@ -133,6 +139,24 @@ class Profiling {
     alive_ = polled[0].revents == 0;
     duration_ = TraceClock::now() - started_;
     return written;
+  }
+
+  // Until the helper hears requests: the first time it is compiled.
+  Result<> wait_for_helper() {
+    const Deadline deadline{kAnswer};
+    for (;;) {
+      const auto state = requests_->counts().helper;
+      if (state == wire::HelperState::kEnabled) return {};
+      pollfd polled{connection_.fd(), POLLIN, 0};
+      if (::poll(&polled, 1, kDrainMs) > 0) {
+        alive_ = false;
+        return fail(Errc::kGone, "the process has ended");
+      }
+      if (state == wire::HelperState::kFailed || deadline.passed())
+        return fail(Errc::kUnsupported, "the helper in process {} does not hear requests",
+                    target_.process.pid)
+            .hint("see what the process wrote to stderr");
+    }
   }
 
   void drain() {

@@ -111,6 +111,39 @@ const texts = (page, selector) => page.locator(selector).allInnerTexts();
 
 export const requestProfileTests = [
   {
+    name: 'requests of a real shop are profiled: routes, and the waterfall of a request with its async methods',
+    async run() {
+      const app = await kit.patient('shop');
+      const load = await kit.patient('shop-load', '--address', app.truth.address, '--rate', '20', '--duration', '120', '--only', '/orders/');
+      const server = await kit.serve('--allow', String(app.pid));
+      const visitor = await kit.Visitor.come(server);
+      const page = await visitor.open(`/views/requests?pid=${app.pid}&tab=profile&include=Samples.Shop&sample=1&seconds=4`);
+      const [answer] = await Promise.all([
+        page.waitForResponse((one) => /\/requests\?.*include=/.test(one.url()), {timeout: 50_000}),
+        page.getByRole('button', {name: 'Profile requests', exact: true}).click(),
+      ]);
+      const data = await answer.json();
+      await page.locator(`[data-profile="${data.seen}"]`).waitFor();
+      assert.deepEqual(
+        data.routes.map((one) => `${one.method} ${one.route}`).sort(),
+        ['GET /orders/{id}', 'POST /orders/{id}'],
+      );
+      await page.locator('[data-route="GET /orders/{id}"]').click();
+      const slowest = data.requests.find((one) => one.method === 'GET');
+      await page.locator(`[data-trace="${slowest.traceId}"]`).first().click();
+      await page.locator(`[data-waterfall="${slowest.traceId}"][data-rows="${slowest.spans.length + 1}"]`).waitFor();
+      const query = slowest.spans.find((one) => one.method === 'Samples.Shop.Database.QueryAsync');
+      const caller = slowest.spans.find((one) => one.id === query.parent);
+      assert.equal(caller.method, 'Samples.Shop.Orders.LoadAsync');
+      await page.locator(`[data-span="${caller.id}"]`).click();
+      await page.locator('.wf-details table', {hasText: 'Samples.Shop.Database.QueryAsync'}).waitFor(); // what it waited for
+      await visitor.leave();
+      await kit.end(load.child);
+      await kit.end(server.child);
+      await kit.end(app.child);
+    },
+  },
+  {
     name: 'a request profile shows routes, then the requests and the flame graph of one, then the waterfall of a request',
     async run(world) {
       const visitor = await kit.Visitor.come(world.server);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cli/args.h"
 #include "cli/console.h"
@@ -27,9 +28,6 @@ constexpr Option kRequests[] = {
     {.name = "--budget",
      .value = "PERCENT",
      .help = "CPU time of the process that --sample auto may cost, 1 to 50 (default: 1)"},
-    {.name = "--debug-key",
-     .value = "TEXT",
-     .help = "requests with the header x-clrscope-key: TEXT are always sampled"},
     {.name = "--duration", .value = "TIME", .help = "how long to profile (default: 10s)"},
     {.name = "--output",
      .value = "FILE",
@@ -79,7 +77,8 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
       TRY(ops::parse_probability(args.text("--sample").value_or("auto")));
   if (const auto budget = TRY(args.number("--budget", 1, 50)))
     request.sampling.budget_percent = static_cast<double>(*budget);
-  request.sampling.debug_key = args.text("--debug-key").value_or("");
+  // A secret: not an argument, which every user of the machine can read.
+  if (const char* key = std::getenv("CLRSCOPE_DEBUG_KEY")) request.sampling.debug_key = key;
   request.output = args.text("--output").value_or("");
   if (request.output == "-") return fail(Errc::kUsage, "-o - is not supported: name a file");
   request.samples = !args.has("--no-samples");

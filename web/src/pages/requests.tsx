@@ -9,6 +9,7 @@ import type {PageProps} from '../page';
 import {formatMs} from '../ui/format';
 import {useOpenParam} from '../ui/fold';
 import {Age, Ended, Loaded, Notice, Trouble, useNow} from '../ui/state';
+import {findTrace} from '../views/requests/profile';
 import {ProfileView} from '../views/requests/profile-view';
 import type {RequestProfile} from '../views/requests/types';
 import {RequestsView} from '../views/requests/view';
@@ -180,9 +181,15 @@ function Progress({run}: {run: Run}) {
   );
 }
 
-// The same views of a recording.
+// The same views of a recording. A request that the controller left out of its list is asked for by its trace id.
 export function RecordedRequests({values}: PageProps) {
-  const answer = useAnswer<RequestProfile>(`recordings/${encodeURIComponent(values.id)}/requests`);
+  const [trace] = useParam('trace');
+  const [wanted, setWanted] = useState(trace);
+  const answer = useAnswer<RequestProfile>(`recordings/${encodeURIComponent(values.id)}/requests${wanted ? `?traceId=${encodeURIComponent(wanted)}` : ''}`);
+  const isMissing = trace !== '' && trace !== wanted && answer.data !== undefined && findTrace(answer.data, trace).length === 0;
+  useEffect(() => {
+    if (isMissing) setWanted(trace);
+  }, [isMissing, trace]);
   return (
     <>
       <h1>Requests of a recording</h1>

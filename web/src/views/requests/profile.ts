@@ -45,16 +45,16 @@ function united(all: Interval[]): Interval[] {
   return out;
 }
 
-// What of `from` lies in none of `taken`; both are sorted and without overlaps.
+// What of `from` lies in none of `taken`; `taken` is sorted and without overlaps, `from` sorted by begin.
 function without(from: Interval[], taken: Interval[]): Interval[] {
   const out: Interval[] = [];
+  let first = 0; // of those taken that may reach into what comes
   for (const one of from) {
+    while (first < taken.length && taken[first].endMs <= one.startMs) ++first;
     let at = one.startMs;
-    for (const other of taken) {
-      if (other.endMs <= at) continue;
-      if (other.startMs >= one.endMs) break;
-      if (other.startMs > at) out.push({...one, startMs: at, endMs: other.startMs});
-      at = other.endMs;
+    for (let i = first; i < taken.length && taken[i].startMs < one.endMs; ++i) {
+      if (taken[i].startMs > at) out.push({...one, startMs: at, endMs: taken[i].startMs});
+      at = Math.max(at, taken[i].endMs);
     }
     if (at < one.endMs) out.push({...one, startMs: at});
   }
@@ -77,6 +77,21 @@ interface Awaited extends Interval {
   method: string;
 }
 
+const kMostAtOnce = 100; // children under way of which the names are told
+
+// For each wait, the methods that were under way meanwhile. The waits are in order.
+function awaitedIn(waits: Interval[], children: Awaited[]): string[][] {
+  const byBegin = [...children].sort((a, b) => a.startMs - b.startMs);
+  let active: Awaited[] = [];
+  let next = 0;
+  return waits.map(({startMs, endMs}) => {
+    active = active.filter((one) => one.endMs > startMs);
+    for (; next < byBegin.length && byBegin[next].startMs < endMs; ++next)
+      if (byBegin[next].endMs > startMs && active.length < kMostAtOnce) active.push(byBegin[next]);
+    return [...new Set(active.map((one) => one.method))];
+  });
+}
+
 // When the span was ready and no thread had taken it yet.
 const queuedOf = (span: RequestSpan): Interval[] => (span.steps ?? []).filter((step) => (step.queuedMs ?? 0) > 0).map((step) => ({startMs: step.startMs - step.queuedMs!, endMs: step.startMs}));
 
@@ -85,10 +100,10 @@ function segmentsOf(whole: Interval, running: Interval[], queued: Interval[], ch
   const gaps = without([whole], united(running));
   const waits = without(gaps, united(queued));
   const queues = without(gaps, waits);
-  const waitedFor = ({startMs, endMs}: Interval) => [...new Set(children.filter((one) => one.startMs < endMs && one.endMs > startMs).map((one) => one.method))];
+  const awaited = awaitedIn(waits, children);
   return [
     ...running.map(({startMs, endMs, thread}): Segment => ({kind: 'running', startMs, endMs, thread})),
-    ...waits.map(({startMs, endMs}): Segment => ({kind: 'waiting', startMs, endMs, waitedFor: waitedFor({startMs, endMs})})),
+    ...waits.map(({startMs, endMs}, i): Segment => ({kind: 'waiting', startMs, endMs, waitedFor: awaited[i]})),
     ...queues.map(({startMs, endMs}): Segment => ({kind: 'queued', startMs, endMs})),
   ].sort((a, b) => a.startMs - b.startMs);
 }
@@ -147,6 +162,35 @@ export function unfolded(rows: Row[], folded: ReadonlySet<number>): Row[] {
     if (row.depth > hiddenBelow) continue;
     hiddenBelow = folded.has(row.id) ? row.depth : Infinity;
     out.push(row);
+  }
+  return out;
+}
+
+const kManySegments = 500;
+
+// Segments to draw between `fromMs` and `toMs`: where there are very many, neighbours too short to be seen become one, of the kind
+// that most of their time was.
+export function drawnOf(segments: Segment[], fromMs: number, toMs: number): Segment[] {
+  const seen = segments.filter((one) => one.endMs >= fromMs && one.startMs <= toMs);
+  if (seen.length <= kManySegments) return seen;
+  const least = (toMs - fromMs) / kManySegments;
+  const out: Segment[] = [];
+  let times: Record<SegmentKind, number> | undefined; // of the short ones that the last one stands for
+  for (const one of seen) {
+    const length = one.endMs - one.startMs;
+    const last = out[out.length - 1];
+    if (length >= least) {
+      times = undefined;
+      out.push(one);
+    } else if (times && one.startMs - last.startMs < least) {
+      times[one.kind] += length;
+      last.endMs = Math.max(last.endMs, one.endMs);
+      for (const kind of ['running', 'waiting', 'queued'] as const) if (times[kind] > times[last.kind]) last.kind = kind;
+    } else {
+      times = {running: 0, waiting: 0, queued: 0};
+      times[one.kind] = length;
+      out.push({kind: one.kind, startMs: one.startMs, endMs: one.endMs});
+    }
   }
   return out;
 }

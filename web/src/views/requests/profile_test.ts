@@ -2,7 +2,7 @@ import {deepEqual, equal} from 'node:assert/strict';
 import {test} from 'node:test';
 import {buildTree} from '../flame/tree';
 import {readTrace} from '../flame/data';
-import {endOf, findTrace, flameOf, lostWords, requestsOf, rowsOf, unfolded} from './profile';
+import {drawnOf, endOf, findTrace, flameOf, lostWords, requestsOf, rowsOf, unfolded} from './profile';
 import {profileOf, requestOf, spanOf} from './fixture';
 
 // GetAsync runs 2 ms, waits 6 ms for QueryAsync, is queued for 1 ms of them, runs 2 ms more.
@@ -75,6 +75,32 @@ test('work that outlives its request makes the picture longer', () => {
 test('a deep chain of spans is read without recursion', () => {
   const spans = Array.from({length: 20_000}, (_, i) => spanOf({id: i + 1, parent: i}));
   equal(rowsOf(requestOf({spans}))[20_000].depth, 20_000);
+});
+
+// A loop of 20,000 awaits: as many steps and children.
+const kLoop = requestOf({
+  durationMs: 20_000,
+  spans: [
+    spanOf({id: 1, durationMs: 20_000, steps: Array.from({length: 20_000}, (_, i) => ({startMs: i, durationMs: 0.2, thread: 1}))}),
+    ...Array.from({length: 20_000}, (_, i) => spanOf({id: i + 2, parent: 1, method: i % 2 ? 'Odd' : 'Even', startMs: i + 0.1, durationMs: 0.9})),
+  ],
+});
+
+test('each of very many waits names what it waited for', () => {
+  const waits = rowsOf(kLoop)[1].segments.filter((one) => one.kind === 'waiting');
+  equal(waits.length, 20_000);
+  deepEqual([waits[0].waitedFor, waits[1].waitedFor, waits[19_999].waitedFor], [['Even'], ['Odd'], ['Odd']]);
+});
+
+test('very many segments are drawn as few that cover the same time; few are drawn as they are', () => {
+  const {segments} = rowsOf(kLoop)[1];
+  const drawn = drawnOf(segments, 0, 20_000);
+  equal(drawn.length <= 1000, true);
+  equal(drawn.every((one) => one.kind === 'waiting'), true); // 80 % of each
+  deepEqual([drawn[0].startMs, drawn[drawn.length - 1].endMs], [0, 20_000]);
+  equal(drawn.every((one, i) => i === 0 || one.startMs <= drawn[i - 1].endMs + 1e-6), true);
+  deepEqual(drawnOf(segments, 10.05, 11.9).map((one) => one.kind), ['running', 'waiting', 'running', 'waiting']);
+  equal(segments.length, 40_000); // what is drawn is a copy
 });
 
 test('the flame graph of a route merges requests: running time on, unexplained waiting off', () => {

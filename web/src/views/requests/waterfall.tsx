@@ -5,7 +5,7 @@ import {setQuery, usePlace} from '../../frame/router';
 import {axisLabels, axisSteps} from '../../ui/axis';
 import {formatMs, formatNumber} from '../../ui/format';
 import {tableLabel} from '../flame/labels';
-import {endOf, type Row, rowsOf, type Segment, unfolded} from './profile';
+import {drawnOf, endOf, type Row, rowsOf, type Segment, unfolded} from './profile';
 import {SpanDetails} from './details';
 import {type Range, rangeText, readRange, ticksOf, zoomedBy} from './range';
 import type {ProfiledRequest} from './types';
@@ -217,7 +217,7 @@ function Line({row, range, endMs, isChosen, isFolded, onChoose, onZoom, onFold}:
         <b>{label}</b> {context ? <span class="dim">{context}</span> : null}
       </span>
       <svg class="wf-bar" aria-hidden="true">
-        {row.segments.map((segment, i) => (
+        {drawnOf(row.segments, range[0], range[1]).map((segment, i) => (
           <Part key={i} segment={segment} range={range} />
         ))}
         {endMs > range[0] && endMs < range[1] ? <line class="wf-end" x1={`${percentAt(endMs, range)}%`} x2={`${percentAt(endMs, range)}%`} y1="0" y2="100%" /> : null}
@@ -231,7 +231,6 @@ function Line({row, range, endMs, isChosen, isFolded, onChoose, onZoom, onFold}:
 }
 
 function Part({segment, range}: {segment: Segment; range: Range}) {
-  if (segment.endMs < range[0] || segment.startMs > range[1]) return null;
   const x = percentAt(segment.startMs, range);
   const width = Math.max(percentAt(segment.endMs, range) - x, kLeastWidth);
   const words = segment.kind === 'waiting' ? waitWords(segment.waitedFor) : '';
