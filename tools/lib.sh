@@ -3,6 +3,7 @@
 # What a build needs, and ./start.
 build_packages=(build-essential cmake ninja-build ccache pkg-config git python3
   libfmt-dev libexpected-dev libzstd-dev zlib1g-dev libboost1.81-dev libssl-dev libnghttp2-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libsqlite3-dev
   liblttng-ust-dev jq procps util-linux curl ca-certificates)
 # The pages are bundled by node. Where node came from elsewhere, Debian's would conflict with it.
 command -v node >/dev/null && command -v npm >/dev/null || build_packages+=(nodejs npm)

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kBar = 40;    // columns of a waterfall
-constexpr std::size_t kLabel = 44;  // columns of the method beside it
+constexpr std::size_t kLabel = 38;  // columns of the method beside it
 constexpr std::size_t kMostLines = 40;
 constexpr std::size_t kMostWaits = 10;
 constexpr std::size_t kDeepest = 12;  // further levels are not indented more
@@ -91,9 +91,9 @@ std::string line_of(std::string_view label, std::size_t depth, const Bar& bar, c
                      times);
 }
 
-std::string times_text(nanoseconds duration, nanoseconds waiting, nanoseconds queued) {
+std::string times_text(nanoseconds duration, SpanOutcome outcome, nanoseconds queued) {
   std::string text = format_duration(duration);
-  if (waiting.count() > 0) text += fmt::format(", waited {}", format_duration(waiting));
+  if (outcome != SpanOutcome::kReturned) text += fmt::format(", {}", name_of(outcome));
   if (queued.count() > 0) text += fmt::format(", queued {}", format_duration(queued));
   return text;
 }
@@ -155,7 +155,7 @@ void add_waterfall(const ProfiledRequest& request, WaterfallStyle style, Documen
   Bar whole{{}, end};
   put_steps(whole, {}, request.duration, request.parts);
   add_line(line_of(request.route.empty() ? "(request)" : request.route, 0, whole, marks,
-                   times_text(request.duration, request.waiting, request.queued)));
+                   times_text(request.duration, SpanOutcome::kReturned, request.queued)));
   std::vector<std::size_t> depths(request.spans.size() + 1);
   std::vector<std::vector<const ProfiledSpan*>> children(request.spans.size() + 1);
   for (const auto& span : request.spans)
@@ -173,9 +173,8 @@ void add_waterfall(const ProfiledRequest& request, WaterfallStyle style, Documen
       put_steps(bar, span.start, span.duration, span.steps);
     else
       bar.put(span.start, sum(span.start, span.duration), Bar::kRunning);
-    auto times = times_text(span.duration, span.waiting, span.queued);
-    if (span.outcome != SpanOutcome::kReturned) times += fmt::format(", {}", name_of(span.outcome));
-    add_line(line_of(span.method, depths[span.id], bar, marks, times));
+    add_line(line_of(span.method, depths[span.id], bar, marks,
+                     times_text(span.duration, span.outcome, span.queued)));
     for (auto at = children[span.id].rbegin(); at != children[span.id].rend(); ++at)
       open.push_back(*at);
   }
@@ -233,17 +232,17 @@ Document routes_document(const RequestProfile& profile, std::size_t rows) {
     page.summary.push_back(fmt::format("Wrote {} with {} CPU samples.", profile.file,
                                        format_count(profile.samples.value_or(0))));
   if (profile.routes.empty()) return page;
-  DocumentTable table{.columns = {"ROUTE", ">COUNT", ">PER S", ">P50", ">P95", ">P99", ">MAX",
-                                  ">ERRORS", ">SAMPLED", ">RUNNING", ">WAITING"},
-                      .keeps = "ROUTE"};
+  DocumentTable table{.columns = {">COUNT", ">PER S", ">P50", ">P95", ">P99", ">ERRORS", ">SAMPLED",
+                                  ">RUNNING", ">WAITING", "ROUTE"}};
   for (std::size_t i = 0; i < std::min(profile.routes.size(), rows); ++i) {
     const auto& one = profile.routes[i];
-    table.rows.push_back(
-        {fmt::format("{} {}", one.method, one.route), format_count(one.count),
-         fmt::format("{:.1f}", one.per_second), format_duration(one.p50), format_duration(one.p95),
-         format_duration(one.p99), format_duration(one.max), format_count(one.errors),
-         percent_text(one.sampled_percent), one.sampled > 0 ? format_duration(one.running) : "–",
-         one.sampled > 0 ? format_duration(one.waiting) : "–"});
+    table.rows.push_back({format_count(one.count), fmt::format("{:.1f}", one.per_second),
+                          format_duration(one.p50), format_duration(one.p95),
+                          format_duration(one.p99), format_count(one.errors),
+                          fmt::format("{:.0f} %", one.sampled_percent),
+                          one.sampled > 0 ? format_duration(one.running) : "–",
+                          one.sampled > 0 ? format_duration(one.waiting) : "–",
+                          fmt::format("{} {}", one.method, one.route)});
   }
   if (profile.routes.size() > rows)
     table.note = fmt::format("… and {} more routes: see --json", profile.routes.size() - rows);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "sinks/proto_writer.h"
+#include "base/proto_writer.h"
 
 namespace clrscope::sinks {
 namespace {

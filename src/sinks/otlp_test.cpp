@@ -10,7 +10,7 @@
 #include "net/listen.h"
 #include "net/test_certificate.h"
 #include "sinks/otlp_message.h"
-#include "sinks/proto_writer.h"
+#include "base/proto_writer.h"
 #include "sinks/test_events.h"
 #include "sinks/test_wait.h"
 

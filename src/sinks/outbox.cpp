@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "sinks/spool.h"
+#include "base/spool.h"
 
 namespace clrscope::sinks {
 namespace {

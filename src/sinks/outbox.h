@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "base/result.h"
-#include "sinks/waiting.h"
+#include "base/waiting.h"
 
 namespace clrscope::sinks {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sinks/waiting.h"
+#include "base/waiting.h"
 
 namespace clrscope::sinks {
 

@@ -64,6 +64,7 @@ CALLS = [
     ("key create", "key create --folder {tmp}/state --name test"),
     ("key list", "key list --folder {tmp}/state"),
     ("key revoke", "key revoke {key} --folder {tmp}/state"),
+    ("fleet token", "fleet token --token-file {tmp}/tokens --name web-7 --scope ingest"),
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
     # These go on until they are stopped: their first lines count.
@@ -71,6 +72,7 @@ CALLS = [
     ("counters monitor", "counters monitor -p {sick} …"),
     ("events", "events -p {sick} --clrevents exception …"),
     ("top", "top -p {sick} …"),
+    ("fleet serve", "fleet serve --store sqlite:{tmp}/fleet.db --listen 127.0.0.1:0 --http 127.0.0.1:0 …"),
     ("serve", "serve --urls unix:{tmp}/socket --metric-urls= --folder {tmp}/state …"),
 ]
 

@@ -190,10 +190,12 @@ class RequestAssembler::Build {
     }
     merge(busy);
     out_.running = clock_.duration_of(running);
-    out_.waiting = clock_.duration_of(window_.end - window_.begin - measure(busy));
+    // Rounded, and limited where times are beyond all sense: never more than what they are part of.
+    out_.waiting = std::min(clock_.duration_of(window_.end - window_.begin - measure(busy)),
+                            out_.end - out_.begin);
     for (auto& one : all_queued_) one = clipped(one, window_);
     merge(all_queued_);
-    out_.queued = clock_.duration_of(measure(without(all_queued_, busy)));
+    out_.queued = std::min(clock_.duration_of(measure(without(all_queued_, busy))), out_.waiting);
   }
 
   RequestAssembler& owner_;

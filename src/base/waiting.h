@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace clrscope::sinks {
+namespace clrscope {
 
 struct Message {
   std::string text{};
@@ -61,4 +61,4 @@ class WaitingInMemory final : public Waiting {
   std::deque<Message> messages_;
 };
 
-}  // namespace clrscope::sinks
+}  // namespace clrscope

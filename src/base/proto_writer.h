@@ -1,4 +1,4 @@
-// Writes the wire form of protocol buffers: fields by number, nothing else. For otlp_message.cpp.
+// Writes the wire form of protocol buffers: fields by number, nothing else.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace clrscope::sinks {
+namespace clrscope {
 
 class ProtoWriter {
  public:
@@ -37,7 +37,10 @@ class ProtoWriter {
     std::memcpy(bytes, &value, sizeof value);
     out_.append(bytes, sizeof bytes);
   }
+  void append_varint(std::uint64_t value) { raw(value); }
 
+  bool empty() const { return out_.empty(); }
+  void clear() { out_.clear(); }
   const std::string& bytes() const { return out_; }
   std::string take() && { return std::move(out_); }
 
@@ -51,4 +54,4 @@ class ProtoWriter {
   std::string out_;
 };
 
-}  // namespace clrscope::sinks
+}  // namespace clrscope

@@ -15,9 +15,9 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
-#include "sinks/waiting.h"
+#include "base/waiting.h"
 
-namespace clrscope::sinks {
+namespace clrscope {
 
 class Spool final : public Waiting {
  public:
@@ -75,4 +75,4 @@ class Spool final : public Waiting {
 // A folder's name for any text: what is odd in it becomes '_', and a checksum keeps two apart.
 std::string folder_name(std::string_view text);
 
-}  // namespace clrscope::sinks
+}  // namespace clrscope

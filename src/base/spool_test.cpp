@@ -1,4 +1,4 @@
-#include "sinks/spool.h"
+#include "base/spool.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace clrscope::sinks {
+namespace clrscope {
 namespace {
 
 using testing::HasSubstr;
@@ -264,4 +264,4 @@ TEST(FolderName, KeepsPlainTextAndTellsOddOnesApart) {
 }
 
 }  // namespace
-}  // namespace clrscope::sinks
+}  // namespace clrscope

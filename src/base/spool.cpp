@@ -1,4 +1,4 @@
-#include "sinks/spool.h"
+#include "base/spool.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include "base/private_folder.h"
 #include "base/text.h"
 
-namespace clrscope::sinks {
+namespace clrscope {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x50534c43;  // "CLSP"
@@ -330,4 +330,4 @@ std::uint64_t Spool::bytes_after(std::size_t count) const {
   return bytes;
 }
 
-}  // namespace clrscope::sinks
+}  // namespace clrscope

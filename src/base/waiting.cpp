@@ -1,8 +1,8 @@
-#include "sinks/waiting.h"
+#include "base/waiting.h"
 
 #include "base/text.h"
 
-namespace clrscope::sinks {
+namespace clrscope {
 
 Result<> WaitingInMemory::push(std::string message, std::uint32_t items) {
   if (bytes_ + message.size() > limit_)
@@ -40,4 +40,4 @@ std::uint64_t WaitingInMemory::bytes_after(std::size_t count) const {
   return bytes;
 }
 
-}  // namespace clrscope::sinks
+}  // namespace clrscope

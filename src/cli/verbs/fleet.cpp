@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "cli/args.h"
+#include "cli/console.h"
+#include "cli/verb.h"
+
+namespace clrscope::cli {
+namespace {
+
+constexpr Option kFleet[] = {
+    {.name = "--store", .value = "STORE", .help = "where requests are kept: sqlite:FILE"},
+    {.name = "--listen",
+     .value = "HOST:PORT",
+     .help = "address of gRPC (default: 127.0.0.1:52330)"},
+    {.name = "--http",
+     .value = "HOST:PORT",
+     .help = "address of the REST API (default: 127.0.0.1:52331; none: no REST)"},
+    {.name = "--tls-cert",
+     .value = "FILE",
+     .help = "PEM certificate with its chain; required beyond loopback"},
+    {.name = "--tls-key",
+     .value = "FILE",
+     .help = "private key of the certificate (default: in the certificate file)"},
+    {.name = "--token-file",
+     .value = "FILE",
+     .help = "tokens of hosts and readers; required beyond loopback"},
+    {.name = "--audit", .value = "FILE", .help = "log of every stream and query"},
+    {.name = "--retention",
+     .value = "TIME",
+     .help = "age at which requests are deleted (default: 7d)"},
+    {.name = "--max-size",
+     .value = "SIZE",
+     .help = "size of the store at which the oldest requests are deleted (default: none)"},
+    {.name = "--host-limit",
+     .value = "COUNT",
+     .help = "spans and requests per second and host (default: none)"},
+    {.name = "--name", .value = "NAME", .help = "token: who will use it"},
+    {.name = "--scope", .value = "LIST", .help = "token: ingest, read or ingest,read"},
+};
+
+// What `fleet serve --json` prints when it has started.
+struct FleetAddresses {
+  std::string grpc{};
+  std::string http{};
+};
+const Shape& shape_of(const FleetAddresses*) {
+  using A = FleetAddresses;
+  static const auto shape = describe<A>("FleetAddresses", "a fleet server that has started",
+                                        {member<&A::grpc>("grpc", "address of gRPC"),
+                                         member<&A::http>("http", "URL of the REST API")});
+  return shape;
+}
+
+// What `fleet token --json` prints.
+struct FleetToken {
+  std::string name{};
+  std::string scope{};
+  std::string token{};
+};
+const Shape& shape_of(const FleetToken*) {
+  using T = FleetToken;
+  static const auto shape =
+      describe<T>("FleetToken", "a token that was created",
+                  {member<&T::name>("name", "who will use it"), member<&T::scope>("scope", "what it may do"),
+                   member<&T::token>("token", "the token; it is shown once and stored nowhere")});
+  return shape;
+}
+
+std::string beside_us(std::string_view name) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / name).string();
+}
+
+// gRPC is not in this program: clrscope-fleet, beside it, takes over.
+Result<int> run(const Args& args, Console& /*console*/) {
+  const auto& words = args.positionals();
+  if (words.size() != 1 || (words[0] != "serve" && words[0] != "token"))
+    return fail(Errc::kUsage, "fleet requires a command: serve or token");
+  std::vector<std::string> command{beside_us("clrscope-fleet"), words[0]};
+  for (const auto& option : kFleet) {
+    for (const auto& value : args.all(option.name)) {
+      command.emplace_back(option.name);
+      command.push_back(value);
+    }
+  }
+  if (args.has("--json")) command.emplace_back("--json");
+  std::vector<char*> argv;
+  for (auto& word : command) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(argv[0], argv.data());
+  return fail(errno == ENOENT ? Errc::kUnsupported : errc_of(errno), "cannot start {}: {}",
+              command[0], errno_text())
+      .hint("install clrscope-fleet next to clrscope; it is built if gRPC and SQLite are "
+            "installed");
+}
+
+const Options kOptions[] = {Options{kFleet}, kCommonOptions};
+constexpr JsonAnswer kAnswers[] = {
+    answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
+    answers_with<FleetToken>(JsonAnswer::Form::kObject, "token")};
+
+}  // namespace
+
+extern const Verb fleet_verb{
+    .name = "fleet",
+    .summary = "Store the requests of many hosts and answer queries",
+    .usage = "(serve --store sqlite:FILE | token --token-file FILE --name NAME --scope LIST)",
+    .options = kOptions,
+    .examples = "  clrscope fleet serve --store sqlite:fleet.db\n"
+                "  clrscope fleet token --token-file tokens --name web-7 --scope ingest",
+    .run = run,
+    .positionals = 1,
+    .answers = kAnswers,
+};
+
+}  // namespace clrscope::cli

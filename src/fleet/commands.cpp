@@ -1,0 +1,243 @@
+#include "fleet/commands.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "fleet/options.h"
+#include "fleet/relay.h"
+#include "fleet/server.h"
+#include "fleet/tokens.h"
+#include "uplink/frame.h"
+
+namespace clrscope::fleet {
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+constexpr OptionText kServeOptions[] = {
+    {"--store", "STORE", "where requests are kept: sqlite:FILE (required)"},
+    {"--listen", "HOST:PORT", "address of gRPC (default: 127.0.0.1:52330)"},
+    {"--http", "HOST:PORT", "address of the REST API (default: 127.0.0.1:52331; none: no REST)"},
+    {"--tls-cert", "FILE", "PEM certificate with its chain; required beyond loopback"},
+    {"--tls-key", "FILE", "private key of the certificate (default: in the certificate file)"},
+    {"--token-file", "FILE", "tokens of hosts and readers; required beyond loopback"},
+    {"--audit", "FILE", "log of every stream and query"},
+    {"--retention", "TIME", "age at which requests are deleted (default: 7d)"},
+    {"--max-size", "SIZE", "size of the store at which the oldest are deleted (default: none)"},
+    {"--host-limit", "COUNT", "spans and requests per second and host (default: none)"},
+    {"--json", "", "print the addresses as JSON"},
+    {"--help", "", "show this text"},
+};
+constexpr OptionText kRelayOptions[] = {
+    {"--to", "URL", "server: grpc://HOST:PORT on this machine, grpcs://HOST:PORT with TLS"},
+    {"--ca", "FILE", "PEM certificates to trust (default: those of the system)"},
+    {"--token-file", "FILE", "file that holds the token of scope ingest"},
+    {"--spool", "DIR", "folder where batches wait (default: in memory)"},
+    {"--spool-limit", "SIZE", "size of what may wait (default: 256MiB)"},
+    {"--linger", "TIME", "how long to go on delivering after the input has ended (default: 10s)"},
+    {"--json", "", "print the counts as JSON when it ends"},
+    {"--help", "", "show this text"},
+};
+constexpr OptionText kTokenOptions[] = {
+    {"--token-file", "FILE", "token file of the server; created if it does not exist"},
+    {"--name", "NAME", "who will use it"},
+    {"--scope", "LIST", "ingest, read or ingest,read"},
+    {"--json", "", "print the token as JSON"},
+    {"--help", "", "show this text"},
+};
+
+// SIGINT and SIGTERM as a descriptor; before threads start.
+UniqueFd stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return UniqueFd{::signalfd(-1, &signals, SFD_CLOEXEC)};
+}
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+Result<int> serve(Words words) {
+  const auto options = TRY(CommandOptions::parse(kServeOptions, words));
+  if (options.has("--help")) {
+    print(help_text("serve --store sqlite:FILE [options]", kServeOptions,
+                    "  clrscope-fleet serve --store sqlite:fleet.db\n"
+                    "  clrscope-fleet serve --store sqlite:fleet.db --listen 0.0.0.0:52330 "
+                    "--tls-cert tls.pem --token-file tokens"));
+    return 0;
+  }
+  if (!options.has("--store"))
+    return fail(Errc::kUsage, "--store is required").hint("for example --store sqlite:fleet.db");
+  ServeSetting setting{.store = options.text("--store"),
+                       .listen = options.text("--listen", "127.0.0.1:52330"),
+                       .http = options.text("--http", "127.0.0.1:52331"),
+                       .tls_certificate = options.text("--tls-cert"),
+                       .tls_key = options.text("--tls-key"),
+                       .token_file = options.text("--token-file"),
+                       .audit_file = options.text("--audit")};
+  if (setting.http == "none") setting.http.clear();
+  setting.retention.age = TRY(options.duration("--retention", setting.retention.age));
+  if (setting.retention.age <= std::chrono::nanoseconds::zero())
+    return fail(Errc::kUsage, "--retention must be greater than zero");
+  setting.retention.max_bytes = TRY(options.size("--max-size", setting.retention.max_bytes));
+  if (options.has("--host-limit")) {
+    const auto limit = parse_number(options.text("--host-limit"));
+    if (!limit) return fail(Errc::kUsage, "--host-limit must be a number");
+    setting.host_limit = *limit;
+  }
+  const auto stop = stop_signals();
+  const auto server = TRY(FleetServer::start(std::move(setting)));
+  if (options.has("--json")) {
+    JsonWriter json;
+    json.begin_object().member("grpc", server->grpc_address());
+    json.member("http", server->http_address()).end_object();
+    print(std::move(json).take() + "\n");
+  } else {
+    log(LogLevel::kInfo, "gRPC on {}", server->grpc_address());
+    if (!server->http_address().empty()) log(LogLevel::kInfo, "REST on {}", server->http_address());
+  }
+  pollfd wait{stop.get(), POLLIN, 0};
+  while (::poll(&wait, 1, 1000) == 0) server->tick();
+  return 0;
+}
+
+void print_state(const RelayState& state) {
+  JsonWriter json;
+  json.begin_object().member("batches", state.batches).member("requests", state.requests);
+  json.member("spans", state.spans).member("delivered", state.delivered);
+  json.member("duplicates", state.duplicates).member("refused", state.refused);
+  json.member("dropped", state.dropped).member("lostRequests", state.lost_requests);
+  json.member("lostSpans", state.lost_spans).member("malformed", state.malformed);
+  json.member("damaged", state.damaged).member("waitingBytes", state.waiting_bytes);
+  if (!state.trouble.empty()) json.member("trouble", state.trouble);
+  print(std::move(json.end_object()).take() + "\n");
+}
+
+// Reads frames until the input or we end. How many places of it were damaged.
+Result<std::uint64_t> read_frames(Relay& relay, int stop) {
+  uplink::FrameReader frames;
+  std::string buffer(64 << 10, '\0');
+  pollfd waits[] = {{STDIN_FILENO, POLLIN, 0}, {stop, POLLIN, 0}};
+  for (;;) {
+    if (::poll(waits, 2, -1) < 0 && errno != EINTR)
+      return fail(Errc::kSystem, "cannot wait for input: {}", errno_text());
+    if (waits[1].revents != 0) break;
+    if (waits[0].revents == 0) continue;
+    const auto got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(Errc::kSystem, "cannot read the input: {}", errno_text());
+    if (got == 0) break;
+    frames.feed({buffer.data(), static_cast<std::size_t>(got)});
+    while (auto frame = frames.next()) {
+      if (frame->kind == uplink::FrameKind::kEnd) return frames.damaged();
+      relay.add(std::move(frame->payload));
+    }
+  }
+  return frames.damaged() + (frames.waiting() > 0 ? 1 : 0);
+}
+
+Result<int> relay_frames(Words words) {
+  const auto options = TRY(CommandOptions::parse(kRelayOptions, words));
+  if (options.has("--help")) {
+    print(help_text("relay --to URL [options] < frames", kRelayOptions,
+                    "  clrscope-fleet relay --to grpc://127.0.0.1:52330 < frames\n"
+                    "  clrscope-fleet relay --to grpcs://fleet.example:52330 --token-file token "
+                    "--spool /var/spool/clrscope < frames"));
+    return 0;
+  }
+  if (!options.has("--to"))
+    return fail(Errc::kUsage, "--to is required").hint("for example --to grpc://127.0.0.1:52330");
+  RelaySetting setting{.to = options.text("--to"),
+                       .ca_file = options.text("--ca"),
+                       .token_file = options.text("--token-file"),
+                       .spool = options.text("--spool")};
+  setting.limit = TRY(options.size("--spool-limit", setting.limit));
+  const bool on_disk = !setting.spool.empty();
+  const auto linger = TRY(options.duration("--linger", std::chrono::seconds{10}));
+  const auto stop = stop_signals();
+  const auto relay = TRY(Relay::start(std::move(setting)));
+  const auto damaged = TRY(read_frames(*relay, stop.get()));
+  const bool all = relay->drain(linger);
+  const auto state = relay->state();
+  if (options.has("--json")) print_state(state);
+  if (damaged > 0) log(LogLevel::kWarning, "{} places of the input were damaged", damaged);
+  if (!all)
+    log(LogLevel::kWarning, "{} were not delivered{}", format_bytes(state.waiting_bytes),
+        on_disk ? " and stay in the spool" : " and are lost");
+  if (state.lost_requests > 0)
+    log(LogLevel::kWarning, "{} requests were lost", format_count(state.lost_requests));
+  return damaged > 0 || state.lost_requests > 0 || state.malformed > 0 || (!all && !on_disk) ? 2
+                                                                                             : 0;
+}
+
+Result<int> token(Words words) {
+  const auto options = TRY(CommandOptions::parse(kTokenOptions, words));
+  if (options.has("--help")) {
+    print(help_text("token --token-file FILE --name NAME --scope LIST", kTokenOptions,
+                    "  clrscope-fleet token --token-file tokens --name web-7 --scope ingest\n"
+                    "  clrscope-fleet token --token-file tokens --name ana --scope read"));
+    return 0;
+  }
+  if (!options.has("--token-file") || !options.has("--name") || !options.has("--scope"))
+    return fail(Errc::kUsage, "--token-file, --name and --scope are required");
+  const auto name = options.text("--name"), scope = options.text("--scope");
+  const auto word = TRY(add_token(options.text("--token-file"), name, scope));
+  if (options.has("--json")) {
+    JsonWriter json;
+    json.begin_object().member("name", name).member("scope", scope).member("token", word);
+    print(std::move(json.end_object()).take() + "\n");
+  } else {
+    print(word + "\n");
+  }
+  return 0;
+}
+
+constexpr std::string_view kHelp =
+    "Usage: clrscope-fleet COMMAND [options]\n\n"
+    "  serve    store requests of many hosts and answer queries\n"
+    "  relay    deliver requests of this host to a server\n"
+    "  token    create a token for hosts or readers\n"
+    "  version  print the version\n\n"
+    "clrscope-fleet COMMAND --help shows the options.\n";
+
+Result<int> run_command(Words words) {
+  if (words.empty()) return fail(Errc::kUsage, "a command is required").hint("see --help");
+  const auto rest = words.subspan(1);
+  if (words[0] == "serve") return serve(rest);
+  if (words[0] == "relay") return relay_frames(rest);
+  if (words[0] == "token") return token(rest);
+  if (words[0] == "version" || words[0] == "--version") {
+    print("clrscope-fleet " CLRSCOPE_VERSION "\n");
+    return 0;
+  }
+  if (words[0] == "--help" || words[0] == "help") {
+    print(kHelp);
+    return 0;
+  }
+  return fail(Errc::kUsage, "unknown command {}", words[0]).hint("see --help");
+}
+
+}  // namespace
+
+int run(Words words) {
+  const auto done = run_command(words);
+  if (done) return *done;
+  log_error(done.error());
+  return done.error().code == Errc::kUsage ? 3 : 1;
+}
+
+}  // namespace clrscope::fleet

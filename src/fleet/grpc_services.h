@@ -1,0 +1,70 @@
+// The gRPC services of the fleet server. Includes gRPC: for grpc_services.cpp and server.cpp.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include "clrscope/fleet/v1/ingest.grpc.pb.h"
+#include "clrscope/fleet/v1/query.grpc.pb.h"
+#include "fleet/access.h"
+#include "fleet/committer.h"
+#include "fleet/host_limits.h"
+
+namespace clrscope::fleet {
+
+inline constexpr std::uint32_t kProtocol = 1;
+
+struct IngestSetting {
+  std::uint32_t max_unacknowledged = 16;
+  std::uint64_t max_batch_bytes = 16 << 20;
+  std::chrono::nanoseconds retention{};
+  std::uint64_t host_limit = 0;  // spans and requests per second; 0: none
+  std::string server{};          // name and version
+};
+
+// Many streams, few threads: a stream is read only while few of its batches wait for the store.
+class IngestService final : public v1::Ingest::CallbackService {
+ public:
+  IngestService(IngestSetting setting, Access access, Committer& committer)
+      : setting_(std::move(setting)), access_(access), committer_(committer),
+        limits_(HostLimits{setting_.host_limit}) {}
+
+  grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Stream(
+      grpc::CallbackServerContext* context) override;
+
+  const IngestSetting& setting() const { return setting_; }
+  Committer& committer() { return committer_; }
+  bool within_limit(const store::Batch& batch) {
+    return limits_.with([&](HostLimits& limits) {
+      return limits.take(batch.source.host, batch.requests.size() + batch.spans.method.size(),
+                         TraceClock::now());
+    });
+  }
+
+ private:
+  const IngestSetting setting_;
+  const Access access_;
+  Committer& committer_;
+  Guarded<HostLimits> limits_;
+};
+
+class QueryService final : public v1::Query::Service {
+ public:
+  QueryService(store::Store& store, Access access) : store_(store), access_(access) {}
+
+  grpc::Status Services(grpc::ServerContext* context, const v1::TimeRange* request,
+                        v1::ServicesAnswer* answer) override;
+  grpc::Status Routes(grpc::ServerContext* context, const v1::RoutesRequest* request,
+                      v1::RoutesAnswer* answer) override;
+  grpc::Status Flame(grpc::ServerContext* context, const v1::FlameRequest* request,
+                     v1::FlameAnswer* answer) override;
+  grpc::Status FindRequest(grpc::ServerContext* context, const v1::FindRequestRequest* request,
+                           v1::FindRequestAnswer* answer) override;
+  grpc::Status Hosts(grpc::ServerContext* context, const v1::HostsRequest* request,
+                     v1::HostsAnswer* answer) override;
+
+ private:
+  store::Store& store_;
+  const Access access_;
+};
+
+}  // namespace clrscope::fleet

@@ -1,0 +1,283 @@
+#include "fleet/relay.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/spool.h"
+#include "base/text.h"
+#include "base/zstd_block.h"
+#include "clrscope/fleet/v1/ingest.grpc.pb.h"
+#include "fleet/convert.h"
+#include "uplink/batch_encoder.h"
+
+namespace clrscope::fleet {
+namespace {
+
+using Stream = grpc::ClientReaderWriter<v1::IngestRequest, v1::IngestResponse>;
+
+constexpr std::chrono::milliseconds kFirstPause{200};
+constexpr std::chrono::milliseconds kLongestPause{10'000};
+constexpr int kZstdLevel = 1;
+constexpr std::uint32_t kRelayProtocol = 1;
+
+struct Target {
+  std::string address{};
+  bool tls = false;
+};
+
+Result<Target> parse_target(const std::string& to) {
+  constexpr std::string_view kPlain = "grpc://", kSafe = "grpcs://";
+  Target target{.tls = to.starts_with(kSafe)};
+  if (!target.tls && !to.starts_with(kPlain))
+    return fail(Errc::kUsage, "--to {} must be grpc://HOST:PORT or grpcs://HOST:PORT", to);
+  target.address = to.substr(target.tls ? kSafe.size() : kPlain.size());
+  if (target.address.rfind(':') == std::string::npos || target.address.ends_with(':'))
+    return fail(Errc::kUsage, "--to {}: a port is required", to);
+  return target;
+}
+
+bool is_local(std::string_view address) {
+  if (address.starts_with("unix:")) return true;
+  const auto host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host == "127.0.0.1";
+}
+
+}  // namespace
+
+class Relay::Impl {
+ public:
+  Impl(RelaySetting setting, Target target, std::shared_ptr<grpc::ChannelCredentials> credentials,
+       std::unique_ptr<Waiting> waiting, std::string token)
+      : setting_(std::move(setting)),
+        target_(std::move(target)),
+        token_(std::move(token)),
+        credentials_(std::move(credentials)),
+        waiting_(std::move(waiting)),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  ~Impl() {
+    thread_.request_stop();  // first: no stream begins after it that nobody would cancel
+    const std::lock_guard lock{mutex_};
+    if (context_ != nullptr) context_->TryCancel();
+  }
+
+  void add(const std::string& batch) {
+    const auto outline = outline_of(batch);
+    const std::lock_guard lock{mutex_};
+    if (!outline) {
+      ++state_.malformed;
+      log(LogLevel::kWarning, "a frame was dropped: {}", outline.error().what);
+      return;
+    }
+    ++state_.batches;
+    state_.requests += outline->requests;
+    state_.spans += outline->spans;
+    v1::BatchEnvelope envelope;
+    envelope.set_id(relay_id_ + std::string{reinterpret_cast<const char*>(&sequence_), 8});
+    ++sequence_;
+    envelope.set_batch_zstd(zstd_block(as_bytes(batch), kZstdLevel));
+    const auto items = static_cast<std::uint32_t>(outline->requests);
+    if (const auto done = waiting_->push(envelope.SerializeAsString(), items); !done) {
+      // The next batch tells the server what was written in all: it counts the loss too.
+      if (state_.dropped++ == 0) log_error(done.error());
+      state_.lost_requests += outline->requests;
+      state_.lost_spans += outline->spans;
+      return;
+    }
+    changed_.notify_all();
+  }
+
+  bool drain(std::chrono::nanoseconds patience) {
+    std::unique_lock lock{mutex_};
+    return changed_.wait_for(lock, std::stop_token{}, patience,
+                             [&] { return waiting_->bytes() == 0; });
+  }
+
+  RelayState state() const {
+    const std::lock_guard lock{mutex_};
+    auto state = state_;
+    state.waiting_bytes = waiting_->bytes();
+    state.damaged = waiting_->damaged();
+    return state;
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    const auto channel = make_channel();
+    auto pause = kFirstPause;
+    while (!stop.stop_requested()) {
+      {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, stop, [&] { return waiting_->bytes() > 0; });
+        if (stop.stop_requested()) return;
+      }
+      const bool progress = deliver(channel, stop);
+      if (progress) pause = kFirstPause;
+      std::unique_lock lock{mutex_};
+      waiting_->give_back();
+      if (waiting_->bytes() == 0) continue;
+      changed_.wait_for(lock, stop, pause, [] { return false; });
+      pause = std::min(pause * 2, kLongestPause);
+    }
+  }
+
+  std::shared_ptr<grpc::Channel> make_channel() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    arguments.SetMaxReceiveMessageSize(1 << 20);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    return grpc::CreateCustomChannel(target_.address, credentials_, arguments);
+  }
+
+  // One stream, until it breaks or we stop. True: the server acknowledged something.
+  bool deliver(const std::shared_ptr<grpc::Channel>& channel, const std::stop_token& stop) {
+    grpc::ClientContext context;
+    if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
+    {
+      const std::lock_guard lock{mutex_};
+      if (stop.stop_requested()) return false;
+      context_ = &context;
+      window_ = 0;  // until the welcome
+      stream_ended_ = false;
+    }
+    const auto stub = v1::Ingest::NewStub(channel);
+    const auto stream = stub->Stream(&context);
+    v1::IngestRequest hello;
+    hello.mutable_hello()->set_protocol(kRelayProtocol);
+    hello.mutable_hello()->set_relay("clrscope-fleet " CLRSCOPE_VERSION);
+    hello.mutable_hello()->set_now_unix_ns(
+        static_cast<std::uint64_t>(wall_now().time_since_epoch().count()));
+    bool progress = false;
+    {
+      const std::jthread reader{[&] { progress = read_answers(*stream); }};
+      if (stream->Write(hello)) send(*stream, stop);
+      // Acknowledgements of what was sent still come, unless we stop.
+      stream->WritesDone();
+    }
+    const auto status = stream->Finish();
+    const std::lock_guard lock{mutex_};
+    context_ = nullptr;
+    state_.connected = false;
+    if (!status.ok() && !stop.stop_requested()) note_trouble(status);
+    return progress;
+  }
+
+  void note_trouble(const grpc::Status& status) {
+    auto text = fmt::format("{}: {}", setting_.to, status.error_message());
+    if (text == state_.trouble) return;
+    state_.trouble = std::move(text);
+    log(LogLevel::kWarning, "{}; batches wait and are sent again", state_.trouble);
+  }
+
+  void send(Stream& stream, const std::stop_token& stop) {
+    for (;;) {
+      std::optional<Message> message;
+      {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, stop, [&] {
+          if (stream_ended_) return true;
+          if (waiting_->taken() >= window_) return false;
+          message = waiting_->take();
+          return message.has_value();
+        });
+        if (!message) {
+          if (stop.stop_requested() && context_ != nullptr) context_->TryCancel();
+          return;
+        }
+      }
+      v1::IngestRequest request;
+      if (!request.mutable_batch()->ParseFromString(message->text)) continue;  // never: it is ours
+      if (!stream.Write(request)) return;
+    }
+  }
+
+  bool read_answers(Stream& stream) {
+    bool progress = false;
+    v1::IngestResponse answer;
+    while (stream.Read(&answer)) {
+      const std::lock_guard lock{mutex_};
+      if (answer.has_welcome()) {
+        window_ = std::clamp(answer.welcome().max_unacknowledged(), 1U, 1000U);
+        state_.connected = true;
+        state_.trouble.clear();
+      } else if (answer.has_acknowledgement()) {
+        take_acknowledgement(answer.acknowledgement());
+        progress = true;
+      }
+      changed_.notify_all();
+    }
+    const std::lock_guard lock{mutex_};
+    stream_ended_ = true;
+    changed_.notify_all();
+    return progress;
+  }
+
+  // They come in the order of the batches.
+  void take_acknowledgement(const v1::Acknowledgement& answer) {
+    const auto requests = waiting_->forget(1);
+    switch (answer.outcome()) {
+      case v1::Acknowledgement::OUTCOME_REFUSED:
+        ++state_.refused;
+        state_.lost_requests += requests;
+        log(LogLevel::kWarning, "the server refused a batch of {} requests: {}", requests,
+            answer.reason());
+        break;
+      case v1::Acknowledgement::OUTCOME_DUPLICATE:
+        ++state_.duplicates;
+        break;
+      default:
+        ++state_.delivered;
+    }
+  }
+
+  const RelaySetting setting_;
+  const Target target_;
+  const std::string token_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const std::string relay_id_ = uplink::new_instance();
+  std::uint64_t sequence_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::unique_ptr<Waiting> waiting_;
+  RelayState state_;
+  grpc::ClientContext* context_ = nullptr;  // of the stream that is open
+  std::size_t window_ = 0;
+  bool stream_ended_ = false;
+  std::jthread thread_;  // last member: joins first
+};
+
+Relay::Relay(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Relay::~Relay() = default;
+void Relay::add(std::string batch) { impl_->add(batch); }
+bool Relay::drain(std::chrono::nanoseconds patience) { return impl_->drain(patience); }
+RelayState Relay::state() const { return impl_->state(); }
+
+Result<std::unique_ptr<Relay>> Relay::start(RelaySetting setting) {
+  auto target = TRY(parse_target(setting.to));
+  if (!target.tls && !is_local(target.address))
+    return fail(Errc::kUsage, "--to {}: beyond loopback only with TLS", setting.to)
+        .hint("use grpcs://{}", target.address);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (target.tls) {
+    grpc::SslCredentialsOptions options;
+    if (!setting.ca_file.empty()) options.pem_root_certs = TRY(read_file(setting.ca_file, 1 << 20));
+    credentials = grpc::SslCredentials(options);
+  }
+  std::string token;
+  if (!setting.token_file.empty()) token = trim(TRY(read_file(setting.token_file, 4096)));
+  std::unique_ptr<Waiting> waiting = std::make_unique<WaitingInMemory>(setting.limit);
+  if (!setting.spool.empty()) waiting = TRY(Spool::open(setting.spool, setting.limit));
+  auto impl = std::make_unique<Impl>(std::move(setting), std::move(target), std::move(credentials),
+                                     std::move(waiting), std::move(token));
+  return std::unique_ptr<Relay>{new Relay{std::move(impl)}};
+}
+
+}  // namespace clrscope::fleet

@@ -1,0 +1,124 @@
+#include "fleet/server.h"
+
+#include <fmt/format.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "fleet/grpc_services.h"
+#include "fleet/rest.h"
+#include "net/socket.h"
+
+namespace clrscope::fleet {
+namespace {
+
+constexpr std::chrono::minutes kExpireEvery{1};
+constexpr int kLargestMessage = 20 << 20;
+
+Result<> check_exposure(const ServeSetting& setting, const std::string& address) {
+  if (is_loopback(address)) return {};
+  if (setting.tls_certificate.empty())
+    return fail(Errc::kUsage, "{} is beyond loopback and requires TLS", address)
+        .hint("add --tls-cert FILE, or listen on 127.0.0.1");
+  if (setting.token_file.empty())
+    return fail(Errc::kUsage, "{} is beyond loopback and requires tokens", address)
+        .hint("add --token-file FILE; create it with: clrscope fleet token");
+  return {};
+}
+
+Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ServeSetting& setting) {
+  if (setting.tls_certificate.empty()) return grpc::InsecureServerCredentials();
+  const auto& key = setting.tls_key.empty() ? setting.tls_certificate : setting.tls_key;
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back(
+      {TRY(read_file(key, 1 << 20)), TRY(read_file(setting.tls_certificate, 1 << 20))});
+  return grpc::SslServerCredentials(options);
+}
+
+}  // namespace
+
+bool is_loopback(std::string_view address) {
+  if (address.starts_with("unix:")) return true;
+  const auto host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host == "127.0.0.1";
+}
+
+struct FleetServer::Impl {
+  Impl(std::unique_ptr<store::Store> opened, Tokens found, std::unique_ptr<FleetAudit> log,
+       IngestSetting ingest_setting)
+      : store(std::move(opened)),
+        tokens(std::move(found)),
+        audit(std::move(log)),
+        committer(*store),
+        ingest(std::move(ingest_setting), {tokens, *audit}, committer),
+        query(*store, {tokens, *audit}) {}
+  ~Impl() {
+    constexpr std::chrono::seconds kPatience{2};
+    if (grpc) grpc->Shutdown(std::chrono::system_clock::now() + kPatience);
+    if (grpc) grpc->Wait();
+  }
+
+  std::unique_ptr<store::Store> store;
+  Tokens tokens;
+  std::unique_ptr<FleetAudit> audit;
+  Committer committer;
+  IngestService ingest;
+  QueryService query;
+  std::unique_ptr<grpc::Server> grpc;
+  std::unique_ptr<Rest> rest;
+  std::string grpc_address, http_address;
+  TraceTime expired{};
+};
+
+FleetServer::FleetServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+FleetServer::~FleetServer() = default;
+const std::string& FleetServer::grpc_address() const { return impl_->grpc_address; }
+const std::string& FleetServer::http_address() const { return impl_->http_address; }
+
+Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
+  TRY(check_exposure(setting, setting.listen));
+  if (!setting.http.empty()) TRY(check_exposure(setting, setting.http));
+  const auto credentials = TRY(credentials_of(setting));
+  auto tokens = TRY(Tokens::open(setting.token_file));
+  auto audit = TRY(FleetAudit::open(setting.audit_file));
+  auto store = TRY(store::open_store(setting.store, setting.retention));
+  IngestSetting ingest{.retention = setting.retention.age,
+                       .host_limit = setting.host_limit,
+                       .server = "clrscope-fleet " CLRSCOPE_VERSION};
+  auto impl = std::make_unique<Impl>(std::move(store), std::move(tokens), std::move(audit),
+                                     std::move(ingest));
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetMaxReceiveMessageSize(kLargestMessage);
+  builder.AddListeningPort(setting.listen, credentials, &port);
+  builder.RegisterService(&impl->ingest);
+  builder.RegisterService(&impl->query);
+  impl->grpc = builder.BuildAndStart();
+  if (!impl->grpc || (port == 0 && !setting.listen.starts_with("unix:")))
+    return fail(Errc::kSystem, "cannot listen on {}", setting.listen)
+        .hint("the port may be in use: choose another with --listen");
+  impl->grpc_address =
+      port <= 1 ? setting.listen
+                : fmt::format("{}:{}", setting.listen.substr(0, setting.listen.rfind(':')), port);
+  if (!setting.http.empty()) {
+    net::HttpEndpoint endpoint{.address = TRY(net::parse_address(setting.http))};
+    if (!setting.tls_certificate.empty())
+      endpoint.tls =
+          TRY(net::TlsContext::server({setting.tls_certificate, setting.tls_key}));
+    impl->rest =
+        TRY(Rest::start(endpoint, *impl->store, Access{impl->tokens, *impl->audit}));
+    impl->http_address = fmt::format("{}://{}", endpoint.tls ? "https" : "http",
+                                     impl->rest->address().text());
+  }
+  return std::unique_ptr<FleetServer>{new FleetServer{std::move(impl)}};
+}
+
+void FleetServer::tick() {
+  if (const auto done = impl_->tokens.refresh(); !done) log_error(done.error());
+  const auto now = TraceClock::now();
+  if (now - impl_->expired < kExpireEvery) return;
+  impl_->expired = now;
+  if (const auto done = impl_->store->expire(wall_now()); !done) log_error(done.error());
+}
+
+}  // namespace clrscope::fleet

@@ -1,0 +1,46 @@
+// The fleet server: takes batches by gRPC, keeps them in a store, answers queries by gRPC and REST.
+//
+// Beyond loopback it starts only with TLS and tokens. Members end in the reverse of their order.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "store/store.h"
+
+namespace clrscope::fleet {
+
+struct ServeSetting {
+  std::string store{};   // "sqlite:FILE"
+  std::string listen{};  // HOST:PORT of gRPC; port 0: a free one
+  std::string http{};    // HOST:PORT of REST; empty: none
+  std::string tls_certificate{};
+  std::string tls_key{};     // empty: in the certificate's file
+  std::string token_file{};  // empty: no tokens, loopback only
+  std::string audit_file{};
+  store::Retention retention{};
+  std::uint64_t host_limit = 0;  // spans and requests per second and host; 0: none
+};
+
+class FleetServer {
+ public:
+  static Result<std::unique_ptr<FleetServer>> start(ServeSetting setting);
+  ~FleetServer();
+
+  const std::string& grpc_address() const;  // with the real port
+  const std::string& http_address() const;  // a URL; empty: none
+  // About once a second: tokens that changed; once a minute: what is past its retention.
+  void tick();
+
+ private:
+  struct Impl;
+  explicit FleetServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Whether only this machine can connect to it.
+bool is_loopback(std::string_view address);
+
+}  // namespace clrscope::fleet

@@ -1,0 +1,111 @@
+#include "fleet/tokens.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/fd.h"
+#include "base/io.h"
+#include "base/private_folder.h"
+#include "base/text.h"
+#include "net/digest.h"
+
+namespace clrscope::fleet {
+namespace {
+
+constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::string_view kBearer = "Bearer ";
+
+Result<std::uint8_t> scopes_of(std::string_view text) {
+  std::uint8_t scopes = 0;
+  for (const auto word : split(text, ',')) {
+    if (word == "ingest")
+      scopes |= static_cast<std::uint8_t>(Scope::kIngest);
+    else if (word == "read")
+      scopes |= static_cast<std::uint8_t>(Scope::kRead);
+    else
+      return fail(Errc::kUsage, "unknown scope {}", word).hint("use ingest, read or ingest,read");
+  }
+  return scopes;
+}
+
+Result<std::string> read_tokens(const std::string& path) {
+  const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  if (!file)
+    return fail(errc_of(errno), "cannot open the token file {}: {}", path, errno_text())
+        .hint("create one: clrscope fleet token --token-file {} --name NAME --scope ingest", path);
+  struct stat state {};
+  if (::fstat(file.get(), &state) != 0 || !S_ISREG(state.st_mode) || state.st_uid != ::geteuid() ||
+      (state.st_mode & 077U) != 0)
+    return fail(Errc::kDenied, "the token file {} must be a file of its owner alone", path)
+        .hint("chmod 600 {}", path);
+  return read_open_file(file.get(), kLargestFile);
+}
+
+}  // namespace
+
+Result<std::vector<Token>> parse_tokens(std::string_view text) {
+  std::vector<Token> tokens;
+  std::size_t number = 0;
+  for (const auto line : split(text, '\n')) {
+    ++number;
+    const auto content = trim(line.substr(0, line.find('#')));
+    if (content.empty()) continue;
+    std::vector<std::string_view> words;
+    for (const auto word : split(content, ' '))
+      if (!word.empty()) words.push_back(word);
+    if (words.size() != 3 || words[2].size() != 64)
+      return fail(Errc::kCorrupt, "line {} of the token file is not NAME SCOPES SHA256", number);
+    tokens.push_back({std::string{words[0]}, TRY(scopes_of(words[1])), std::string{words[2]}});
+  }
+  return tokens;
+}
+
+Result<Tokens> Tokens::open(std::string path) {
+  Tokens tokens{std::move(path)};
+  TRY(tokens.refresh());
+  return tokens;
+}
+
+Result<> Tokens::refresh() {
+  if (!required()) return {};
+  auto text = TRY(read_tokens(path_));
+  if (tokens_->with([&](const State& state) { return state.text == text; })) return {};
+  auto parsed = TRY(parse_tokens(text));
+  tokens_->with([&](State& state) { state = {std::move(parsed), std::move(text)}; });
+  return {};
+}
+
+std::optional<Token> Tokens::find(std::string_view authorization) const {
+  if (!authorization.starts_with(kBearer)) return {};
+  const auto digest = net::sha256_hex(authorization.substr(kBearer.size()));
+  return tokens_->with([&](const State& state) -> std::optional<Token> {
+    for (const auto& token : state.tokens)
+      if (net::equal_in_constant_time(token.digest, digest)) return token;
+    return {};
+  });
+}
+
+Result<std::string> add_token(const std::string& path, const std::string& name,
+                              const std::string& scopes) {
+  TRY(scopes_of(scopes));
+  if (name.empty() || name.find_first_of(" \t\n#") != std::string::npos)
+    return fail(Errc::kUsage, "--name must be a word without blanks");
+  std::uint8_t bytes[24];
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    return fail(Errc::kSystem, "cannot get random bytes: {}", errno_text());
+  std::string word = "clrf_";
+  for (const auto byte : bytes) word += fmt::format("{:02x}", byte);
+  const UniqueFd file{::open(path.c_str(),
+                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kFileMode)};
+  if (!file) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
+  TRY(write_all(file.get(),
+                as_bytes(fmt::format("{} {} {}\n", name, scopes, net::sha256_hex(word)))));
+  return word;
+}
+
+}  // namespace clrscope::fleet

@@ -1,0 +1,163 @@
+// What a store answers. Data and its shape for JSON.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/shape.h"
+
+namespace clrscope::store {
+
+// from ≤ begin of a request < to, in unix nanoseconds.
+struct TimeRange {
+  std::int64_t from = 0;
+  std::int64_t to = std::numeric_limits<std::int64_t>::max();
+};
+
+// Which requests; empty: any.
+struct Selection {
+  TimeRange range{};
+  std::string service{};
+  std::string route{};  // "GET /orders/{id}", or "/orders/{id}" alone
+  std::string host{};
+  std::string version{};
+  std::uint32_t status_from = 0;
+  std::uint32_t status_to = ~0U;
+};
+
+struct ServiceSummary {
+  std::string service{};
+  std::uint64_t requests = 0;
+  std::uint64_t sampled = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t spans = 0;
+  WallTime first{};
+  WallTime last{};
+};
+const Shape& shape_of(const ServiceSummary*);
+
+struct Latency {
+  std::uint64_t requests = 0;
+  std::uint64_t errors = 0;
+  std::chrono::nanoseconds p50{};
+  std::chrono::nanoseconds p90{};
+  std::chrono::nanoseconds p99{};
+  std::chrono::nanoseconds max{};
+  std::chrono::nanoseconds running{};  // of all of them
+};
+const Shape& shape_of(const Latency*);
+
+struct RoutePoint {
+  WallTime time{};
+  Latency latency{};
+};
+const Shape& shape_of(const RoutePoint*);
+
+struct RouteSummary {
+  std::string route{};
+  Latency latency{};
+  std::vector<RoutePoint> points{};
+};
+const Shape& shape_of(const RouteSummary*);
+
+struct FlameQuery {
+  Selection selection{};
+  double from_percentile = 0;
+  double to_percentile = 100;
+};
+
+// Nodes in preorder; the parent of a node is the nearest one before it with a smaller depth.
+struct Flame {
+  std::uint64_t requests = 0;  // in the band, with spans
+  std::uint64_t spans = 0;
+  std::chrono::nanoseconds total{};
+  std::chrono::nanoseconds shortest{};  // request in the band
+  std::chrono::nanoseconds longest{};
+  std::vector<std::string> names{};
+  std::vector<std::uint32_t> name{};  // index in names
+  std::vector<std::uint32_t> depth{};
+  std::vector<std::uint64_t> self_ns{};
+  std::vector<std::uint64_t> calls{};
+};
+const Shape& shape_of(const Flame*);
+
+struct StoredStep {
+  std::chrono::nanoseconds begin{};
+  std::chrono::nanoseconds duration{};
+  std::uint32_t thread = 0;
+};
+const Shape& shape_of(const StoredStep*);
+
+struct StoredSpan {
+  std::string method{};
+  std::uint32_t parent = 0;  // 1 + position; 0: the request
+  std::chrono::nanoseconds begin{};
+  std::chrono::nanoseconds duration{};
+  std::chrono::nanoseconds self{};
+  std::chrono::nanoseconds queued{};
+  std::uint32_t thread = 0;
+  std::uint32_t kind = 0;  // outcome + 4 when async
+  std::string outcome{};
+  bool is_async = false;
+  std::vector<StoredStep> steps{};
+};
+const Shape& shape_of(const StoredSpan*);
+
+struct StoredRequest {
+  std::string trace_id{};  // hexadecimal
+  std::string service{};
+  std::string host{};
+  std::string version{};
+  std::string method{};
+  std::string route{};
+  std::string path{};
+  std::string error{};
+  std::uint32_t status = 0;
+  std::uint32_t flags = 0;
+  bool sampled = false;
+  bool aborted = false;
+  WallTime begin{};
+  std::chrono::nanoseconds duration{};
+  std::chrono::nanoseconds running{};
+  std::chrono::nanoseconds waiting{};
+  std::chrono::nanoseconds queued{};
+  std::uint32_t spans_lost = 0;
+  std::vector<StoredSpan> spans{};
+};
+const Shape& shape_of(const StoredRequest*);
+
+// One process that sent batches.
+struct HostSummary {
+  std::string host{};
+  std::string service{};
+  std::string version{};
+  std::string instance{};  // hexadecimal
+  std::uint32_t pid = 0;
+  std::string runtime{};
+  std::string relay_version{};
+  WallTime first{};  // clock of the server
+  WallTime last{};
+  std::chrono::nanoseconds skew{};
+  std::uint64_t batches = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t written_requests = 0;
+  std::uint64_t written_spans = 0;
+  std::uint64_t stored_requests = 0;
+  std::uint64_t stored_spans = 0;
+  std::uint64_t lost_requests = 0;  // written - stored
+  std::uint64_t lost_spans = 0;
+  std::uint64_t seen = 0;
+  std::uint64_t sampled = 0;
+  double sampling_percent = 0;
+  std::uint64_t unrecorded_requests = 0;  // lost before they were written
+  std::uint64_t unrecorded_spans = 0;
+  std::chrono::nanoseconds recorder_cpu{};
+};
+const Shape& shape_of(const HostSummary*);
+
+}  // namespace clrscope::store

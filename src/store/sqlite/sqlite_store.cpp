@@ -1,0 +1,292 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+#include "base/private_folder.h"
+
+namespace clrscope::store {
+namespace {
+
+constexpr std::int64_t kSchemaVersion = 1;
+constexpr const char* kSetUp = R"sql(
+PRAGMA page_size = 8192;
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA wal_autocheckpoint = 4000;
+PRAGMA cache_size = -16000;
+)sql";
+constexpr const char* kSchema = R"sql(
+CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS name(id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS path(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, method INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS source(
+  id INTEGER PRIMARY KEY, instance BLOB NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL, version TEXT NOT NULL,
+  pid INTEGER NOT NULL, runtime TEXT NOT NULL, relay_version TEXT NOT NULL,
+  first INTEGER NOT NULL, last INTEGER NOT NULL, skew INTEGER NOT NULL,
+  batches INTEGER NOT NULL, duplicates INTEGER NOT NULL,
+  written_requests INTEGER NOT NULL, written_spans INTEGER NOT NULL,
+  stored_requests INTEGER NOT NULL, stored_spans INTEGER NOT NULL,
+  seen INTEGER NOT NULL, sampled INTEGER NOT NULL, lost_requests INTEGER NOT NULL, lost_spans INTEGER NOT NULL,
+  cpu INTEGER NOT NULL, UNIQUE(instance, host, service));
+CREATE TABLE IF NOT EXISTS batch(id BLOB PRIMARY KEY, received INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS batch_received ON batch(received);
+CREATE TABLE IF NOT EXISTS chunk(
+  service INTEGER NOT NULL, t INTEGER NOT NULL, seq INTEGER NOT NULL,
+  requests INTEGER NOT NULL, sampled INTEGER NOT NULL, errors INTEGER NOT NULL, spans INTEGER NOT NULL,
+  head BLOB NOT NULL, stacks BLOB NOT NULL, rest BLOB NOT NULL, PRIMARY KEY(service, t, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS trace(
+  key INTEGER NOT NULL, service INTEGER NOT NULL, t INTEGER NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY(key, service, t, seq)) WITHOUT ROWID;
+)sql";
+
+constexpr std::int64_t kSkewTolerated = 10'000'000'000;
+constexpr std::int64_t kDay = 86'400'000'000'000;
+
+Result<UniqueFd> lock_file(const std::string& path) {
+  const auto name = path + ".lock";
+  UniqueFd file{::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode)};
+  if (!file) return fail(errc_of(errno), "cannot open {}: {}", name, errno_text());
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(Errc::kBusy, "{} is in use by another server", path)
+        .hint("stop it, or give this one its own --store file");
+  return file;
+}
+
+std::int64_t unix_ns(WallTime time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+std::int64_t trace_key(const TraceId& trace) {
+  std::int64_t key = 0;
+  std::memcpy(&key, trace.data(), sizeof key);
+  return key;
+}
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
+                                                       Retention retention) {
+  auto lock = TRY(lock_file(path));
+  // Requests hold paths and method names: for its owner alone.
+  UniqueFd file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode)};
+  if (!file) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
+  file.reset();
+  auto writer = TRY(Database::open(path, Database::Mode::kWrite));
+  TRY(writer->run(kSetUp));
+  TRY(writer->run(kSchema));
+  TRY(writer->run("INSERT OR IGNORE INTO meta VALUES('schema', 1)"));
+  {
+    auto schema = TRY(writer->prepare("SELECT value FROM meta WHERE key = 'schema'"));
+    if (TRY(schema.step()) && schema.integer(0) > kSchemaVersion)
+      return fail(Errc::kUnsupported, "{} was written by a newer version (schema {})", path,
+                  schema.integer(0))
+          .hint("update clrscope-fleet");
+  }
+  std::unique_ptr<SqliteStore> store{
+      new SqliteStore{retention, std::move(lock), std::move(writer)}};  // its constructor is private
+  TRY(store->names_.load(*store->writer_));
+  return store;
+}
+
+Result<std::uint32_t> SqliteStore::note_source(const Batch& batch, WallTime now,
+                                               std::uint64_t requests, std::uint64_t spans) {
+  const auto& source = batch.source;
+  const auto& recording = batch.recording;
+  auto note = TRY(writer_->prepare(R"sql(
+INSERT INTO source(instance, host, service, version, pid, runtime, relay_version, first, last, skew, batches, duplicates,
+  written_requests, written_spans, stored_requests, stored_spans, seen, sampled, lost_requests, lost_spans, cpu)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, 1, 0, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+ON CONFLICT(instance, host, service) DO UPDATE SET version = excluded.version, last = excluded.last, skew = excluded.skew,
+  batches = batches + 1,
+  written_requests = max(written_requests, excluded.written_requests),
+  written_spans = max(written_spans, excluded.written_spans),
+  stored_requests = stored_requests + excluded.stored_requests, stored_spans = stored_spans + excluded.stored_spans,
+  seen = seen + excluded.seen, sampled = sampled + excluded.sampled,
+  lost_requests = lost_requests + excluded.lost_requests, lost_spans = lost_spans + excluded.lost_spans,
+  cpu = cpu + excluded.cpu
+RETURNING id)sql"));
+  note.bind(as_bytes(source.instance), source.host, source.service, source.version, source.pid,
+            source.runtime, source.relay_version, unix_ns(now), batch.skew, batch.written_requests,
+            batch.written_spans, requests, spans, recording.seen, recording.sampled,
+            recording.lost_requests, recording.lost_spans, recording.cpu_ns);
+  TRY(note.step());
+  const auto id = static_cast<std::uint32_t>(note.integer(0));
+  TRY(note.run());
+  return id;
+}
+
+Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& builders) {
+  auto ledger = TRY(writer_->prepare("INSERT OR IGNORE INTO batch(id, received) VALUES(?, ?) "
+                                     "RETURNING received"));
+  ledger.bind(as_bytes(batch.id), unix_ns(now));
+  const bool is_new = TRY(ledger.step());
+  if (is_new) TRY(ledger.run());
+  if (!is_new) {
+    auto again = TRY(writer_->prepare("UPDATE source SET duplicates = duplicates + 1, last = ? "
+                                      "WHERE instance = ? AND host = ? AND service = ?"));
+    again.bind(unix_ns(now), as_bytes(batch.source.instance), batch.source.host,
+               batch.source.service);
+    TRY(again.run());
+    return Stored{Stored::Outcome::kDuplicate};
+  }
+  const auto shift = std::abs(batch.skew) > kSkewTolerated ? batch.skew : 0;
+  const auto oldest = unix_ns(now) - retention_.age.count(), newest = unix_ns(now) + kDay;
+  // The ledger forgets a batch a day after its retention: what is older could be stored twice.
+  if (batch.created + shift < oldest) {
+    TRY(note_source(batch, now, 0, 0));
+    return Stored{Stored::Outcome::kRefused, "older than the retention of the server"};
+  }
+  const auto kept = [&](const BatchRequest& request) {
+    const auto begin = request.begin + shift;
+    return begin >= oldest && begin <= newest;
+  };
+  std::uint64_t requests = 0, spans = 0;
+  for (const auto& request : batch.requests)
+    if (kept(request)) ++requests, spans += request.spans;
+  const auto source = TRY(note_source(batch, now, requests, spans));
+
+  const std::unique_lock lock{naming_};
+  const auto service = names_.name_of(batch.source.service);
+  std::vector<std::uint32_t> names{0};
+  names.reserve(batch.names.size() + 1);
+  for (const auto& name : batch.names) names.push_back(names_.name_of(name));
+  std::vector<std::uint32_t> paths;
+  std::size_t span = 0, step = 0;
+  for (const auto& request : batch.requests) {
+    if (kept(request)) {
+      paths.resize(request.spans);
+      for (std::uint32_t i = 0; i < request.spans; ++i) {
+        const auto parent = batch.spans.parent[span + i];
+        paths[i] = names_.path_of(parent == 0 ? 0 : paths[parent - 1],
+                                  names[batch.spans.method[span + i]]);
+      }
+      auto row = request;
+      row.begin += shift;
+      row.method = names[row.method];
+      row.route = names[row.route];
+      row.path = names[row.path];
+      row.error = names[row.error];
+      const auto bucket = row.begin / kBucket;
+      builders[{service, bucket}].add(row, source, bucket, batch.spans, span, step, paths);
+    }
+    span += request.spans;
+    step += request.steps;
+  }
+  if (requests == 0 && !batch.requests.empty())
+    return Stored{Stored::Outcome::kRefused, "its requests are out of the time that is kept"};
+  return Stored{Stored::Outcome::kStored};
+}
+
+Result<> SqliteStore::write_chunks(const Builders& builders) {
+  auto last = TRY(writer_->prepare("SELECT max(seq) + 1 FROM chunk WHERE service = ? AND t = ?"));
+  auto insert = TRY(writer_->prepare("INSERT INTO chunk(service, t, seq, requests, sampled, errors, "
+                                     "spans, head, stacks, rest) VALUES(?,?,?,?,?,?,?,?,?,?)"));
+  auto trace = TRY(writer_->prepare("INSERT OR IGNORE INTO trace(key, service, t, seq) "
+                                    "VALUES(?, ?, ?, ?)"));
+  for (const auto& [key, builder] : builders) {
+    const auto& [service, bucket] = key;
+    last.bind(service, bucket);
+    TRY(last.step());
+    const auto seq = last.integer(0);
+    last.reset();
+    const auto blobs = builder.finish();
+    insert.bind(service, bucket, seq, blobs.requests, blobs.sampled, blobs.errors, blobs.spans,
+                as_bytes(blobs.head), as_bytes(blobs.stacks), as_bytes(blobs.rest));
+    TRY(insert.run());
+    const auto& head = builder.head();
+    for (std::size_t at = 0; at < head.size(); ++at)
+      if ((head.flags[at] & kSampled) != 0 && head.trace_id[at] != TraceId{})
+        TRY(trace.bind(trace_key(head.trace_id[at]), service, bucket, seq).run());
+  }
+  return {};
+}
+
+Result<std::vector<Stored>> SqliteStore::add(std::span<const Batch> batches, WallTime now) {
+  const std::lock_guard lock{writing_};
+  auto transaction = TRY(Transaction::begin(*writer_));
+  Builders builders;
+  std::vector<Stored> outcomes;
+  for (const auto& batch : batches) outcomes.push_back(TRY(add_one(batch, now, builders)));
+  TRY(write_chunks(builders));
+  {
+    const std::shared_lock names{naming_};
+    TRY(names_.write_new(*writer_));
+  }
+  TRY(transaction.commit());
+  const std::unique_lock names{naming_};
+  names_.committed();
+  return outcomes;
+}
+
+Result<std::uint64_t> SqliteStore::used_bytes() {
+  auto pages = TRY(writer_->prepare(
+      "SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM "
+      "pragma_freelist_count), page_size FROM pragma_page_size"));
+  TRY(pages.step());
+  return pages.count(0) * pages.count(1);
+}
+
+Result<> SqliteStore::expire_before(std::int64_t bucket) {
+  for (;;) {  // in pieces: ingest goes on between them
+    const std::lock_guard lock{writing_};
+    auto transaction = TRY(Transaction::begin(*writer_));
+    auto find = TRY(writer_->prepare(
+        "SELECT service, t, seq, head FROM chunk WHERE service IN (SELECT DISTINCT service FROM "
+        "chunk) AND t < ? LIMIT 200"));
+    auto traces = TRY(writer_->prepare("DELETE FROM trace WHERE key = ? AND service = ? AND t = ? "
+                                       "AND seq = ?"));
+    auto drop = TRY(writer_->prepare("DELETE FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
+    struct Key {
+      std::int64_t service, t, seq;
+    };
+    std::vector<Key> keys;
+    find.bind(bucket);
+    while (TRY(find.step())) {
+      const Key key{find.integer(0), find.integer(1), find.integer(2)};
+      keys.push_back(key);
+      const auto head = read_head(find.blob(3));
+      if (!head) continue;  // damaged: its traces lead nowhere
+      for (const auto& id : head->trace_id)
+        TRY(traces.bind(trace_key(id), key.service, key.t, key.seq).run());
+    }
+    for (const auto& key : keys) TRY(drop.bind(key.service, key.t, key.seq).run());
+    TRY(transaction.commit());
+    if (keys.empty()) return {};
+  }
+}
+
+Result<> SqliteStore::expire(WallTime now) {
+  constexpr std::int64_t kHour = 360;  // buckets
+  TRY(expire_before((unix_ns(now) - retention_.age.count()) / kBucket));
+  for (;;) {
+    std::int64_t oldest = 0;
+    {
+      const std::lock_guard lock{writing_};
+      if (TRY(used_bytes()) <= retention_.max_bytes) break;
+      auto first = TRY(writer_->prepare("SELECT min(t), count(*) FROM chunk"));
+      TRY(first.step());
+      if (first.integer(1) == 0) break;
+      oldest = first.integer(0);
+    }
+    TRY(expire_before(oldest + kHour));
+  }
+  const std::lock_guard lock{writing_};
+  auto ledger = TRY(writer_->prepare("DELETE FROM batch WHERE received < ?"));
+  TRY(ledger.bind(unix_ns(now) - retention_.age.count() - kDay).run());
+  auto gone = TRY(writer_->prepare("DELETE FROM source WHERE last < ?"));
+  TRY(gone.bind(unix_ns(now) - retention_.age.count() - kDay).run());
+  return writer_->run("PRAGMA incremental_vacuum(2000)");
+}
+
+Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention) {
+  constexpr std::string_view kSqlite = "sqlite:";
+  if (!where.starts_with(kSqlite) || where.size() == kSqlite.size())
+    return fail(Errc::kUsage, "--store {}: unknown kind of store", where)
+        .hint("use sqlite:FILE");
+  return TRY(SqliteStore::open(where.substr(kSqlite.size()), retention));
+}
+
+}  // namespace clrscope::store

@@ -1,0 +1,53 @@
+// Where the fleet server keeps requests. Implementations: sqlite/ (one file).
+//
+// Every batch is stored once: its id decides. add() returns after the data is safe on disk. Any
+// thread; add() and expire() take turns, queries see whole batches only.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/answers.h"
+#include "store/batch.h"
+
+namespace clrscope::store {
+
+struct Stored {
+  enum class Outcome : std::uint8_t { kStored, kDuplicate, kRefused };
+  Outcome outcome{};
+  std::string reason{};  // of kRefused
+};
+
+struct Retention {
+  std::chrono::nanoseconds age{std::chrono::hours{24 * 7}};
+  std::uint64_t max_bytes = ~std::uint64_t{0};  // of the store; the oldest requests go first
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // All in one transaction: a failure stores none of them. Batches have passed check_batch(). One
+  // whose requests are older than the retention is refused.
+  virtual Result<std::vector<Stored>> add(std::span<const Batch> batches, WallTime now) = 0;
+
+  virtual Result<std::vector<ServiceSummary>> services(const TimeRange& range) = 0;
+  // step 0: no points over time.
+  virtual Result<std::vector<RouteSummary>> routes(const Selection& selection,
+                                                   std::chrono::nanoseconds step) = 0;
+  virtual Result<Flame> flame(const FlameQuery& query) = 0;
+  // All requests of that trace.
+  virtual Result<std::vector<StoredRequest>> find(const TraceId& trace) = 0;
+  virtual Result<std::vector<HostSummary>> hosts() = 0;
+
+  // Deletes what is past its retention.
+  virtual Result<> expire(WallTime now) = 0;
+};
+
+// "sqlite:FILE"
+Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention);
+
+}  // namespace clrscope::store
