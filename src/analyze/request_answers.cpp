@@ -129,6 +129,21 @@ const Shape& shape_of(const ProbedMethods*) {
   return shape;
 }
 
+const Shape& shape_of(const SentRequests*) {
+  using A = SentRequests;
+  static const auto shape = describe<A>(
+      "SentRequests", "what was sent to a fleet server",
+      {member<&A::to>("to", "address of the server"),
+       member<&A::requests>("requests", "requests given to the relay"),
+       member<&A::spans>("spans", "spans of these"),
+       member<&A::batches>("batches", "batches given to the relay"),
+       member<&A::delivered>("delivered", "batches that the server has stored"),
+       member<&A::lost_requests>("lostRequests", "requests for which there was no room"),
+       member<&A::waiting_bytes>("waitingBytes", "bytes that wait in the spool"),
+       member_unless_empty<&A::trouble>("trouble", "why the server could not be reached")});
+  return shape;
+}
+
 const Shape& shape_of(const RequestProfile*) {
   using A = RequestProfile;
   static const auto shape = describe<A>(
@@ -151,6 +166,7 @@ const Shape& shape_of(const RequestProfile*) {
        member<&A::not_kept>("notKept", "sampled requests that are not in the list"),
        member_unless_empty<&A::file>("file", "recording that was written"),
        member<&A::samples>("samples", "CPU samples in that recording"),
+       member<&A::sent>("sent", "what was sent to a fleet server"),
        member<&A::notes>("notes", "what could not be done, and why")});
   return shape;
 }

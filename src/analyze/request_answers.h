@@ -112,6 +112,19 @@ struct ProbedMethods {
 };
 const Shape& shape_of(const ProbedMethods*);
 
+// To a fleet server.
+struct SentRequests {
+  std::string to{};
+  std::uint64_t requests = 0;       // given to the relay
+  std::uint64_t spans = 0;          // of these
+  std::uint64_t batches = 0;        // given to the relay
+  std::uint64_t delivered = 0;      // batches that the server has acknowledged
+  std::uint64_t lost_requests = 0;  // that did not fit
+  std::uint64_t waiting_bytes = 0;  // still on disk or in memory
+  std::string trouble{};            // why the server could not be reached, the last time
+};
+const Shape& shape_of(const SentRequests*);
+
 struct RequestProfile {
   std::int32_t pid = 0;
   std::chrono::nanoseconds duration{};
@@ -128,6 +141,7 @@ struct RequestProfile {
   std::uint64_t not_kept = 0;
   std::string file{};  // that it was written to
   std::optional<std::uint64_t> samples{};
+  std::optional<SentRequests> sent{};
   std::vector<std::string> notes{};
 };
 const Shape& shape_of(const RequestProfile*);

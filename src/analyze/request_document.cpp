@@ -252,6 +252,17 @@ Document routes_document(const RequestProfile& profile, std::size_t rows) {
 
 Document requests_document(const RequestProfile& profile, std::size_t rows, WaterfallStyle style) {
   auto page = routes_document(profile, rows);
+  if (profile.sent) {
+    const auto& sent = *profile.sent;
+    page.summary.push_back(fmt::format(
+        "Sent {} requests with {} spans to {}: {} of {} batches stored, {} requests lost.",
+        format_count(sent.requests), format_count(sent.spans), sent.to,
+        format_count(sent.delivered), format_count(sent.batches),
+        format_count(sent.lost_requests)));
+    if (sent.waiting_bytes > 0)
+      page.summary.push_back(
+          fmt::format("{} wait to be sent: {}.", format_bytes(sent.waiting_bytes), sent.trouble));
+  }
   if (profile.requests.empty()) return page;
   page.blocks.emplace_back(Heading{.text = "Slowest sampled request"});
   add_waterfall(profile.requests.front(), style, page);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <unistd.h>
+
+#include <array>
 #include <charconv>
 
 #include "analyze/request_recording.h"
@@ -51,6 +54,11 @@ Result<> bring_helper(Target& target, std::uint64_t api) {
   return told;
 }
 
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()} : "unknown";
+}
+
 class Profiling {
  public:
   Profiling(const ProfileRequest& request, const ProfileWatcher& watcher, Target& target,
@@ -75,6 +83,7 @@ class Profiling {
     // Before the methods are changed: a file that cannot be written costs the process nothing.
     if (!request_.output.empty())
       file_ = TRY(RequestFile::create(request_.output, target_.process.pid, request_.samples));
+    if (request_.uplink) uplink_.emplace(TRY(start_uplink(*request_.uplink)));
     TRY(prepare());
     auto heard = listen();
     if (alive_) stop();
@@ -82,6 +91,7 @@ class Profiling {
     if (!heard) return fail(heard.error());
     auto profile = answer();
     if (file_) TRY(finish_file(profile));
+    if (uplink_) profile.sent = uplink_->finish();
     return profile;
   }
 
@@ -166,8 +176,43 @@ class Profiling {
     if (const auto clock = arena_->clock()) clock_ = clock;
   }
 
+  Result<RequestUplink> start_uplink(const UplinkRequest& request) const {
+    const auto& process = target_.process;
+    return RequestUplink::start(
+        request, {.host = host_name(),
+                  .service = request.service.empty() ? process.name : request.service,
+                  .version = request.version,
+                  .instance = uplink::new_instance(),
+                  .pid = static_cast<std::uint32_t>(process.pid),
+                  .runtime = process.runtime,
+                  .relay_version = {}});
+  }
+
+  // With what was counted since the last time; at least once a second, so that the server knows
+  // that we are there.
+  Result<> send(const RequestBatch& batch) {
+    const auto now = TraceClock::now();
+    if (batch.requests.empty() && now < last_sent_ + kStatusEvery) return {};
+    last_sent_ = now;
+    const auto counts = requests_->counts();
+    const auto& losses = assembler_.losses();
+    const uplink::Recording all{.seen = counts.seen,
+                                .sampled = counts.sampled,
+                                .lost_requests = counts.ends_dropped + losses.requests,
+                                .lost_spans = counts.dropped + losses.spans + losses.late,
+                                .cpu = counts.cost};
+    const uplink::Recording fresh{.seen = all.seen - sent_.seen,
+                                  .sampled = all.sampled - sent_.sampled,
+                                  .lost_requests = all.lost_requests - sent_.lost_requests,
+                                  .lost_spans = all.lost_spans - sent_.lost_spans,
+                                  .cpu = all.cpu - sent_.cpu};
+    sent_ = all;
+    return uplink_->send(batch, fresh);
+  }
+
   Result<> hand_over() {
     auto batch = assembler_.hand_over(clock_);
+    if (uplink_) TRY(send(batch));
     if (batch.requests.empty()) return {};
     if (file_) TRY(file_->write(batch));
     if (watcher_.on_batch) TRY(watcher_.on_batch(batch));
@@ -263,6 +308,9 @@ class Profiling {
   collect::TickClock clock_;
   analyze::RequestTally tally_;
   std::unique_ptr<RequestFile> file_;
+  std::optional<RequestUplink> uplink_;
+  uplink::Recording sent_;
+  TraceTime last_sent_{};
   TraceTime started_{};
   nanoseconds duration_{};
   bool alive_ = true;

@@ -10,6 +10,7 @@
 #include "analyze/request_document.h"
 #include "collect/agent/requests.h"
 #include "ops/agent.h"
+#include "ops/request_uplink.h"
 #include "ops/trace_bytes.h"
 
 namespace clrscope::ops {
@@ -32,6 +33,7 @@ struct ProfileRequest {
   std::string output{};    // a .nettrace file; empty: none
   bool samples = true;     // CPU samples of the process in that file
   std::string trace_id{};  // or the beginning of one: requests that have it are kept in any case
+  std::optional<UplinkRequest> uplink{};
 };
 
 struct ProfileWatcher {

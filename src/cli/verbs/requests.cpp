@@ -28,7 +28,21 @@ constexpr Option kRequests[] = {
     {.name = "--budget",
      .value = "PERCENT",
      .help = "CPU time of the process that --sample auto may cost, 1 to 50 (default: 1)"},
-    {.name = "--duration", .value = "TIME", .help = "how long to profile (default: 10s)"},
+    {.name = "--duration",
+     .value = "TIME",
+     .help = "how long to profile (default: 10s; with --to until Ctrl+C)"},
+    {.name = "--to",
+     .value = "URL",
+     .help = "also sends all requests to a fleet server: grpc://HOST:PORT, grpcs:// with TLS"},
+    {.name = "--token-file", .value = "FILE", .help = "holds the token for that server"},
+    {.name = "--ca", .value = "FILE", .help = "PEM certificates to trust (default: the system's)"},
+    {.name = "--spool",
+     .value = "DIR",
+     .help = "where requests wait for that server (default: in memory)"},
+    {.name = "--service",
+     .value = "NAME",
+     .help = "name of the service there (default: the name of the process)"},
+    {.name = "--service-version", .value = "TEXT", .help = "its version"},
     {.name = "--output",
      .value = "FILE",
      .help = "also writes a .nettrace file, with CPU samples: see clrscope report FILE requests",
@@ -70,7 +84,9 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
   ops::ProfileRequest request{.include = args.all("--include"), .exclude = args.all("--exclude")};
   request.listen.target = TRY(target_request(args));
   request.listen.duration =
-      TRY(args.duration("--duration")).value_or(std::chrono::nanoseconds{std::chrono::seconds{10}});
+      TRY(args.duration("--duration"))
+          .value_or(args.has("--to") ? std::chrono::nanoseconds{std::chrono::hours{24 * 365}}
+                                     : std::chrono::nanoseconds{std::chrono::seconds{10}});
   if (request.listen.duration.count() <= 0)
     return fail(Errc::kUsage, "--duration must be greater than zero");
   request.sampling.probability =
@@ -79,6 +95,13 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
     request.sampling.budget_percent = static_cast<double>(*budget);
   // A secret: not an argument, which every user of the machine can read.
   if (const char* key = std::getenv("CLRSCOPE_DEBUG_KEY")) request.sampling.debug_key = key;
+  if (const auto to = args.text("--to"))
+    request.uplink = ops::UplinkRequest{.to = *to,
+                                        .token_file = args.text("--token-file").value_or(""),
+                                        .ca_file = args.text("--ca").value_or(""),
+                                        .spool = args.text("--spool").value_or(""),
+                                        .service = args.text("--service").value_or(""),
+                                        .version = args.text("--service-version").value_or("")};
   request.output = args.text("--output").value_or("");
   if (request.output == "-") return fail(Errc::kUsage, "-o - is not supported: name a file");
   request.samples = !args.has("--no-samples");
@@ -142,7 +165,7 @@ extern const Verb requests_verb{
     .options = kOptions,
     .examples =
         "  clrscope requests -p 4312 --include 'Shop.*' --duration 30s\n"
-        "  clrscope requests -n Shop --include Shop.Orders --sample 1 --json",
+        "  clrscope requests -n Shop --include Shop --to grpc://127.0.0.1:52330",
     .run = run,
     .answers = kAnswers,
 };
