@@ -13,7 +13,7 @@ import {chromium} from 'playwright-core';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 export const work = mkdtempSync(join(tmpdir(), 'clrscope-web-'));
-const clrscope = process.env.CLRSCOPE ?? join(root, 'build/release/bin/clrscope');
+export const clrscope = process.env.CLRSCOPE ?? join(root, 'build/release/bin/clrscope');
 const axe = readFileSync(join(root, 'tests/web/node_modules/axe-core/axe.min.js'), 'utf8');
 const kChromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
 const kPatienceMs = 60_000;

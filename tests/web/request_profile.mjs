@@ -1,5 +1,9 @@
 // The profile of requests on the page Requests: routes, one route, one request. What it shows is compared with the answer.
 import assert from 'node:assert/strict';
+import {execFile} from 'node:child_process';
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {promisify} from 'node:util';
 import * as kit from './kit.mjs';
 
 const kLong = `Shop.${'Very'.repeat(740)}<System.Collections.Generic.List<int>>.LongAsync`; // 3,000 letters
@@ -141,6 +145,35 @@ export const requestProfileTests = [
       await kit.end(load.child);
       await kit.end(server.child);
       await kit.end(app.child);
+    },
+  },
+  {
+    name: 'a recording with profiled requests has the same views at a lasting address',
+    async run() {
+      const app = await kit.patient('shop');
+      const load = await kit.patient('shop-load', '--address', app.truth.address, '--rate', '20', '--duration', '120', '--only', 'GET /orders/');
+      const file = join(kit.work, 'requests.nettrace');
+      const how = ['requests', '-p', String(app.pid), '--include', 'Samples.Shop', '--sample', '1', '--duration', '3s', '-o', file, '--json'];
+      const {stdout} = await promisify(execFile)(kit.clrscope, how, {maxBuffer: 1 << 28, env: {...process.env, TMPDIR: kit.work}});
+      const told = JSON.parse(stdout);
+      await Promise.all([kit.end(load.child), kit.end(app.child)]);
+      const server = await kit.serve();
+      const visitor = await kit.Visitor.come(server);
+      const {id} = await (await visitor.ask('POST', '/recordings?name=requests.nettrace', {data: readFileSync(file), headers: {'Content-Type': 'application/octet-stream'}})).json();
+      const page = await visitor.open(`/recordings?recording=${id}`);
+      await page.getByRole('link', {name: 'Requests with waterfalls', exact: true}).click();
+      await page.locator(`[data-profile="${told.seen}"]`).waitFor();
+      const [slowest] = told.requests;
+      await page.locator('[data-route="GET /orders/{id}"]').click();
+      await page.locator(`[data-trace="${slowest.traceId}"]`).first().click();
+      const waterfall = page.locator(`[data-waterfall="${slowest.traceId}"][data-rows="${slowest.spans.length + 1}"]`);
+      await waterfall.waitFor();
+      await page.locator('[data-span="1"]').click();
+      await page.reload();
+      await waterfall.waitFor();
+      await page.locator('[data-details="1"]').waitFor();
+      await visitor.leave();
+      await kit.end(server.child);
     },
   },
   {

@@ -12,6 +12,7 @@
 #include "analyze/report.h"
 #include "analyze/trace_span.h"
 #include "analyze/words.h"
+#include "model/provider_names.h"
 
 namespace clrscope::analyze {
 namespace {
@@ -89,6 +90,7 @@ class Overview final : public ReportOf<OverviewAnswer> {
         last_ = std::max(last_, event.time);
       }
       if (provider == Provider::kOther) {
+        if (event.type->provider == kRequestsProvider && event.type->name == "Request") ++requests_;
         if (auto name = process_name(event))
           names_.insert(fmt::format("{} ({})", *name, static_cast<std::int32_t>(event.process)));
         continue;
@@ -185,7 +187,7 @@ class Overview final : public ReportOf<OverviewAnswer> {
   std::uint64_t events_ = 0, bytes_ = 0;
   Losses losses_;
   std::uint64_t exceptions_ = 0, jitted_ = 0, allocations_ = 0, pool_ = 0;
-  std::uint64_t cpu_samples_ = 0, switches_ = 0;
+  std::uint64_t cpu_samples_ = 0, switches_ = 0, requests_ = 0;
   LockWaitPairs lock_waits_;
   LockWaits contended_;
   OnlyCounted only_counted_{"exceptions"}, locks_only_counted_{"lock_waits"};
@@ -194,6 +196,7 @@ class Overview final : public ReportOf<OverviewAnswer> {
 
 std::vector<std::pair<std::string, std::string>> Overview::worth() const {
   std::vector<std::pair<std::string, std::string>> all;
+  if (requests_ > 0) all.emplace_back("requests", counted(requests_, "profiled request"));
   if (cpu_samples_ > 0) all.emplace_back("cpu", counted(cpu_samples_, "processor sample"));
   if (switches_ > 0) all.emplace_back("waits", counted(switches_, "wait"));
   if (cpu_samples_ + switches_ > 0) all.emplace_back("threads", "what each thread did");

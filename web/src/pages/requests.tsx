@@ -2,7 +2,7 @@
 import {useEffect, useState} from 'preact/hooks';
 import {problemOf, useAnswer, useApi} from '../api/answer';
 import type {Problem} from '../api/client';
-import type {RequestsInFlight} from '../api/types';
+import type {RequestProfile, RequestsInFlight} from '../api/types';
 import {useScope} from '../frame/processes';
 import {addressOf, setQuery, useParam} from '../frame/router';
 import type {PageProps} from '../page';
@@ -11,7 +11,6 @@ import {useOpenParam} from '../ui/fold';
 import {Age, Ended, Loaded, Notice, Trouble, useNow} from '../ui/state';
 import {findTrace} from '../views/requests/profile';
 import {ProfileView} from '../views/requests/profile-view';
-import type {RequestProfile} from '../views/requests/types';
 import {RequestsView} from '../views/requests/view';
 import {Filter} from '../views/stacks/bar';
 

@@ -3,7 +3,7 @@ import {CopyButton} from '../../ui/copy-button';
 import {formatMs, formatNumber} from '../../ui/format';
 import {Wrapped} from '../../ui/wrapped';
 import type {Row, Segment} from './profile';
-import type {ProfiledRequest} from './types';
+import type {ProfiledRequest} from '../../api/types';
 
 const kShown = 50; // parts
 

@@ -1,5 +1,5 @@
 // Profiles for tests: whole answers of which a test says only what it is about.
-import type {ProfiledRequest, RequestProfile, RequestSpan} from './types';
+import type {ProfiledRequest, RequestProfile, RequestSpan} from '../../api/types';
 
 export const spanOf = (changes: Partial<RequestSpan>): RequestSpan => ({
   id: 1,

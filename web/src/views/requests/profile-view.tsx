@@ -9,7 +9,7 @@ import {Wrapped} from '../../ui/wrapped';
 import {FlameView} from '../flame/view';
 import {findTrace, flameOf, lostWords, requestsOf, routeId, shareSampled} from './profile';
 import {RequestTable, RouteTable} from './tables';
-import type {ProfiledRequest, RequestProfile} from './types';
+import type {ProfiledRequest, RequestProfile} from '../../api/types';
 import {Waterfall} from './waterfall';
 
 // What belongs to the profile as a whole; the rest of the query belongs to what is shown of it.
@@ -33,6 +33,8 @@ export function ProfileView({profile}: {profile: RequestProfile}) {
   );
 }
 
+const percentOf = (value: number | null, factor = 1): string => (value === null ? 'unknown' : formatPercent(value * factor));
+
 function Summary({profile}: {profile: RequestProfile}) {
   const {seen, sampled, forced, inFlight, notKept, cost, methods} = profile;
   const lost = lostWords(profile);
@@ -43,7 +45,7 @@ function Summary({profile}: {profile: RequestProfile}) {
         {forced ? `, ${formatNumber(forced)} of them by the debug key` : ''}.
       </p>
       <p class="dim" data-price>
-        Sampling probability {formatPercent(100 * profile.probability)} · cost {formatPercent(cost.cpuPercent)} of the CPU time of the process · {formatNumber(methods.instrumented)} of {formatNumber(methods.chosen)} chosen methods called
+        Sampling probability {percentOf(profile.probability, 100)} · cost {percentOf(cost.cpuPercent)} of the CPU time of the process · {formatNumber(methods.instrumented)} of {formatNumber(methods.chosen)} chosen methods called
         {methods.refused ? `, ${formatNumber(methods.refused)} could not be instrumented` : ''}
         {inFlight ? ` · ${formatNumber(inFlight)} sampled ${inFlight === 1 ? 'request' : 'requests'} had not ended` : ''}
         {notKept ? ` · ${formatNumber(notKept)} sampled requests are not kept` : ''} · {lost.length ? 'some data lost' : 'nothing lost'}
@@ -119,7 +121,7 @@ function OneRoute({profile, route, place}: PartProps & {route: string}) {
       </h2>
       {totals ? (
         <p>
-          {formatNumber(totals.count)} requests, {formatNumber(totals.perSecond)} per second: half within {formatMs(totals.p50Ms)}, 95 % within {formatMs(totals.p95Ms)}, 99 % within {formatMs(totals.p99Ms)}. {formatNumber(totals.errors)}{' '}
+          {formatNumber(totals.count)} requests{totals.perSecond === null ? '' : `, ${formatNumber(totals.perSecond)} per second`}: half within {formatMs(totals.p50Ms)}, 95 % within {formatMs(totals.p95Ms)}, 99 % within {formatMs(totals.p99Ms)}. {formatNumber(totals.errors)}{' '}
           failed. {formatNumber(totals.sampled)} sampled, {formatNumber(requests.length)} of them kept: the slowest, the failed and some others.
         </p>
       ) : null}

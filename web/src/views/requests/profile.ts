@@ -1,8 +1,7 @@
 // What a profile of requests says, made ready to be drawn: rows and segments of a waterfall, routes, the call tree of a route.
 //
 // Nothing here touches the page. Ids and times come from the profiled process: they are checked, never trusted.
-import type {Flame} from '../../api/types';
-import type {ProfiledRequest, RequestProfile, RequestSpan} from './types';
+import type {Flame, ProfiledRequest, RequestProfile, RequestSpan} from '../../api/types';
 
 export type SegmentKind = 'running' | 'waiting' | 'queued';
 

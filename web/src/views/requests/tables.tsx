@@ -4,7 +4,7 @@ import {type Column, Table} from '../../ui/table';
 import {Time} from '../../ui/time';
 import {Wrapped} from '../../ui/wrapped';
 import {isFailed, routeId} from './profile';
-import type {ProfiledRequest, ProfiledRoute} from './types';
+import type {ProfiledRequest, ProfiledRoute} from '../../api/types';
 
 const kLetters = 200; // of a route or a path; the whole is the title, and what the link opens
 
@@ -25,14 +25,14 @@ export function RouteTable({routes, hrefOf}: {routes: ProfiledRoute[]; hrefOf: (
         </a>
       ),
     },
-    {id: 'rate', title: 'Per second', value: (row) => row.perSecond, show: (row) => formatNumber(row.perSecond), as: 'number'},
+    {id: 'rate', title: 'Per second', value: (row) => row.perSecond, show: (row) => (row.perSecond === null ? '' : formatNumber(row.perSecond)), as: 'number'},
     {id: 'count', title: 'Requests', value: (row) => row.count, show: (row) => formatNumber(row.count), as: 'number'},
     ms('p50', 'p50', (row) => row.p50Ms),
     ms('p95', 'p95', (row) => row.p95Ms),
     ms('p99', 'p99', (row) => row.p99Ms),
     ms('max', 'Longest', (row) => row.maxMs),
     {id: 'errors', title: 'Errors', value: (row) => row.errors, show: (row) => (row.errors ? <b class="harm">{formatNumber(row.errors)}</b> : '0'), as: 'number'},
-    {id: 'sampled', title: 'Sampled', value: (row) => row.sampledPercent, show: (row) => formatPercent(row.sampledPercent), as: 'number'},
+    {id: 'sampled', title: 'Sampled', value: (row) => row.sampledPercent, show: (row) => (row.sampledPercent === null ? '' : formatPercent(row.sampledPercent)), as: 'number'},
     ms('running', 'Running', (row) => row.runningMs),
     ms('waiting', 'Waiting', (row) => row.waitingMs),
     ms('queued', 'Queued', (row) => row.queuedMs),

@@ -8,7 +8,7 @@ import {tableLabel} from '../flame/labels';
 import {drawnOf, endOf, type Row, rowsOf, type Segment, unfolded} from './profile';
 import {SpanDetails} from './details';
 import {type Range, rangeText, readRange, ticksOf, zoomedBy} from './range';
-import type {ProfiledRequest} from './types';
+import type {ProfiledRequest} from '../../api/types';
 
 const kShown = 400; // lines
 const kMostIndent = 24; // levels
