@@ -24,6 +24,7 @@ static class Catalog
         new("exceptions", "exceptions of two types, three to one", "[--rate N/s] [--count N]", Exceptions.Run),
         new("turmoil", "exceptions, allocations, locks, short threads and assemblies that are unloaded, in rounds", "[--count N]", Turmoil.Run),
         new("probes", "methods of every shape with known counts and times, and a self-check", "[--calls N] [--rounds N] [--loop]", Probes.Run),
+        new("probes-inlined", "a method that is inlined into its callers, called a known number of times", "[--calls N]", ProbesInlined.Run),
         new("contention", "threads that queue for one monitor", "[--threads N] [--hold-ms N]", Contention.Run),
         new("waits", "a thread for each thing there is to wait for, over and over", "", Waits.Run),
         new("async-chain", "async methods that await each other and something that does not come", "[N]", AsyncChain.Run),
@@ -80,6 +81,8 @@ static class Catalog
         new("slow-dns", "names that a slow server looks up (needs root)", "[--healthy]", SlowDns.Run),
         new("n-plus-one", "requests that send the same database command over and over", "[--healthy]", RepeatedCommands.Run),
         new("web", "an ASP.NET application with an endpoint per symptom", "[--port N] [--no-logging] [--http2]", Web.Run),
+        new("shop", "an ASP.NET shop: requests that are slow, async, parallel, busy, blocked, failing or cancelled in known ways", "[--port N]", ShopHost.Run),
+        new("shop-load", "load for the shop: a mix of its routes at a fixed rate, each request with a trace id of its own", "[--address URL] [--rate N/s] [--concurrency N] [--requests N] [--duration S] [--only TEXT] [--truth] [--ids FILE]", ShopLoad.Run),
         new("sick", "a hot path, exceptions, contention, allocation and a deadlock at once", "", Sick.Run),
     ];
 

@@ -9,7 +9,7 @@ sealed class Options
 {
     public const string Common = "[--seconds S] [--until-eof] [--wait-line] [--stay] [--exit-code N]";
 
-    static readonly string[] Flags = ["until-eof", "wait-line", "stay", "wait-enabled", "kinds", "listen", "healthy", "no-logging", "http2", "loop", "uneven"];
+    static readonly string[] Flags = ["until-eof", "wait-line", "stay", "wait-enabled", "kinds", "listen", "healthy", "no-logging", "http2", "loop", "uneven", "truth"];
 
     readonly Dictionary<string, string> _values = [];
     readonly string? _plain;

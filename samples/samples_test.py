@@ -7,6 +7,8 @@ import pathlib
 import re
 import signal
 import subprocess
+import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -221,6 +223,54 @@ class Truth(unittest.TestCase):
                 else:
                     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
                         self.assertEqual(answer.status, 200, endpoint)
+
+    def test_the_shop_tells_what_each_request_of_its_load_did(self):
+        for runtime in RUNTIMES:
+            with self.subTest(runtime=runtime), Patient(runtime, "shop") as shop, tempfile.NamedTemporaryFile() as ids:
+                shop_truth = shop.ready()
+                _, load = run(runtime, "shop-load", "--address", shop_truth["address"], "--requests", 100, "--rate", 500,
+                              "--duration", PATIENCE, "--truth", "--ids", ids.name)
+                sent = [json.loads(line) for line in pathlib.Path(ids.name).read_text().splitlines()]
+                self.assertEqual((load["sent"], len(sent), len({s["traceId"] for s in sent})), (100, 100, 100))
+                self.assertEqual(sorted(f"{r['method']} {r['route']}" for r in load["routes"]), sorted(shop_truth["routes"]))
+                told = self.ended(shop_truth["address"])
+                for one in sent:
+                    request = told[one["traceId"]]
+                    self.assertEqual((request["method"], request["path"], request["route"]), (one["method"], one["path"], one["route"]))
+                    self.assertEqual(one["error"], "left" if one["route"] == "/feed/{topic}" else None)
+                    self.assertIn(one["status"], (0, request["status"]))
+                    self.check_calls(request)
+
+    def ended(self, address):
+        """All measured requests by trace id, once they and what they left behind have ended."""
+        for _ in range(PATIENCE * 10):
+            with urllib.request.urlopen(f"{address}/truth", timeout=PATIENCE) as answer:
+                requests = json.load(answer)["requests"]
+            if all(span["durationMs"] is not None for r in requests for span in (r, *r["calls"])):
+                return {r["traceId"]: r for r in requests}
+            time.sleep(0.1)
+        self.fail("a request of the shop does not end")
+
+    def check_calls(self, request):
+        shop = "Samples.Shop."
+        calls = {call["id"]: call for call in request["calls"]}
+        for call in calls.values():
+            outer = calls.get(call["parent"], {"startMs": 0, "durationMs": request["durationMs"]})
+            self.assertGreaterEqual(call["startMs"], outer["startMs"])
+            if call["method"] != shop + "Mail.SendAsync":  # which nobody waits for
+                self.assertLessEqual(call["startMs"] + call["durationMs"], outer["startMs"] + outer["durationMs"] + 1e-6)
+        tree = sorted((call["method"].removeprefix(shop), calls[call["parent"]]["method"].removeprefix(shop) if call["parent"] else "")
+                      for call in calls.values() if "OpenAsync" not in call["method"])
+        query, exchange = "Database.QueryAsync", "Connection.ExchangeAsync"
+        if (request["method"], request["route"]) == ("GET", "/orders/{id}"):
+            self.assertEqual(tree, sorted([("Orders.GetAsync", ""), ("Orders.LoadAsync", "Orders.GetAsync"), (query, "Orders.LoadAsync"), (exchange, query),
+                                           ("Stock.CheckAsync", "Orders.GetAsync"), (query, "Stock.CheckAsync"), (exchange, query)]))
+        elif request["route"] == "/catalog/{page}":
+            self.assertEqual(tree, sorted([("Products.ListAsync", ""), ("Products.StreamAsync", "Products.ListAsync"),
+                                           *[(query, "Products.StreamAsync"), (exchange, query)] * 4]))
+        elif request["route"] == "/payments/{id}":
+            self.assertIn(("Payments.Refuse", "Payments.ChargeAsync"), tree)
+            self.assertEqual(request["status"], 500)
 
 
 if __name__ == "__main__":

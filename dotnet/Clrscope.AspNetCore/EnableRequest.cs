@@ -13,6 +13,9 @@ internal sealed class EnableRequest
 
     EnableRequest(ILookup<string, string> values) => _values = values;
 
+    /// <summary>"requests": of `clrscope requests`, with the address of what its agent offers.</summary>
+    public string Command => _values["command"].FirstOrDefault() ?? "";
+    public nint Api => nint.TryParse(_values["api"].FirstOrDefault(), out var address) ? address : 0;
     public string Action => _values["action"].FirstOrDefault() ?? "";
     public string? Binary => _values["binary"].FirstOrDefault();
     public IReadOnlyList<string> Urls => [.. _values["url"]];

@@ -18,7 +18,14 @@ internal static class Enabled
     {
         try
         {
-            lock (s_sync) EnableRequest.Answer(folder, EnableRequest.Read(folder) is { Action: "open" } request ? Open(folder, request) : Close(folder));
+            var request = EnableRequest.Read(folder);
+            if (request.Command == "requests")
+            {
+                RequestHelper.Start(request.Api);
+                EnableRequest.Answer(folder, [("requests", "ready")]);
+                return;
+            }
+            lock (s_sync) EnableRequest.Answer(folder, request.Action == "open" ? Open(folder, request) : Close(folder));
         }
         catch (Exception e)
         {

@@ -50,7 +50,11 @@ std::uint32_t mask_of(bool listening, std::uint32_t sources) {
 
 constexpr std::uint32_t kEventSources =
     wire::kSourceContention | wire::kSourceAllocations | wire::kSourceSurvivors;
+constexpr std::uint8_t kProviderInfo = 14;  // the version that can make an event provider
+constexpr std::uint8_t kHeapInfo = 15;      // the version that can enumerate objects
+constexpr int kHeapPatienceMs = 30'000;
 constexpr std::uint32_t kListening = 0x8000'0000;  // beside the sources in the value of a job
+constexpr std::uint32_t kHeapEvents = 0x4000'0000;
 
 }  // namespace
 
@@ -109,7 +113,9 @@ HResult Agent::start(ComObject* runtime, wire::Identity identity, const void* da
   events_on_ = 0;
   if (!take_interfaces(runtime)) return give_up(kUnsupportedRuntime);
   if (!recorder_.open() || !control_.open(attach.socket)) return give_up(kCancelActivation);
-  const auto set = call(runtime_, info::kSetEventMask2, mask_of(false, 0), std::uint32_t{0});
+  if (!objects_.start(data ? 0 : start_features())) return give_up(kCancelActivation);
+  const auto set = call(runtime_, info::kSetEventMask2, mask_of(false, 0) | objects_.mask(),
+                        objects_.high_mask());
   if (set < 0) {
     control_.close();
     return give_up(set);
@@ -160,6 +166,8 @@ void Agent::detach_completed() {
 }
 
 void Agent::shut_down() {
+  if (state_.load() == State::kRunning && pid_ == syscall_raw(number::kGetpid))
+    objects_.write(runtime_, recorder_, Objects::When::kNow);
   sources_.store(0, std::memory_order_release);
   // A forked child that ends must not remove what its parent still uses.
   if (state_.load() != State::kAbsent && pid_ == syscall_raw(number::kGetpid))
@@ -180,11 +188,12 @@ void Agent::exception_caught(Id function) {
   recorder_.enter();
   const auto begin = read_tsc();
   if ((sources_.load(std::memory_order_acquire) & wire::kSourceExceptions) != 0)
-    on_exception_caught(runtime_, recorder_, function);
+    on_exception_caught(runtime_, recorder_, own_events_, function);
   recorder_.leave(read_tsc() - begin, wire::Spender::kExceptions);
 }
 
 void Agent::event_delivered(const DeliveredEvent& event) {
+  if (heap_.listens()) heap_.on_event(event);
   recorder_.enter();
   const auto begin = read_tsc();
   const auto sources = sources_.load(std::memory_order_acquire);
@@ -194,6 +203,8 @@ void Agent::event_delivered(const DeliveredEvent& event) {
 
 void Agent::unloading(Id owner) {
   snapshot_.on_unload();
+  heap_.on_unload();
+  if (runtime_) objects_.on_unload(runtime_, recorder_, owner);
   recorder_.forget(owner);
 }
 
@@ -209,7 +220,7 @@ void Agent::collection_finished() {
   if ((sources_.load(std::memory_order_acquire) & wire::kSourceSurvivors) == 0) return;
   recorder_.enter();
   const auto begin = read_tsc();
-  survivors_.collection_finished(runtime_, recorder_);
+  survivors_.collection_finished(runtime_, recorder_, own_events_);
   recorder_.leave(read_tsc() - begin, wire::Spender::kSurvivors);
 }
 
@@ -221,19 +232,27 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
       const bool listening = (value & kListening) != 0;
       const auto high =
           (listening ? mask::kHighDynamicUnloads : 0) |
-          ((value & kEventSources) != 0 ? mask::kHighEventPipe : 0) |
+          ((value & (kEventSources | kHeapEvents)) != 0 ? mask::kHighEventPipe : 0) |
           ((value & (wire::kSourceSurvivors | wire::kSourceRuntime)) != 0 ? mask::kHighBasicGc : 0);
       if ((value & wire::kSourceSurvivors) == 0) survivors_.release(runtime_);
-      return call(runtime_, info::kSetEventMask2, mask_of(listening, value) | rejit_.mask(), high);
+      return call(runtime_, info::kSetEventMask2,
+                  mask_of(listening, value) | rejit_.mask() | objects_.mask(),
+                  high | objects_.high_mask());
     }
     case Job::kSnapshot:
-      return snapshot_.take(runtime_, recorder_);
+      return snapshot_.take(runtime_, recorder_, own_events_);
     case Job::kProbes:
       return rejit_.apply(runtime_);
     case Job::kProbesRevert:
       return rejit_.revert(runtime_);
     case Job::kProbesTick:
       return rejit_.tick(runtime_, monotonic_ns()), kOk;
+    case Job::kHeap:
+      return heap_.walk(runtime_, recorder_, (value & wire::kHeapReferences) != 0);
+    case Job::kHeapWrite:
+      return heap_.write(runtime_, recorder_), kOk;
+    case Job::kObjects:
+      return objects_.write(runtime_, recorder_, static_cast<Objects::When>(value)), kOk;
     case Job::kDetach:
       survivors_.release(runtime_);
       (void)call(runtime_, info::kSetEventMask2, std::uint32_t{0}, std::uint32_t{0});
@@ -274,9 +293,9 @@ wire::Outcome Agent::post(Job job, std::uint32_t value) {
 
 wire::Outcome Agent::perform(Job job, std::uint32_t value, int patience_ms) {
   auto state = worker_.load(std::memory_order_acquire);
-  // A look at the probes is short; it may have begun by itself.
-  for (int waited = 0;
-       job_ == Job::kProbesTick && (state == kPosted || state == kWorking) && waited < patience_ms;
+  // A look at the probes or objects is short; it may have begun by itself.
+  for (int waited = 0; (job_ == Job::kProbesTick || job_ == Job::kObjects) &&
+                       (state == kPosted || state == kWorking) && waited < patience_ms;
        ++waited) {
     nap_1ms();
     state = worker_.load(std::memory_order_acquire);
@@ -304,6 +323,7 @@ wire::Outcome Agent::open_arena() {
   on_tick();
   const auto outcome = perform(Job::kSetMask, kListening, kPatienceMs);
   listening_ = outcome == wire::Outcome::kDone;
+  if (listening_) (void)switch_events(0);  // makes the provider of the agent's own events
   return outcome;
 }
 
@@ -316,6 +336,10 @@ wire::Outcome Agent::switch_sources(std::uint32_t sources, std::uint32_t rate) {
   if ((sources & ~were & wire::kSourceSurvivors) != 0 && !survivors_.reset())
     return wire::Outcome::kUnsupported;
   if ((sources & ~were & wire::kSourceRuntime) != 0) happenings_.reset();
+  if ((sources & wire::kSourceObjects) != 0 && objects_.features() == 0)
+    return wire::Outcome::kUnsupported;
+  if ((were & ~sources & wire::kSourceObjects) != 0)
+    (void)perform(Job::kObjects, static_cast<std::uint32_t>(Objects::When::kNow), kPatienceMs);
   // Events need their bit in the mask before the session begins, and until it has ended.
   const auto before = perform(Job::kSetMask, kListening | sources | events_on_, kPatienceMs);
   if (before != wire::Outcome::kDone) return before;
@@ -329,15 +353,18 @@ wire::Outcome Agent::switch_sources(std::uint32_t sources, std::uint32_t rate) {
 
 wire::Outcome Agent::switch_events(std::uint32_t sources) {
   if (events_.load(std::memory_order_acquire) == kWorking) return wire::Outcome::kTimeout;
-  if (sources == events_on_) return wire::Outcome::kDone;
+  if (sources == events_on_ && !events_heap_ &&
+      (own_events_.tried() || info_version_ < kProviderInfo))
+    return wire::Outcome::kDone;
   events_wanted_ = sources;
   events_.store(kWorking, std::memory_order_release);
   if (!start_thread(Thread::kEvents)) {
     events_.store(kIdle, std::memory_order_release);
     return wire::Outcome::kRefused;
   }
+  const auto patience = events_heap_ ? kHeapPatienceMs : kEventPatienceMs;
   for (int waited = 0; events_.load(std::memory_order_acquire) == kWorking; ++waited) {
-    if (waited == kEventPatienceMs) return wire::Outcome::kTimeout;
+    if (waited == patience) return wire::Outcome::kTimeout;
     nap_1ms();
     on_tick();
   }
@@ -348,6 +375,12 @@ wire::Outcome Agent::switch_events(std::uint32_t sources) {
 
 void Agent::event_thread() {
   HResult result = kOk;
+  if (info_version_ >= kProviderInfo) (void)own_events_.create(runtime_);
+  if (events_heap_) {
+    events_result_ = heap_.walk_by_events(runtime_);
+    events_.store(kFinished, std::memory_order_release);
+    return;
+  }
   if (events_on_ != 0) {
     result = stop_events(runtime_, session_);
     events_on_ = 0;
@@ -379,10 +412,16 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
       if (outcome == wire::Outcome::kDone) ++snapshots_;
       return outcome;
     }
+    case wire::RequestKind::kHeap:
+      return listens ? on_heap(request.value) : wire::Outcome::kNotOpen;
     case wire::RequestKind::kProbesOpen:
     case wire::RequestKind::kProbesApply:
     case wire::RequestKind::kProbesRevert:
       return listens ? on_probes(request.kind) : wire::Outcome::kNotOpen;
+    case wire::RequestKind::kRequestsOpen:
+    case wire::RequestKind::kRequestsStart:
+    case wire::RequestKind::kRequestsStop:
+      return listens ? on_requests(request.kind) : wire::Outcome::kNotOpen;
     case wire::RequestKind::kDetach: {
       if (rejit_.is_enabled()) {
         last_refusal_.store(kIrreversible);
@@ -401,10 +440,25 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
   }
 }
 
+// The newer runtimes enumerate the objects; .NET 8 tells them as events, on an event thread.
+wire::Outcome Agent::on_heap(std::uint32_t options) {
+  if (info_version_ >= kHeapInfo) return perform(Job::kHeap, options, kHeapPatienceMs);
+  if ((options & wire::kHeapReferences) != 0) return wire::Outcome::kUnsupported;
+  const auto sources = kListening | sources_.load();
+  const auto before = perform(Job::kSetMask, sources | kHeapEvents, kPatienceMs);
+  if (before != wire::Outcome::kDone) return before;
+  events_heap_ = true;
+  const auto outcome = switch_events(events_on_);
+  events_heap_ = false;  // the thread has read it long ago
+  (void)perform(Job::kSetMask, sources, kPatienceMs);
+  return outcome == wire::Outcome::kDone ? perform(Job::kHeapWrite, 0, kHeapPatienceMs) : outcome;
+}
+
 void Agent::on_listener_gone() {
   sources_.store(0, std::memory_order_release);
   cpu_.stop();
   listening_ = false;
+  requests_.stop();
   rejit_.cancel();
   if (state_.load() != State::kRunning) return;
   (void)switch_events(0);
@@ -428,6 +482,15 @@ wire::Outcome Agent::on_probes(wire::RequestKind kind) {
   return wire::Outcome::kTimeout;
 }
 
+wire::Outcome Agent::on_requests(wire::RequestKind kind) {
+  if (identity_ != wire::Identity::kMain) return wire::Outcome::kUnsupported;
+  if (!rejit_.open() || !requests_.open()) return wire::Outcome::kRefused;
+  if (kind == wire::RequestKind::kRequestsStop) requests_.stop();
+  if (kind == wire::RequestKind::kRequestsStart && !requests_.start())
+    return wire::Outcome::kRefused;
+  return wire::Outcome::kDone;
+}
+
 std::uint8_t Agent::status_flags() const {
   return static_cast<std::uint8_t>((state_.load() == State::kLeaving ? wire::kLeavingFlag : 0) |
                                    (rejit_.is_enabled() ? wire::kResidentFlag : 0));
@@ -439,7 +502,10 @@ void Agent::on_tick() {
   if (now - last_tick_ < kTickNs) return;
   last_tick_ = now;
   recorder_.tick(read_tsc(), now);
+  requests_.tick(now);
   if (rejit_.is_active()) (void)post(Job::kProbesTick, 0);
+  if ((sources_.load() & wire::kSourceObjects) != 0)
+    (void)post(Job::kObjects, static_cast<std::uint32_t>(Objects::When::kTick));
 }
 
 void Agent::fill(wire::Status& status) const {
@@ -474,6 +540,7 @@ void Agent::control_thread() {
           [](void* self, wire::RequestKind kind) {
             auto& agent = *static_cast<Agent*>(self);
             if (kind == wire::RequestKind::kProbesOpen) return agent.rejit_.fd();
+            if (kind == wire::RequestKind::kRequestsOpen) return agent.requests_.fd();
             return kind == wire::RequestKind::kOpen ? agent.recorder_.fd() : -1;
           },
       .tick_ms =

@@ -13,8 +13,12 @@
 #include "agent/cpu_timer.h"
 #include "agent/events.h"
 #include "agent/happenings.h"
+#include "agent/heap_walk.h"
+#include "agent/objects.h"
+#include "agent/own_events.h"
 #include "agent/recorder.h"
 #include "agent/rejit.h"
+#include "agent/requests.h"
 #include "agent/snapshot.h"
 #include "agent/survivors.h"
 
@@ -50,6 +54,11 @@ class Agent {
   }
   void collection_started(const Collected& collected);
   void collection_finished();
+  // While the process was started for it: see agent/objects.h.
+  template <class Act>
+  void count_objects(Act&& act) {
+    if (state_.load(std::memory_order_relaxed) == State::kRunning) act(objects_, runtime_);
+  }
 
  private:
   enum class State : std::uint32_t { kAbsent, kRunning, kLeaving };
@@ -59,7 +68,10 @@ class Agent {
     kDetach,
     kProbes,
     kProbesRevert,
-    kProbesTick
+    kProbesTick,
+    kHeap,
+    kHeapWrite,
+    kObjects
   };
   // Futex words are 32 bits.
   enum WorkerState : std::uint32_t { kIdle, kPosted, kWorking, kFinished };
@@ -71,11 +83,13 @@ class Agent {
   // Gives a job to the worker and does not wait for it.
   wire::Outcome post(Job job, std::uint32_t value);
   wire::Outcome on_probes(wire::RequestKind kind);
+  wire::Outcome on_requests(wire::RequestKind kind);
   std::uint8_t status_flags() const;
   HResult run_job(Job job, std::uint32_t value);
   wire::Outcome switch_sources(std::uint32_t sources, std::uint32_t rate);
   wire::Outcome switch_events(std::uint32_t sources);
   void event_thread();
+  wire::Outcome on_heap(std::uint32_t options);
   wire::Outcome on_request(const wire::Request& request, bool listens);
   wire::Outcome open_arena();
   void on_listener_gone();
@@ -88,9 +102,13 @@ class Agent {
   Recorder recorder_;
   Snapshot snapshot_;
   Rejit rejit_;
-  CpuTimers cpu_;  // control thread only
+  CpuTimers cpu_;          // control thread only
+  RequestTable requests_;  // likewise
   Survivors survivors_;
   Happenings happenings_;
+  OwnEvents own_events_;
+  HeapWalk heap_;
+  Objects objects_;
   ControlServer control_;
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> ready_{false};
@@ -104,6 +122,7 @@ class Agent {
   // The control thread writes the next two while no event thread runs, event threads the others.
   std::uint32_t events_wanted_ = 0;
   std::uint32_t events_on_ = 0;  // sources of the session that runs
+  bool events_heap_ = false;     // the heap is wanted, no session
   std::uint64_t session_ = 0;
   HResult events_result_ = 0;
   std::atomic<std::uint32_t> events_{kIdle};

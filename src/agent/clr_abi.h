@@ -347,12 +347,16 @@ constexpr std::uint32_t kClassLoads = 0x2;
 constexpr std::uint32_t kModuleLoads = 0x4;
 constexpr std::uint32_t kJitCompilation = 0x20;
 constexpr std::uint32_t kExceptions = 0x40;
+constexpr std::uint32_t kObjectAllocated = 0x100;
 constexpr std::uint32_t kThreads = 0x200;
+constexpr std::uint32_t kCodeTransitions = 0x800;  // from the start only
 constexpr std::uint32_t kSuspends = 0x1'0000;
 constexpr std::uint32_t kEnableReJit = 0x4'0000;
+constexpr std::uint32_t kEnableObjectAllocated = 0x80'0000;  // from the start only
 constexpr std::uint32_t kStackSnapshot = 0x1000'0000;
 constexpr std::uint32_t kHighDynamicUnloads = 0x4;
 constexpr std::uint32_t kHighBasicGc = 0x10;
+constexpr std::uint32_t kHighGcMoved = 0x20;
 constexpr std::uint32_t kHighEventPipe = 0x80;
 }  // namespace mask
 

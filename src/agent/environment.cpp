@@ -1,6 +1,7 @@
 #include "agent/environment.h"
 
 #include "agent/syscalls.h"
+#include "wire/heap.h"
 
 namespace clrscope::agent {
 namespace {
@@ -96,6 +97,30 @@ bool is_switched_off() {
   const ProcFile environment{"/proc/self/environ"};
   const char* value = environment.begin() ? value_of(environment, "CLRSCOPE_AGENT") : nullptr;
   return value && value[0] == '0' && value[1] == 0;
+}
+
+std::uint32_t start_features() {
+  struct Feature {
+    const char* word;
+    std::uint32_t bit;
+  };
+  constexpr Feature kFeatures[] = {{"objects", wire::kStartObjects},
+                                   {"moved", wire::kStartMoved},
+                                   {"transitions", wire::kStartTransitions}};
+  const ProcFile environment{"/proc/self/environ"};
+  const char* value = environment.begin() ? value_of(environment, "CLRSCOPE_AGENT_START") : nullptr;
+  std::uint32_t features = 0;
+  while (value && *value != 0) {
+    for (const auto& feature : kFeatures) {
+      const char* at = value;
+      const char* word = feature.word;
+      while (*word != 0 && *at == *word) ++at, ++word;
+      if (*word == 0 && (*at == ',' || *at == 0)) features |= feature.bit;
+    }
+    while (*value != 0 && *value != ',') ++value;
+    if (*value == ',') ++value;
+  }
+  return features;
 }
 
 bool default_socket(char (&path)[108]) {

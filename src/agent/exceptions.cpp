@@ -13,6 +13,7 @@ struct Pending {
   struct Throw {
     std::uint64_t number;
     std::uint64_t time;
+    std::uint32_t type;
   };
   static constexpr unsigned kMost = 8;
   Throw throws[kMost];
@@ -33,9 +34,10 @@ thread_local constinit Pending t_pending{};
 void on_exception_thrown(ComObject* runtime, Recorder& recorder, Id object) {
   const auto now = read_tsc();
   const auto number = recorder.next_exception();
-  t_pending.push({number, now});
   Id type = 0;
   if (call(runtime, info::kGetClassFromObject, object, &type) < 0) type = 0;
+  const auto slot = type_slot(runtime, recorder, type);
+  t_pending.push({number, now, slot});
   std::uint32_t frames[wire::kMostFrames];
   const auto count = take_stack(runtime, recorder, frames);
   recorder.write(wire::ExceptionThrown{.header = {.kind = wire::RecordKind::kExceptionThrown,
@@ -43,23 +45,30 @@ void on_exception_thrown(ComObject* runtime, Recorder& recorder, Id object) {
                                                   .thread = this_thread(),
                                                   .time = now},
                                        .number = number,
-                                       .type = type_slot(runtime, recorder, type),
+                                       .type = slot,
                                        .frames = count},
                  frames, count);
 }
 
-void on_exception_caught(ComObject* runtime, Recorder& recorder, Id function) {
+void on_exception_caught(ComObject* runtime, Recorder& recorder, const OwnEvents& events,
+                         Id function) {
   if (t_pending.count == 0) return;  // thrown before we listened
   const auto thrown = t_pending.throws[--t_pending.count];
   const auto now = read_tsc();
+  const auto method = method_slot(runtime, recorder, function);
   recorder.write(wire::ExceptionCaught{.header = {.kind = wire::RecordKind::kExceptionCaught,
                                                   .bytes = 0,
                                                   .thread = this_thread(),
                                                   .time = now},
                                        .number = thrown.number,
                                        .ticks = now - thrown.time,
-                                       .method = method_slot(runtime, recorder, function),
+                                       .method = method,
                                        .reserved = 0});
+  events.write(runtime, recorder,
+               CaughtException{.number = thrown.number,
+                               .type = thrown.type,
+                               .method = method,
+                               .ticks = now - thrown.time});
 }
 
 }  // namespace clrscope::agent

@@ -4,11 +4,13 @@
 // dropped, and its stack is left out while the callbacks take too much time.
 #pragma once
 
+#include "agent/own_events.h"
 #include "agent/recorder.h"
 
 namespace clrscope::agent {
 
 void on_exception_thrown(ComObject* runtime, Recorder& recorder, Id object);
-void on_exception_caught(ComObject* runtime, Recorder& recorder, Id function);
+void on_exception_caught(ComObject* runtime, Recorder& recorder, const OwnEvents& events,
+                         Id function);
 
 }  // namespace clrscope::agent

@@ -66,15 +66,28 @@ bool MethodFilter::parse(const char* text, std::uint32_t size) {
   return includes;
 }
 
-bool MethodFilter::chooses(const char* name, std::uint32_t size) const {
-  bool chosen = false;
+MethodFilter::Verdict MethodFilter::judge(const char* name, std::uint32_t size) const {
+  auto verdict = Verdict::kNone;
   for (std::uint32_t i = 0; i < count_; ++i) {
     const auto& pattern = patterns_[i];
     if (!matches(pattern.text, pattern.size, name, size)) continue;
-    if (pattern.excludes) return false;
-    chosen = true;
+    if (pattern.excludes) return Verdict::kExcluded;
+    verdict = Verdict::kChosen;
   }
-  return chosen;
+  return verdict;
+}
+
+bool MethodFilter::chooses(const char* name, std::uint32_t size) const {
+  return judge(name, size) == Verdict::kChosen;
+}
+
+bool MethodFilter::chooses_step(const char* name, std::uint32_t size) const {
+  char written[kLongestStepName];
+  const auto written_size = step_name(name, size, written);
+  const auto own = judge(name, size);
+  const auto other = written_size > 0 ? judge(written, written_size) : Verdict::kNone;
+  if (own == Verdict::kExcluded || other == Verdict::kExcluded) return false;
+  return own == Verdict::kChosen || other == Verdict::kChosen;
 }
 
 bool is_runtime_helper(const char* name, std::uint32_t size) {
@@ -94,6 +107,59 @@ bool is_runtime_helper(const char* name, std::uint32_t size) {
   for (const auto* helper : kHelpers)
     if (matches_glob(helper, length_of(helper), name, size)) return true;
   return false;
+}
+
+namespace {
+
+bool ends_with(const char* name, std::uint32_t size, const char* end) {
+  const auto count = length_of(end);
+  return count <= size && starts_with(name + (size - count), count, end, count);
+}
+
+// Where the innermost type that the compiler named begins, at its '<'; `size`: there is none.
+std::uint32_t compiler_type(const char* name, std::uint32_t size) {
+  for (std::uint32_t at = size; at-- > 1;)
+    if (name[at] == '<' && name[at - 1] == '+') return at;
+  return size;
+}
+
+// The '>' that closes the '<' at this place; `size`: none.
+std::uint32_t closing(const char* name, std::uint32_t size, std::uint32_t open) {
+  std::uint32_t depth = 0;
+  for (auto at = open; at < size; ++at) {
+    if (name[at] == '<') ++depth;
+    if (name[at] == '>' && --depth == 0) return at;
+  }
+  return size;
+}
+
+// Whether the type at this place is a state machine: "<Save>d__3", "<<Main>b__0>d".
+bool is_state_machine(const char* name, std::uint32_t size, std::uint32_t open) {
+  const auto close = closing(name, size, open);
+  return close + 2 < size && close > open + 1 && name[close + 1] == 'd' &&
+         (name[close + 2] == '_' || name[close + 2] == '.' || name[close + 2] == '`');
+}
+
+}  // namespace
+
+bool is_made_by_compiler(const char* name, std::uint32_t size) {
+  const auto open = compiler_type(name, size);
+  if (open == size) return false;
+  if (is_state_machine(name, size, open)) return !ends_with(name, size, ".MoveNext");
+  return ends_with(name, size, "..ctor") || ends_with(name, size, "..cctor");
+}
+
+std::uint32_t step_name(const char* name, std::uint32_t size, char* out) {
+  const auto open = compiler_type(name, size);
+  if (open == size || size > kLongestStepName || !is_state_machine(name, size, open) ||
+      !ends_with(name, size, ".MoveNext"))
+    return 0;
+  const auto close = closing(name, size, open);
+  std::uint32_t written = 0;
+  for (std::uint32_t i = 0; i < open - 1; ++i) out[written++] = name[i];
+  out[written++] = '.';
+  for (auto i = open + 1; i < close; ++i) out[written++] = name[i];
+  return written;
 }
 
 }  // namespace clrscope::agent

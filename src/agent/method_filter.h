@@ -18,8 +18,13 @@ class MethodFilter {
   bool parse(const char* text, std::uint32_t size);
   // `name`: "Namespace.Outer+Inner.Method".
   bool chooses(const char* name, std::uint32_t size) const;
+  // The same of a name as it is and as people write it; an exclude of either wins.
+  bool chooses_step(const char* name, std::uint32_t size) const;
 
  private:
+  enum class Verdict : std::uint8_t { kNone, kChosen, kExcluded };
+  Verdict judge(const char* name, std::uint32_t size) const;
+
   struct Pattern {
     const char* text;
     std::uint32_t size;
@@ -32,5 +37,14 @@ class MethodFilter {
 // Methods that the runtime uses in ways of its own, so that they must stay as they are: exception
 // handling, marshalling, casts, helpers of the JIT compiler.
 bool is_runtime_helper(const char* name, std::uint32_t size);
+
+// Of types that the compiler makes of async methods, iterators and lambdas: everything but the code
+// that somebody wrote.
+bool is_made_by_compiler(const char* name, std::uint32_t size);
+
+// "Shop.Orders+<SaveAsync>d__3.MoveNext" is "Shop.Orders.SaveAsync" to people. Returns the size of
+// what it wrote to `out`; 0: not such a name, or too long.
+constexpr std::uint32_t kLongestStepName = 1024;
+std::uint32_t step_name(const char* name, std::uint32_t size, char* out);
 
 }  // namespace clrscope::agent

@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::uint32_t kLongestPart = 512;  // UTF-16 units, with the terminating zero
 constexpr unsigned kDeepestNesting = 8;
+constexpr std::uint32_t kMostArguments = 16;
 
 std::uint32_t shown(std::uint32_t length) { return length < kLongestPart ? length : kLongestPart; }
 
@@ -50,18 +51,52 @@ Id put_method(ComObject* runtime, Id function, Text& out) {
   return module;
 }
 
-Id put_type_of(ComObject* runtime, Id type, Text& out) {
+// Element types of arrays that have no class of their own.
+const char* primitive(std::uint32_t element) {
+  constexpr const char* kNames[] = {"Void",   "Boolean", "Char",   "SByte",  "Byte",
+                                    "Int16",  "UInt16",  "Int32",  "UInt32", "Int64",
+                                    "UInt64", "Single",  "Double", "String"};
+  return element >= 1 && element <= 14 ? kNames[element - 1] : nullptr;
+}
+
+Id put_type_of(ComObject* runtime, Id type, Text& out, unsigned depth) {
+  std::uint32_t element = 0, rank = 0;
+  Id base = 0;
+  if (depth == 0) return 0;
+  if (call(runtime, info::kIsArrayClass, type, &element, &base, &rank) == kOk) {
+    Id owner = 0;
+    if (base != 0) {
+      owner = put_type_of(runtime, base, out, depth - 1);
+    } else if (const auto* name = primitive(element)) {
+      out.put("System.");
+      out.put(name);
+    }
+    out.put('[');
+    for (std::uint32_t i = 1; i < rank && i < 32; ++i) out.put(',');
+    out.put(']');
+    return owner;
+  }
   Id module = 0, parent = 0;
   Token token = 0;
-  std::uint32_t arguments = 0;
-  if (call(runtime, info::kGetClassIDInfo2, type, &module, &token, &parent, std::uint32_t{0},
-           &arguments, static_cast<Id*>(nullptr)) < 0)
+  std::uint32_t count = 0;
+  Id arguments[kMostArguments];
+  if (call(runtime, info::kGetClassIDInfo2, type, &module, &token, &parent, kMostArguments, &count,
+           &arguments[0]) < 0)
     return 0;
   if (auto* metadata = open_metadata(runtime, module)) {
     put_type(metadata, token, out);
     release(metadata);
   }
+  for (std::uint32_t i = 0; i < count && i < kMostArguments; ++i) {
+    out.put(i == 0 ? '[' : ',');
+    (void)put_type_of(runtime, arguments[i], out, depth - 1);
+  }
+  if (count > 0) out.put(']');
   return module;
+}
+
+Id put_whole_type(ComObject* runtime, Id type, Text& out) {
+  return put_type_of(runtime, type, out, kDeepestNesting);
 }
 
 template <class Put>
@@ -113,7 +148,7 @@ std::uint32_t method_slot(ComObject* runtime, Recorder& recorder, Id function) {
 }
 
 std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type) {
-  return slot(runtime, recorder, type, put_type_of);
+  return slot(runtime, recorder, type, put_whole_type);
 }
 
 std::uint32_t type_slot(ComObject* runtime, Recorder& recorder, Id type, const std::uint8_t* name,

@@ -1,62 +1,23 @@
 #include "agent/probes.h"
 
+#include "agent/probe_thread.h"
 #include "agent/syscalls.h"
 #include "wire/arena.h"
 
 namespace clrscope::agent {
 namespace {
 
-constexpr std::uint32_t kThreads = 4096;
 constexpr std::uint32_t kPlaces = 64;  // that are tried for a thread
 constexpr long kCloseOnExec = 1, kAllowSealing = 2;
 constexpr long kAddSeals = 1033, kSealShrinkGrow = 2 | 4 | 1;
-
-struct alignas(64) ProbeThread {
-  std::atomic<std::uintptr_t> owner;  // thread pointer; 0: free
-  std::uint64_t children;             // ticks in instrumented methods that the current one called
-  wire::ProbeCounter* counters;
-  bool is_shared;  // several threads write these counters
-};
 
 // What the leaves read; written while the gate is closed.
 struct Globals {
   std::atomic<std::uint32_t> gate{0};
   wire::Probes* shared = nullptr;
-  ProbeThread* threads = nullptr;
   std::atomic<std::uint64_t> session_start{0};
 };
 constinit Globals g_probes;
-
-std::uintptr_t thread_pointer() {
-  std::uintptr_t value = 0;
-  __asm__("mov %%fs:0, %0" : "=r"(value));
-  return value;
-}
-
-__attribute__((noinline)) ProbeThread* claim(std::uintptr_t self, std::uint32_t place) {
-  for (std::uint32_t i = 0; i < kPlaces; ++i) {
-    auto& thread = g_probes.threads[(place + i) % kThreads];
-    auto owner = thread.owner.load(std::memory_order_acquire);
-    if (owner == self) return &thread;
-    if (owner != 0 || !thread.owner.compare_exchange_strong(owner, self)) continue;
-    const auto number = g_probes.shared->header.threads.fetch_add(1, std::memory_order_relaxed);
-    thread.is_shared = number >= wire::kProbeSlabs - 1;
-    thread.counters = g_probes.shared->counters[thread.is_shared ? wire::kProbeSlabs - 1 : number];
-    thread.children = 0;
-    return &thread;
-  }
-  g_probes.shared->header.not_counted.fetch_add(1, std::memory_order_relaxed);
-  return nullptr;
-}
-
-inline ProbeThread* this_probe_thread() {
-  const auto self = thread_pointer();
-  const auto place = static_cast<std::uint32_t>((self * 0x9e37'79b9'7f4a'7c15ULL) >> 52);
-  auto* thread = &g_probes.threads[place];
-  if (thread->owner.load(std::memory_order_relaxed) == self) return thread;
-  return claim(self, place);
-}
-static_assert(kThreads == 1U << (64 - 52));
 
 inline void add(std::atomic<std::uint64_t>& to, std::uint64_t value, bool is_shared) {
   if (is_shared)
@@ -74,6 +35,27 @@ inline void raise(std::atomic<std::uint64_t>& to, std::uint64_t value, bool is_s
 }
 
 }  // namespace
+
+constinit ProbeThread* g_probe_threads = nullptr;
+
+ProbeThread* claim_probe_thread(std::uintptr_t self, std::uint32_t place) {
+  for (std::uint32_t i = 0; i < kPlaces; ++i) {
+    auto& thread = g_probe_threads[(place + i) % kProbeThreads];
+    auto owner = thread.owner.load(std::memory_order_acquire);
+    if (owner == self) return &thread;
+    if (owner != 0 || !thread.owner.compare_exchange_strong(owner, self)) continue;
+    const auto number = g_probes.shared->header.threads.fetch_add(1, std::memory_order_relaxed);
+    thread.is_shared = number >= wire::kProbeSlabs - 1;
+    thread.counters = g_probes.shared->counters[thread.is_shared ? wire::kProbeSlabs - 1 : number];
+    thread.number = number;
+    thread.children = 0;
+    thread.flow = {};
+    thread.depth = thread.fault = thread.last_request = 0;
+    return &thread;
+  }
+  g_probes.shared->header.not_counted.fetch_add(1, std::memory_order_relaxed);
+  return nullptr;
+}
 
 std::int64_t probe_enter(std::int32_t id, std::uint64_t* saved) {
   auto* thread = this_probe_thread();
@@ -111,13 +93,13 @@ bool ProbeTable::open() {
       syscall_raw(number::kFcntl, fd, kAddSeals, kSealShrinkGrow) != 0)
     return close_fd(fd), false;
   auto* shared = static_cast<wire::Probes*>(map_memory(wire::kProbesBytes, fd));
-  auto* threads = static_cast<ProbeThread*>(map_memory(sizeof(ProbeThread) * kThreads));
+  auto* threads = static_cast<ProbeThread*>(map_memory(sizeof(ProbeThread) * kProbeThreads));
   if (!shared || !threads) return close_fd(fd), false;
   shared->header.magic = wire::kProbesMagic;
   shared->header.protocol = wire::kProtocol;
   shared->header.bytes = wire::kProbesBytes;
   g_probes.shared = shared;
-  g_probes.threads = threads;
+  g_probe_threads = threads;
   shared_ = shared;
   fd_ = fd;
   return true;
@@ -126,8 +108,8 @@ bool ProbeTable::open() {
 void ProbeTable::reset(std::uint32_t counters) {
   // A probe that began before is known by its time, and writes no counter any more.
   g_probes.session_start.store(read_tsc(), std::memory_order_seq_cst);
-  for (std::uint32_t i = 0; i < kThreads; ++i)
-    g_probes.threads[i].owner.store(0, std::memory_order_release);
+  for (std::uint32_t i = 0; i < kProbeThreads; ++i)
+    g_probe_threads[i].owner.store(0, std::memory_order_release);
   const auto used = shared_->header.threads.load();
   for (std::uint32_t slab = 0; slab < wire::kProbeSlabs; ++slab) {
     if (slab >= used && slab != wire::kProbeSlabs - 1) continue;
@@ -154,6 +136,14 @@ std::uint64_t ProbeTable::leaves(std::uint32_t counter) const {
   std::uint64_t sum = 0;
   for (std::uint32_t slab = 0; slab < wire::kProbeSlabs && slab < used; ++slab)
     sum += shared_->counters[slab][counter].leaves.load(std::memory_order_relaxed);
+  return sum;
+}
+
+std::uint64_t ProbeTable::enters(std::uint32_t counter) const {
+  const auto used = shared_->header.threads.load(std::memory_order_relaxed);
+  std::uint64_t sum = 0;
+  for (std::uint32_t slab = 0; slab < wire::kProbeSlabs && slab < used; ++slab)
+    sum += shared_->counters[slab][counter].enters.load(std::memory_order_relaxed);
   return sum;
 }
 

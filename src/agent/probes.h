@@ -24,7 +24,8 @@ class ProbeTable {
   void switch_off();
   static bool is_on();
 
-  // Sum over all threads.
+  // Calls that began and that ended, sum over all threads.
+  std::uint64_t enters(std::uint32_t counter) const;
   std::uint64_t leaves(std::uint32_t counter) const;
 
  private:

@@ -66,6 +66,26 @@ HResult EventPipeEventDelivered(Callbacks*, Id, std::uint32_t id, std::uint32_t 
                                 std::uint32_t, const Id*) {
   return g_agent.event_delivered({id, version, payload, size}), kOk;
 }
+HResult ObjectAllocated(Callbacks*, Id object, Id type) {
+  g_agent.count_objects([&](Objects& all, ComObject* in) { all.allocated(in, object, type); });
+  return kOk;
+}
+HResult MovedReferences2(Callbacks*, std::uint32_t count, const Id* from, const Id* to,
+                         const std::size_t* bytes) {
+  g_agent.count_objects([&](Objects& all, ComObject*) { all.moved(count, from, to, bytes); });
+  return kOk;
+}
+constexpr std::uint32_t kTransitionCall = 0;  // not a return
+HResult ManagedToUnmanagedTransition(Callbacks*, Id function, std::uint32_t reason) {
+  if (reason == kTransitionCall)
+    g_agent.count_objects([&](Objects& all, ComObject*) { all.called_native(function); });
+  return kOk;
+}
+HResult UnmanagedToManagedTransition(Callbacks*, Id function, std::uint32_t reason) {
+  if (reason == kTransitionCall)
+    g_agent.count_objects([&](Objects& all, ComObject*) { all.called_managed(function); });
+  return kOk;
+}
 HResult ModuleAttachedToAssembly(Callbacks*, Id, Id) { return g_agent.module_attached(), kOk; }
 HResult GetReJITParameters(Callbacks*, Id module, Token method, ComObject* control) {
   return g_agent.rejit_parameters(module, method, control);
@@ -176,6 +196,10 @@ void fill_tables() {
   table[callback::kClassLoadFinished] = as_slot(&ClassLoadFinished);
   table[callback::kJITCompilationStarted] = as_slot(&JITCompilationStarted);
   table[callback::kJITCompilationFinished] = as_slot(&JITCompilationFinished);
+  table[callback::kObjectAllocated] = as_slot(&ObjectAllocated);
+  table[callback::kMovedReferences2] = as_slot(&MovedReferences2);
+  table[callback::kManagedToUnmanagedTransition] = as_slot(&ManagedToUnmanagedTransition);
+  table[callback::kUnmanagedToManagedTransition] = as_slot(&UnmanagedToManagedTransition);
   table[callback::kReJITCompilationStarted] = as_slot(&JITCompilationStarted);
   table[callback::kReJITCompilationFinished] = as_slot(&ReJITCompilationFinished);
   table[callback::kDynamicMethodJITCompilationStarted] = as_slot(&JITCompilationStarted);

@@ -125,6 +125,17 @@ void Recorder::set_name(std::uint32_t slot, Id owner, const char* text, std::uin
   arena_->names[slot].size.store(size, std::memory_order_release);
 }
 
+Id Recorder::owner_of(Id id) const {
+  const auto start = place_of(id);
+  for (std::uint32_t i = 0; i < kProbes; ++i) {
+    const auto& key = keys_[(start + i) % wire::kNameSlots];
+    const auto found = key.id.load(std::memory_order_acquire);
+    if (found == id) return key.owner.load(std::memory_order_acquire);
+    if (found == 0) return 0;
+  }
+  return 0;
+}
+
 void Recorder::forget(Id owner) {
   if (owner == 0) return;
   for (std::uint32_t i = 0; i < wire::kNameSlots; ++i)

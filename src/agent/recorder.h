@@ -49,6 +49,8 @@ class Recorder {
   std::uint32_t slot_of(Id id, bool& is_new);
   // `owner`: the module, or the method itself when it is a dynamic one.
   void set_name(std::uint32_t slot, Id owner, const char* text, std::uint32_t size);
+  // Of a name that was set; 0: unknown.
+  Id owner_of(Id id) const;
   // The runtime is about to unload this module or dynamic method.
   void forget(Id owner);
 

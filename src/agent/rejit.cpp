@@ -5,13 +5,35 @@
 namespace clrscope::agent {
 namespace {
 
-constexpr std::uint64_t kProbeNs = 25;  // what enter and leave cost together
+// What enter and leave cost together; in requests that are not sampled.
+constexpr std::uint64_t kProbeNs = 25, kPassedNs = 4;
 constexpr HResult kInvalidArgument = hresult(0x80070057);
 
 std::uint32_t bucket_of(Id module, Token token) {
   const auto key = (static_cast<std::uint64_t>(module) ^ token) * 0x9e37'79b9'7f4a'7c15ULL +
                    static_cast<std::uint64_t>(token) * 0xd6e8'feb8'6659'fd93ULL;
   return static_cast<std::uint32_t>(key >> 40);
+}
+
+// Of the method that makes one step of a state machine; `length` counts the zero at its end.
+constexpr std::uint32_t kStepNameSize = 9;
+bool is_step_name(const char16_t* name, std::uint32_t length) {
+  constexpr char16_t kName[kStepNameSize] = u"MoveNext";
+  if (length != kStepNameSize) return false;
+  for (std::uint32_t i = 0; i < kStepNameSize - 1; ++i)
+    if (name[i] != kName[i]) return false;
+  return true;
+}
+
+struct Blob {
+  const std::uint8_t* bytes;
+  std::uint32_t size;
+};
+// Of the enter probe.
+Blob signature_of(bool is_step, bool is_queue) {
+  if (is_step) return {il::kEnterStepSignature, sizeof il::kEnterStepSignature};
+  if (is_queue) return {il::kEnterArgumentSignature, sizeof il::kEnterArgumentSignature};
+  return {il::kEnterSignature, sizeof il::kEnterSignature};
 }
 
 }  // namespace
@@ -100,6 +122,7 @@ void Rejit::forget_last() {
                       &header.skipped_small, &header.inliners})
     count->store(0);
   scanned_ = 0;
+  queue_entry_ = kNone;
 }
 
 Rejit::Module* Rejit::module_of(Id id) {
@@ -134,12 +157,14 @@ HResult Rejit::apply(ComObject* runtime) {
   if (order.pattern_bytes > sizeof order.patterns ||
       !filter_.parse(order.patterns, order.pattern_bytes))
     return finish(wire::ProbeProgress::kFailed, kInvalidArgument);
+  if (for_requests() && RequestTable::helper().enter_step == 0)
+    return finish(wire::ProbeProgress::kFailed, kInvalidArgument);
   if (const auto enabled = enable(runtime); enabled < 0)
     return finish(wire::ProbeProgress::kFailed, enabled);
   forget_last();
   active_.store(true, std::memory_order_release);
   last_guard_ns_ = monotonic_ns();
-  const bool closed = (order.flags & wire::kClosed) != 0;
+  const bool closed = (order.flags & (wire::kClosed | wire::kForRequests)) != 0;
   if (!closed && !cancelled_.load(std::memory_order_acquire)) probes_.switch_on();
   modules_changed_.store(false);
   scan_modules(runtime);
@@ -211,7 +236,7 @@ void Rejit::guard(ComObject* runtime, std::uint64_t now_ns) {
   const auto elapsed = now_ns - last_guard_ns_;
   last_guard_ns_ = now_ns;
   if (share == 0 || elapsed == 0) return;
-  const auto most = elapsed / 1000 * share / 1000 / kProbeNs;
+  const auto most = elapsed / 1000 * share / 1000 / (for_requests() ? kPassedNs : kProbeNs);
   Batch batch;
   for (std::uint32_t counter = 0;; ++counter) {
     {
@@ -220,7 +245,7 @@ void Rejit::guard(ComObject* runtime, std::uint64_t now_ns) {
       const auto index = memory_->counter_entries[counter];
       auto& entry = memory_->entries[index];
       if (entry.state != wire::ProbeState::kInstrumented) continue;
-      const auto calls = probes_.leaves(counter);
+      const auto calls = for_requests() ? probes_.enters(counter) : probes_.leaves(counter);
       const auto fresh = calls - entry.seen;
       entry.seen = calls;
       if (fresh <= most) continue;
@@ -254,9 +279,9 @@ il::Reason Rejit::instrument(ComObject* runtime, Entry& entry, ComObject* contro
     Token owner = 0;
     std::uint32_t length = 0, attributes = 0, signature_size = 0, address = 0, flags = 0;
     const std::uint8_t* signature_bytes = nullptr;
-    why = call(import, metadata::kGetMethodProps, entry.token, &owner,
-               static_cast<char16_t*>(nullptr), std::uint32_t{0}, &length, &attributes,
-               &signature_bytes, &signature_size, &address, &flags);
+    char16_t name[kStepNameSize]{};
+    why = call(import, metadata::kGetMethodProps, entry.token, &owner, &name[0], kStepNameSize,
+               &length, &attributes, &signature_bytes, &signature_size, &address, &flags);
     if (why < 0) return il::Reason::kRefusedByRuntime;
     il::MethodSignature signature;
     if (const auto parsed = il::parse_method_signature(signature_bytes, signature_size, signature);
@@ -281,20 +306,41 @@ il::Reason Rejit::instrument(ComObject* runtime, Entry& entry, ComObject* contro
       if (why < 0) token = 0;
       return why >= 0;
     };
+    il::StateMachine machine;
+    const bool is_step = for_requests() && signature.is_void && signature.parameters == 0 &&
+                         is_step_name(name, length) && il::find_state_machine(body, machine);
+    const bool is_queue = queue_entry_ != kNone && &entry == &memory.entries[queue_entry_];
+    auto& enter = is_step ? module->enter_step : is_queue ? module->queued : module->enter;
+    auto& leave = is_step ? module->leave_step : module->leave;
+    const auto& [enter_blob, enter_size] = signature_of(is_step, is_queue);
     if (!token_of(memory.locals, locals.size, entry.locals) ||
-        !token_of(il::kEnterSignature, sizeof il::kEnterSignature, module->enter) ||
-        !token_of(il::kLeaveSignature, sizeof il::kLeaveSignature, module->leave))
+        !token_of(enter_blob, enter_size, enter) ||
+        !(is_step ? token_of(il::kLeaveStepSignature, sizeof il::kLeaveStepSignature, leave) &&
+                        token_of(il::kFaultSignature, sizeof il::kFaultSignature, module->fault)
+                  : token_of(il::kLeaveSignature, sizeof il::kLeaveSignature, leave)))
       return il::Reason::kRefusedByRuntime;
+    il::Probe probe{.id = entry.counter,
+                    .gate = probe_gate_address(),
+                    .enter = probe_enter_address(),
+                    .leave = probe_leave_address(),
+                    .enter_token = enter,
+                    .leave_token = leave,
+                    .locals_token = entry.locals};
+    if (for_requests()) {
+      const auto helper = RequestTable::helper();
+      probe.gate = request_gate_address();
+      probe.enter = is_step    ? helper.enter_step
+                    : is_queue ? helper.queued
+                               : request_enter_address();
+      probe.leave = is_step ? request_leave_step_address() : request_leave_address();
+      probe.machine = is_step ? &machine : nullptr;
+      probe.fault = helper.fault;
+      probe.fault_token = module->fault;
+      probe.argument = is_queue ? 1 : il::kNoArgument;
+    }
     il::Layout layout;
-    const auto done = il::rewrite(body, signature, locals,
-                                  {.id = entry.counter,
-                                   .gate = probe_gate_address(),
-                                   .enter = probe_enter_address(),
-                                   .leave = probe_leave_address(),
-                                   .enter_token = module->enter,
-                                   .leave_token = module->leave,
-                                   .locals_token = entry.locals},
-                                  memory.map, kMostCode + 1, memory.code, kMostNewCode, layout);
+    const auto done = il::rewrite(body, signature, locals, probe, memory.map, kMostCode + 1,
+                                  memory.code, kMostNewCode, layout);
     if (done != il::Reason::kNone) return done;
     why = call(control, control::kSetILFunctionBody, layout.size, &memory.code[0]);
     return why < 0 ? il::Reason::kRefusedByRuntime : il::Reason::kNone;

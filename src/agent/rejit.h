@@ -10,6 +10,7 @@
 #include "agent/method_filter.h"
 #include "agent/name_text.h"
 #include "agent/probes.h"
+#include "agent/requests.h"
 #include "agent/syscalls.h"
 #include "il/rewrite.h"
 
@@ -66,7 +67,8 @@ class Rejit {
   };
   struct Module {
     Id id;
-    std::uint32_t enter, leave;  // tokens of the probes' signatures; 0: not made yet
+    // Tokens of the probes' signatures; 0: not made yet.
+    std::uint32_t enter, leave, enter_step, leave_step, fault, queued;
   };
   // Mapped once; stays.
   struct Memory {
@@ -116,11 +118,14 @@ class Rejit {
                 Text& name, Batch& batch);
   il::Reason examine(ComObject* runtime, ComObject* metadata, Id module, Token method,
                      bool& skipped, std::uint32_t& il_bytes);
+  bool chooses(const Text& name) const;
+  static bool is_queue(const Text& name);
   void request(ComObject* runtime, Batch& batch);
   void give_back(ComObject* runtime, Batch& batch);
   void guard(ComObject* runtime, std::uint64_t now_ns);
 
   il::Reason instrument(ComObject* runtime, Entry& entry, ComObject* control, HResult& why);
+  bool for_requests() const { return (memory_->order.flags & wire::kForRequests) != 0; }
   Module* module_of(Id id);
 
   ProbeTable probes_;
@@ -132,6 +137,7 @@ class Rejit {
   std::atomic<bool> applied_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> modules_changed_{false};
+  std::uint32_t queue_entry_ = kNone;
   std::uint32_t entry_count_ = 0;
   std::uint32_t counter_count_ = 0;
   std::uint32_t module_count_ = 0;

@@ -26,6 +26,14 @@ bool has_attribute(ComObject* metadata, Token token, const char16_t* name) {
   return call(metadata, metadata::kGetCustomAttributeByName, token, name, &data, &size) == kOk;
 }
 
+// It only starts a state machine, whose steps are measured instead.
+bool starts_state_machine(ComObject* metadata, Token method) {
+  return has_attribute(metadata, method,
+                       u"System.Runtime.CompilerServices.AsyncStateMachineAttribute") ||
+         has_attribute(metadata, method,
+                       u"System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute");
+}
+
 bool is_intrinsic(ComObject* metadata, Token token) {
   return has_attribute(metadata, token, u"System.Runtime.CompilerServices.IntrinsicAttribute");
 }
@@ -50,7 +58,7 @@ void Rejit::scan_modules(ComObject* runtime) {
       if (!found) {
         if (module_count_ == kMostModules) break;
         found = &memory_->modules[module_count_++];
-        *found = {id, 0, 0};
+        *found = {id, 0, 0, 0, 0, 0, 0};
       }
       const auto moved = memory_->modules[scanned_];
       memory_->modules[scanned_] = *found;
@@ -113,10 +121,23 @@ void Rejit::scan_type(ComObject* runtime, ComObject* metadata, Id module, Token 
         name.put(own, length < 512 ? length : 512);
         constexpr std::uint32_t kNotIl = 3 | 4 | 0x1000;  // code type, unmanaged, internal call
         if (address == 0 || (flags & kNotIl) != 0) return;
-        if (!filter_.chooses(name.data(), name.size())) return;
+        if (!chooses(name)) return;
         if (intrinsic < 0) intrinsic = is_intrinsic(metadata, type) ? 1 : 0;
         consider(runtime, metadata, module, method, intrinsic == 1, name, batch);
       });
+}
+
+bool Rejit::chooses(const Text& name) const {
+  if (!for_requests()) return filter_.chooses(name.data(), name.size());
+  return is_queue(name) || (filter_.chooses_step(name.data(), name.size()) &&
+                            !is_made_by_compiler(name.data(), name.size()));
+}
+
+// What gives work to the thread pool: its probe says when a step of an async method was queued.
+bool Rejit::is_queue(const Text& name) {
+  constexpr char kQueue[] = "System.Threading.ThreadPoolWorkQueue.Enqueue";
+  constexpr std::uint32_t kSize = sizeof kQueue - 1;
+  return name.size() == kSize && __builtin_memcmp(name.data(), kQueue, kSize) == 0;
 }
 
 void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token method,
@@ -125,6 +146,7 @@ void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token m
   std::uint32_t il_bytes = 0;
   auto reason = examine(runtime, metadata, module, method, skipped, il_bytes);
   if (skipped) return;
+  if (for_requests() && starts_state_machine(metadata, method)) return;
   if (reason == il::Reason::kNone &&
       (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method)))
     reason = il::Reason::kIntrinsic;
@@ -133,6 +155,7 @@ void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token m
     const auto index = find_or_add(module, method);
     if (index == kNone) return;
     (void)name_entry(index, name.data(), name.size());
+    if (for_requests() && is_queue(name)) queue_entry_ = index;
     memory_->entries[index].is_inliner = false;
     probes_.shared()->methods[index].il_bytes = il_bytes;
     if (reason != il::Reason::kNone) return set_state(index, wire::ProbeState::kRefused, reason);

@@ -38,6 +38,46 @@ TEST(MethodFilter, LeavesOutWhatIsExcluded) {
   EXPECT_FALSE(chooses("-*.get_*\n+Shop\n", "Shop.Orders.get_Id"));
 }
 
+std::string name_of_step(const std::string& name) {
+  char out[kLongestStepName];
+  return {out, step_name(name.data(), static_cast<std::uint32_t>(name.size()), out)};
+}
+
+TEST(MethodFilter, KnowsAsyncMethodsByTheNameThatPeopleWrite) {
+  EXPECT_EQ(name_of_step("Shop.Orders+<SaveAsync>d__3.MoveNext"), "Shop.Orders.SaveAsync");
+  EXPECT_EQ(name_of_step("Shop.Cache+<Get>d__1`1.MoveNext"), "Shop.Cache.Get");
+  EXPECT_EQ(name_of_step("Program+<>c+<<Main>b__0_1>d.MoveNext"), "Program+<>c.<Main>b__0_1");
+  EXPECT_EQ(name_of_step("Program+<<Main>g__Load|0_2>d.MoveNext"), "Program.<Main>g__Load|0_2");
+  for (const std::string other : {"Shop.Orders.MoveNext", "Shop.Orders+<>c.<Main>b__0_1", "+<", "<",
+                                  "Shop.Orders+<SaveAsync>d__3.Other", "A+<>d.MoveNext"})
+    EXPECT_EQ(name_of_step(other), "") << other;
+  const auto chosen = [](const std::string& patterns, const std::string& name) {
+    MethodFilter filter;
+    EXPECT_TRUE(filter.parse(patterns.data(), static_cast<std::uint32_t>(patterns.size())));
+    return filter.chooses_step(name.data(), static_cast<std::uint32_t>(name.size()));
+  };
+  const std::string step = "Shop.Orders+<SaveAsync>d__3.MoveNext";
+  EXPECT_TRUE(chosen("+Shop.Orders.SaveAsync", step));
+  EXPECT_TRUE(chosen("+Shop", step));
+  EXPECT_FALSE(chosen("+Shop\n-Shop.Orders.SaveAsync", step));
+  EXPECT_FALSE(chosen("+Shop.Orders.Save", step));
+  EXPECT_TRUE(chosen("+Shop.Orders.Save", "Shop.Orders.Save"));
+}
+
+TEST(MethodFilter, KnowsWhatTheCompilerMakes) {
+  const auto made = [](const std::string& name) {
+    return is_made_by_compiler(name.data(), static_cast<std::uint32_t>(name.size()));
+  };
+  EXPECT_TRUE(made("Shop.Orders+<List>d__2..ctor"));
+  EXPECT_TRUE(made("Shop.Orders+<List>d__2.System.IAsyncDisposable.DisposeAsync"));
+  EXPECT_TRUE(made("Shop.Orders+<>c..cctor"));
+  EXPECT_TRUE(made("Shop.Orders+<>c__DisplayClass3_0..ctor"));
+  EXPECT_FALSE(made("Shop.Orders+<List>d__2.MoveNext"));
+  EXPECT_FALSE(made("Shop.Orders+<>c.<List>b__0_0"));
+  EXPECT_FALSE(made("Shop.Orders..ctor"));
+  EXPECT_FALSE(made("Shop.Orders.List"));
+}
+
 TEST(MethodFilter, RefusesWhatIsNotAList) {
   for (const std::string text : {"", "-Shop", "Shop", "+", "+Shop\n?x"}) {
     MethodFilter filter;

@@ -13,9 +13,10 @@ constexpr int kLongestUnloadWaitMs = 500;
 constexpr HResult kSuspensionInProgress = hresult(0x80131388);
 constexpr int kMostAttempts = 1000;
 
+}  // namespace
+
 // The runtime suspends one at a time: while a garbage collection does, it refuses us.
-// `begin` is when the last attempt began.
-HResult suspend(ComObject* runtime, std::uint64_t& begin) {
+HResult suspend_runtime(ComObject* runtime, std::uint64_t& begin) {
   for (int attempt = 1;; ++attempt) {
     begin = read_tsc();
     const auto result = call(runtime, info::kSuspendRuntime);
@@ -23,8 +24,6 @@ HResult suspend(ComObject* runtime, std::uint64_t& begin) {
     syscall_raw(number::kPoll, 0, 0, 1);
   }
 }
-
-}  // namespace
 
 struct Snapshot::Buffer {
   Id functions[kMostSnapshotFrames];
@@ -99,12 +98,12 @@ void Snapshot::write_stacks(Recorder& recorder, std::uint64_t number) {
   }
 }
 
-HResult Snapshot::take(ComObject* runtime, Recorder& recorder) {
+HResult Snapshot::take(ComObject* runtime, Recorder& recorder, const OwnEvents& events) {
   if (!buffer_) buffer_ = static_cast<Buffer*>(map_memory(sizeof(Buffer)));
   if (!buffer_) return kFail;
   const auto unloads = unloads_.load(std::memory_order_acquire);
   std::uint64_t begin = 0;
-  if (const auto suspended = suspend(runtime, begin); suspended < 0) return suspended;
+  if (const auto suspended = suspend_runtime(runtime, begin); suspended < 0) return suspended;
   walk_threads(runtime, recorder);
   naming_.store(1, std::memory_order_release);
   const auto resumed = call(runtime, info::kResumeRuntime);
@@ -125,6 +124,10 @@ HResult Snapshot::take(ComObject* runtime, Recorder& recorder) {
                                    .pause_ticks = end - begin,
                                    .threads = buffer_->thread_count,
                                    .failed = buffer_->failed});
+  events.write(runtime, TakenSnapshot{.number = number,
+                                      .threads = buffer_->thread_count,
+                                      .failed = buffer_->failed,
+                                      .pause_ticks = end - begin});
   return resumed;
 }
 

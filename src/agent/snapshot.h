@@ -5,16 +5,21 @@
 // resume and the question for their name: on_unload() makes that wait, or the name stays unknown.
 #pragma once
 
+#include "agent/own_events.h"
 #include "agent/recorder.h"
 
 namespace clrscope::agent {
+
+// Suspends the runtime; tries again while a garbage collection does. `begin` is when the last
+// attempt began.
+HResult suspend_runtime(ComObject* runtime, std::uint64_t& begin);
 
 class Snapshot {
  public:
   constexpr Snapshot() = default;
 
   // The runtime's answer to the suspension; the stacks are in the rings.
-  HResult take(ComObject* runtime, Recorder& recorder);
+  HResult take(ComObject* runtime, Recorder& recorder, const OwnEvents& events);
   // In the runtime's callback before something is unloaded.
   void on_unload();
 

@@ -176,18 +176,21 @@ void Survivors::write(Recorder& recorder, const Collection& collection, wire::Fa
   count = 0;
 }
 
-void Survivors::collection_finished(ComObject* runtime, Recorder& recorder) {
+void Survivors::collection_finished(ComObject* runtime, Recorder& recorder,
+                                    const OwnEvents& events) {
   if (!tables_) return;
   const Locked lock{locked_};
   if (depth_ == 0) return;  // it began before we listened
   const auto collection = running_[--depth_];
   auto* objects = tables_->objects;
   std::uint32_t kept = 0;
+  std::uint32_t seen[kFates] = {};
   for (std::uint32_t i = 0; i < count_; ++i) {
     auto& object = objects[i];
     auto fate = wire::Fate::kUnknown;
     if (settle(runtime, collection, object, fate)) {
       const auto row = static_cast<std::uint32_t>(fate);
+      ++seen[row];
       tables_->fates[row][tables_->fate_counts[row]++] = object.number;
       if (tables_->fate_counts[row] == wire::kMostFrames) write(recorder, collection, fate);
       if (fate != wire::Fate::kSurvivedOne) {
@@ -203,6 +206,12 @@ void Survivors::collection_finished(ComObject* runtime, Recorder& recorder) {
     // Collections without changes are recorded too: they count.
     if (tables_->fate_counts[row] > 0 || row == static_cast<std::uint32_t>(wire::Fate::kUnknown))
       write(recorder, collection, static_cast<wire::Fate>(row));
+  const auto count_of = [&](wire::Fate fate) { return seen[static_cast<std::uint32_t>(fate)]; };
+  events.write(runtime, SurvivorCounts{.collection = collection.number,
+                                       .generation = collection.oldest,
+                                       .died = count_of(wire::Fate::kDied),
+                                       .survived_first = count_of(wire::Fate::kSurvivedOne),
+                                       .survived_second = count_of(wire::Fate::kSurvivedTwo)});
 }
 
 // Takes some handles out of the tables; 0: there are none left.

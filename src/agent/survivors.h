@@ -8,6 +8,7 @@
 // Any thread may call follow(); it never waits. GC threads call the next two, the worker release().
 #pragma once
 
+#include "agent/own_events.h"
 #include "agent/recorder.h"
 
 namespace clrscope::agent {
@@ -27,7 +28,7 @@ class Survivors {
   std::uint32_t follow(ComObject* runtime, Id object);
 
   void collection_started(ComObject* runtime, const Collected& collected);
-  void collection_finished(ComObject* runtime, Recorder& recorder);
+  void collection_finished(ComObject* runtime, Recorder& recorder, const OwnEvents& events);
   // Gives all handles back.
   void release(ComObject* runtime);
 

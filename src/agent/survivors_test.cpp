@@ -73,7 +73,7 @@ class SurvivorsTest : public testing::Test {
     if (oldest == 2) collected[3] = collected[4] = 1;
     survivors_.collection_started(&runtime_, {collected, 5});
   }
-  void finish() { survivors_.collection_finished(&runtime_, recorder_); }
+  void finish() { survivors_.collection_finished(&runtime_, recorder_, events_); }
 
   // What was told since the last call: fates by number.
   std::map<std::uint32_t, wire::Fate> told() {
@@ -92,6 +92,7 @@ class SurvivorsTest : public testing::Test {
   ComObject runtime_{table_};
   Recorder recorder_;
   Survivors survivors_;
+  OwnEvents events_;
   std::vector<wire::RingReader> readers_;
 };
 

@@ -26,6 +26,7 @@ class CpuTimes {
   void end_of_trace(const nettrace::Reader& reader);
 
   bool any() const { return source_.cpu_samples() > 0; }
+  bool by_agent() const { return source_.by_agent(); }   // not by the kernel
   const SampleSum& samples() const { return samples_; }  // without those of idle processors
   std::uint64_t idle() const { return idle_; }           // samples of the kernel's process 0
   const SampleSum& without_stack() const { return without_stack_; }

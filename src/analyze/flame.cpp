@@ -20,7 +20,7 @@ std::uint64_t pair_of(std::uint64_t high, std::uint64_t low) { return high << 32
 }  // namespace
 
 std::span<const std::string_view> names_of(Teller) {
-  static constexpr std::array<std::string_view, 3> kNames{"", "kernel", "runtime"};
+  static constexpr std::array<std::string_view, 4> kNames{"", "kernel", "runtime", "agent"};
   return kNames;
 }
 
@@ -41,7 +41,8 @@ void FlameBuilder::end_of_trace(const nettrace::Reader& reader) {
   kernel_.end_of_trace(reader, [&](const StackSamples& samples, std::span<const FrameId> frames) {
     add_kernel(samples, frames);
   });
-  if (kernel_.cpu_samples() > 0) graph_.on_from = Teller::kKernel;
+  if (kernel_.cpu_samples() > 0)
+    graph_.on_from = kernel_.by_agent() ? Teller::kAgent : Teller::kKernel;
   if (kernel_.switches() > 0) graph_.off_from = Teller::kKernel;
   runtime_.end_of_trace(reader);
   const auto profile = std::move(runtime_).finish();

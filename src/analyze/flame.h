@@ -22,7 +22,7 @@ namespace clrscope::analyze {
 
 struct FlameGraph {
   // Who told, of the time on processors and of the waiting.
-  enum class Teller : std::uint8_t { kNobody, kKernel, kRuntime };
+  enum class Teller : std::uint8_t { kNobody, kKernel, kRuntime, kAgent };
 
   struct Node {
     std::uint32_t parent = 0;
@@ -62,7 +62,7 @@ struct FlameGraph {
   std::uint64_t folded = 0;         // nodes too small to be kept; their time is their parents'
   std::uint64_t lost = 0;
 };
-std::span<const std::string_view> names_of(FlameGraph::Teller);  // "", "kernel", "runtime"
+std::span<const std::string_view> names_of(FlameGraph::Teller);  // "", "kernel", "runtime", "agent"
 
 class FlameBuilder {
  public:

@@ -61,7 +61,8 @@ const Shape& shape_of(const ProcessShare*) {
 }
 
 std::span<const std::string_view> names_of(StateFrom) {
-  static constexpr std::array<std::string_view, 3> kNames{"sampler", "topOfStack", "kernel"};
+  static constexpr std::array<std::string_view, 4> kNames{"sampler", "topOfStack", "kernel",
+                                                          "agent"};
   return kNames;
 }
 

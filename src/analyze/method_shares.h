@@ -57,7 +57,7 @@ struct ProcessShare {
 const Shape& shape_of(const ProcessShare*);
 
 // Who told whether threads ran or waited.
-enum class StateFrom : std::uint8_t { kSampler, kTopOfStack, kKernel };
+enum class StateFrom : std::uint8_t { kSampler, kTopOfStack, kKernel, kAgent };
 std::span<const std::string_view> names_of(StateFrom);
 
 struct MethodShares {

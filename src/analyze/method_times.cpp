@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/sampling.h"
+
 namespace clrscope::analyze {
 namespace {
 
@@ -20,6 +22,8 @@ void MethodTimes::on_batch(const nettrace::Reader& reader, const nettrace::Batch
     if (is_sample(event, provider)) {
       count(reader, event, provider);
     } else {
+      if (provider == Provider::kUniversalEvents && event.type->name == kSampledByAgent)
+        trace_->agent = true;
       trace_->symbols.on_event(event, provider);
       trace_->trust.on_event(event, provider);
     }
@@ -49,6 +53,7 @@ void MethodTimes::end_of_trace() {
     auto& samples = counts[i];
     if (samples.all.count == 0) continue;
     if (by_kernel) by_kernel_ += samples.all.count;
+    if (by_kernel && trace_->agent) by_agent_ += samples.all.count;
     const StackId stack{i};
     if (stack == StackId::kNone) {
       add(samples_, samples);

@@ -36,8 +36,9 @@ class MethodTimes {
   std::uint64_t without_stack() const { return without_stack_; }
   // Samples whose state was derived from the top method: see SamplerTrust.
   std::uint64_t judged_by_top() const { return judged_by_top_; }
-  // Samples that the kernel took, of running threads only.
+  // Samples of running threads only, taken by the kernel or, where the trace says so, by the agent.
   std::uint64_t by_kernel() const { return by_kernel_; }
+  std::uint64_t by_agent() const { return by_agent_; }  // of those
   const FrameTable& frames() const { return frames_; }
   const std::vector<Times>& times() const { return times_; }  // by FrameId
   // The frames that occur, most self (or total) first.
@@ -52,6 +53,7 @@ class MethodTimes {
     SamplerTrust trust;
     std::vector<Count> counts;         // by StackId: the runtime's samples
     std::vector<Count> kernel_counts;  // those of the kernel, used where there are no others
+    bool agent = false;                // which are the agent's in fact
   };
   void count(const nettrace::Reader& reader, const Event& event, Provider provider);
 
@@ -61,6 +63,7 @@ class MethodTimes {
   std::uint64_t without_stack_ = 0;
   std::uint64_t judged_by_top_ = 0;
   std::uint64_t by_kernel_ = 0;
+  std::uint64_t by_agent_ = 0;
   std::vector<Times> times_;
 };
 

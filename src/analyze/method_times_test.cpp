@@ -85,6 +85,20 @@ TEST_F(MethodTimesTest, TakesTheKernelsSamplesOnlyWhereThereAreNoOthers) {
   EXPECT_EQ(times.by_kernel(), 0U);
 }
 
+TEST_F(MethodTimesTest, TellsTheSamplesOfTheAgentFromThoseOfTheKernel) {
+  trace_.universal("sampled_by_agent", {.time = 1}, 499, {});
+  trace_.universal("cpu", {.time = 2}, 1, {0x1010});
+  trace_.read_into(times_);
+  EXPECT_EQ(times_.by_kernel(), 1U);
+  EXPECT_EQ(times_.by_agent(), 1U);
+
+  TestTrace kernel;
+  kernel.universal("cpu", {.time = 1}, 1, {0x1010});
+  kernel.read_into(times_);
+  EXPECT_EQ(times_.by_kernel(), 2U);
+  EXPECT_EQ(times_.by_agent(), 1U);
+}
+
 TEST_F(MethodTimesTest, TakesAReturnAddressForTheCallBeforeIt) {
   trace_.sample({.time = 1}, {0x2010, 0x1100});  // the last call of Caller returns behind its end
   rundown(0x1000, "Caller");

@@ -6,6 +6,7 @@
 
 #include "analyze/durations.h"
 #include "analyze/process_names.h"
+#include "model/sampling.h"
 
 namespace clrscope::analyze {
 namespace {
@@ -34,6 +35,8 @@ void UniversalSamples::on_batch(const nettrace::Reader& reader, const nettrace::
         on_waits_ended(reader, event);
       else if (event.type->name == "lock_waits_ended")
         trace_->waits.forget_locks(event.process, event.time);
+      else if (event.type->name == kSampledByAgent)
+        by_agent_ = true;
       continue;
     }
     if (provider == Provider::kOther || provider == Provider::kRuntime) span_.on_event(event.time);

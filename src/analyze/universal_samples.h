@@ -61,6 +61,7 @@ class UniversalSamples {
   const std::vector<SampledThread>& threads() const { return threads_; }
   std::uint64_t cpu_samples() const { return cpu_samples_; }  // of all traces, so far
   std::uint64_t switches() const { return switches_; }
+  bool by_agent() const { return by_agent_; }  // the agent took the cpu samples of a process
   // What one cpu sample stands for, usually; 0 when the traces do not say.
   std::chrono::nanoseconds period() const { return period_; }
   const TraceSpan& span() const { return span_; }
@@ -109,6 +110,7 @@ class UniversalSamples {
   std::size_t traces_ = 0;
   std::vector<SampledThread> threads_;
   std::uint64_t cpu_samples_ = 0, switches_ = 0;
+  bool by_agent_ = false;
   std::chrono::nanoseconds period_{};
   TraceSpan span_;
   std::optional<WaitsEnded> waits_ended_;

@@ -44,7 +44,15 @@ std::vector<std::string_view> words(std::string_view line) {
   return found;
 }
 
+// The file has many more lines than these.
+bool is_wanted(std::string_view key) {
+  constexpr std::string_view kKeys[] = {"Name",  "State",   "Uid",      "NSpid",
+                                        "VmRSS", "RssAnon", "TracerPid"};
+  return std::ranges::find(kKeys, key) != std::end(kKeys);
+}
+
 void read_status_line(std::string_view key, std::string_view value, ProcStatus& status) {
+  if (!is_wanted(key)) return;
   const auto fields = words(value);
   if (fields.empty()) return;
   if (key == "Name") status.comm = trim(value);

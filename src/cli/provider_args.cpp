@@ -23,6 +23,10 @@ constexpr Option kProviders[] = {
 
 const Options kProviderOptions{kProviders};
 
+Result<ops::Sampler> sampler_of(const Args& args) {
+  return ops::parse_sampler(args.text("--sampler").value_or("best"));
+}
+
 ops::ProviderWords provider_words(const Args& args) {
   return {args.text("--profile"), args.all("--providers"), args.text("--clrevents"),
           args.text("--clreventlevel")};

@@ -55,9 +55,11 @@ TEST(Routes, WhatRecordsOrReadsMemoryIsLimitedMost) {
   EXPECT_THAT(routes_of(Load::kRecording),
               testing::UnorderedElementsAre("GET /trace", "POST /trace", "GET /agent/exceptions",
                                             "GET /agent/contention", "GET /agent/allocations",
-                                            "GET /agent/survivors"));
-  EXPECT_THAT(routes_of(Load::kMemory),
-              testing::UnorderedElementsAre("GET /dump", "GET /gcdump", "GET /heap"));
+                                            "GET /agent/survivors", "GET /agent/runtime",
+                                            "POST /agent/methods"));
+  EXPECT_THAT(
+      routes_of(Load::kMemory),
+      testing::UnorderedElementsAre("GET /dump", "GET /gcdump", "GET /heap", "POST /agent/heap"));
   EXPECT_THAT(routes_of(Load::kHealth),
               testing::UnorderedElementsAre("GET /health/live", "GET /health/ready"));
 }

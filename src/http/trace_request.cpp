@@ -137,6 +137,12 @@ Result<std::vector<ops::Provider>> providers_of(const std::string& field, const 
   return providers;
 }
 
+Result<ops::Sampler> sampler_of(std::string_view word) {
+  auto sampler = ops::parse_sampler(word);
+  if (!sampler) return wrong("sampler", "must be best, perf, agent or runtime");
+  return sampler;
+}
+
 Result<> take_field(TraceRequest& options, const std::string& name, const JsonValue& value) {
   const auto word = lower(name);
   if (word == "pid")
@@ -159,6 +165,8 @@ Result<> take_field(TraceRequest& options, const std::string& name, const JsonVa
     options.rundown = TRY(truth_of(name, value));
   else if (word == "rate")
     options.rate = static_cast<unsigned>(TRY(number_of(name, value, 1, 20000)));
+  else if (word == "sampler")
+    options.sampler = TRY(sampler_of(value.text() ? *value.text() : ""));
   else if (word == "all")
     options.whole_machine = TRY(truth_of(name, value));
   else if (word == "tags")
@@ -167,7 +175,7 @@ Result<> take_field(TraceRequest& options, const std::string& name, const JsonVa
     return fail(Errc::kUsage, "{}: unknown field", name)
         .hint(
             "pid, uid, name, profile, providers, bufferSizeMB, durationSeconds, leaseSeconds, "
-            "requestRundown, rate, all, tags");
+            "requestRundown, rate, sampler, all, tags");
   return {};
 }
 
@@ -224,6 +232,10 @@ constexpr Parameter kParameters[] = {
      .type = "integer",
      .help = "interval of the profile metrics (default: 1)"},
     {.name = "rate", .type = "integer", .help = "CPU samples per second (default: 499)"},
+    {.name = "sampler",
+     .type = "string",
+     .help = "source of CPU samples: best, perf, agent or runtime (default: best; the agent is "
+             "loaded where perf is refused)"},
     {.name = "tags",
      .type = "string",
      .help = "tags to find the operation by, separated by commas"},
@@ -261,6 +273,7 @@ const Shape& shape_of(const TraceBody*) {
                          "durationSeconds, else 600)"),
        member<&T::rundown>("requestRundown", "whether method names are written at the end"),
        member<&T::rate>("rate", "CPU samples per second"),
+       member<&T::sampler>("sampler", "source of CPU samples: best, perf, agent or runtime"),
        member<&T::all>("all", "whether to record the whole machine"),
        member<&T::tags>("tags", "tags of the operation, separated by commas")});
   return shape;
@@ -302,6 +315,7 @@ Result<TraceRequest> trace_request(const Call& call) {
   options.metrics_seconds = TRY(call.number("metricsIntervalSeconds", 1, kMostSeconds));
   if (const auto rate = TRY(call.number("rate", 1, 20000)))
     options.rate = static_cast<unsigned>(*rate);
+  if (const auto sampler = call.text("sampler")) options.sampler = TRY(sampler_of(*sampler));
   if (auto tags = call.text("tags")) options.tags = *std::move(tags);
   if (options.whole_machine && options.selector.any())
     return fail(Errc::kUsage, "all: a process was named too");
@@ -351,6 +365,8 @@ Result<ops::RecordRequest> record_request(const TraceRequest& options) {
   out.whole_machine = options.whole_machine;
   if (options.buffer_mb) out.buffer_mb = *options.buffer_mb;
   if (options.rate) out.rate = *options.rate;
+  if (options.sampler) out.sampler = *options.sampler;
+  out.may_load_agent = true;
   out.rundown = options.rundown.value_or(true);
   return out;
 }

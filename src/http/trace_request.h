@@ -27,6 +27,7 @@ struct TraceRequest {
   std::optional<std::int64_t> lease_seconds{};
   std::optional<bool> rundown{};
   std::optional<unsigned> rate{};
+  std::optional<ops::Sampler> sampler{};
   std::optional<std::int64_t> metrics_seconds{};
   std::string tags{};
 };
@@ -68,7 +69,7 @@ struct TraceBody {
   std::optional<bool> rundown{};
   std::optional<unsigned> rate{};
   std::optional<bool> all{};
-  std::optional<std::string> tags{};
+  std::optional<std::string> sampler{}, tags{};
 };
 const Shape& shape_of(const TraceBody*);
 

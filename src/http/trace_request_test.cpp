@@ -17,7 +17,7 @@ TEST(TraceBody, TakesOursAndDotnetMonitors) {
   const auto ours = parse_trace_body(
       R"({"pid":7,"profile":"cpu-sampling","providers":[{"name":"A","keywords":"0x1",)"
       R"("eventLevel":"Verbose","arguments":{"k":"v","l":"w;x"},"eventIds":[5,1,5]}],"bufferSizeMB":64,)"
-      R"("durationSeconds":5,"leaseSeconds":9,"requestRundown":false})");
+      R"("durationSeconds":5,"leaseSeconds":9,"requestRundown":false,"sampler":"agent"})");
   ASSERT_TRUE(ours);
   EXPECT_EQ(ours->selector.pid, 7);
   EXPECT_EQ(ours->profile, "cpu-sampling");
@@ -30,6 +30,7 @@ TEST(TraceBody, TakesOursAndDotnetMonitors) {
   EXPECT_EQ(ours->duration_seconds, 5);
   EXPECT_EQ(ours->lease_seconds, 9);
   EXPECT_EQ(ours->rundown, false);
+  EXPECT_EQ(ours->sampler, ops::Sampler::kAgent);
 
   const auto theirs = parse_trace_body(
       R"({"Providers":[{"Name":"B","EventLevel":"Informational"},{"Name":"C","Keywords":"20"}],)"
@@ -49,6 +50,7 @@ TEST(TraceBody, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(error_of(R"({"pid":"7"})"), HasSubstr("pid"));
   EXPECT_THAT(error_of(R"({"pid":0})"), HasSubstr("pid"));
   EXPECT_THAT(error_of(R"({"uid":7})"), HasSubstr("uid"));
+  EXPECT_THAT(error_of(R"({"sampler":"eperf"})"), HasSubstr("sampler"));
   EXPECT_THAT(error_of(R"({"name":"a","Name":"b"})"), HasSubstr("Name: is given twice"));
   EXPECT_THAT(error_of(R"({"providers":[]})"), HasSubstr("providers"));
   EXPECT_THAT(error_of(R"({"providers":{}})"), HasSubstr("providers"));

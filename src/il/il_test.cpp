@@ -192,6 +192,87 @@ TEST(IlRewrite, SaysWhyAMethodStaysAsItIs) {
   EXPECT_EQ(rewrite_it(tiny({kReturn}), {0x77}).reason, Reason::kSignature);
 }
 
+// A step as the C# compiler writes it: state = this.state; try { … } catch { this.state = -2; … }
+// this.state = -2; …
+Code step() {
+  return fat({kLdArg0, 0x7b,    1,    0,    0,    4, 0x0a,  // 0: ldfld, stloc.0
+              kNop,    kLeaveS, 11,                         // 7: try
+              kPop,    kLdArg0, 0x1f, 0xfe, 0x7d, 1, 0,    0, 4,      kLeaveS, 8,  // 10: catch
+              kLdArg0, 0x1f,    0xfe, 0x7d, 1,    0, 0,    4, kReturn},            // 21
+             {{.flags = kCatch,
+               .try_offset = 7,
+               .try_length = 3,
+               .handler_offset = 10,
+               .handler_length = 11,
+               .token_or_filter = 0x0100'0001}});
+}
+
+TEST(IlStateMachine, IsKnownByItsStateAndItsEnds) {
+  const auto bytes = step();
+  Body body;
+  StateMachine machine;
+  ASSERT_EQ(parse_body(bytes.data(), static_cast<std::uint32_t>(bytes.size()), body),
+            Reason::kNone);
+  ASSERT_TRUE(find_state_machine(body, machine));
+  EXPECT_EQ(machine.field, 0x0400'0001U);
+  EXPECT_EQ(machine.local, 0U);
+  EXPECT_EQ(machine.handler, 10U);
+  ASSERT_EQ(machine.end_count, 2U);
+  EXPECT_EQ(machine.ends[0], 11U);
+  EXPECT_EQ(machine.ends[1], 21U);
+  for (const auto& other : {nested(), tiny({kReturn}), fat({kLdArg0, 0x7b, 1, 0, 0, 4, kReturn})}) {
+    ASSERT_EQ(parse_body(other.data(), static_cast<std::uint32_t>(other.size()), body),
+              Reason::kNone);
+    EXPECT_FALSE(find_state_machine(body, machine));
+  }
+}
+
+TEST(IlStateMachine, GetsItsProbesAtBeginEndsAndHandler) {
+  const auto bytes = step();
+  Body body;
+  StateMachine machine;
+  ASSERT_EQ(parse_body(bytes.data(), static_cast<std::uint32_t>(bytes.size()), body),
+            Reason::kNone);
+  ASSERT_TRUE(find_state_machine(body, machine));
+  MethodSignature signature;
+  const Code sig{0x20, 0x00, 0x01};
+  ASSERT_EQ(parse_method_signature(sig.data(), 3, signature), Reason::kNone);
+  NewLocals locals;
+  Code local_bytes(256), out(4096);
+  ASSERT_EQ(extend_locals(nullptr, 0, signature, local_bytes.data(), 256, locals), Reason::kNone);
+  std::vector<std::uint32_t> map(4096);
+  Layout layout;
+  ASSERT_EQ(rewrite(body, signature, locals,
+                    {.id = 1,
+                     .gate = 0x1000,
+                     .enter = 0x2000,
+                     .leave = 0x3000,
+                     .enter_token = 0x1100'0001,
+                     .leave_token = 0x1100'0002,
+                     .locals_token = 0x1100'0003,
+                     .machine = &machine,
+                     .fault = 0x4000,
+                     .fault_token = 0x1100'0004},
+                    map.data(), 4096, out.data(), 4096, layout),
+            Reason::kNone);
+  Body made;
+  ASSERT_EQ(parse_body(out.data(), layout.size, made), Reason::kNone);
+  int enters = 0, leaves = 0, faults = 0;
+  const auto effects = [&](std::uint16_t opcode, std::uint32_t token) {
+    if (token == 0x1100'0001)
+      return ++enters, effect_of(opcode, kEnterStepSignature, sizeof kEnterStepSignature);
+    if (token == 0x1100'0002)
+      return ++leaves, effect_of(opcode, kLeaveStepSignature, sizeof kLeaveStepSignature);
+    EXPECT_EQ(token, 0x1100'0004U);
+    return ++faults, effect_of(opcode, kFaultSignature, sizeof kFaultSignature);
+  };
+  EXPECT_EQ(verify_rewritten(made, layout, true, effects), "");
+  EXPECT_EQ(compare(body, made, layout, true), "");
+  EXPECT_EQ(enters, 1);
+  EXPECT_EQ(leaves, 3);
+  EXPECT_EQ(faults, 1);
+}
+
 TEST(IlSignature, ReadsReturnedTypesOfEveryKind) {
   const std::vector<Code> types{
       {0x1c},                                         // object

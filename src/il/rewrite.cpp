@@ -6,7 +6,10 @@ namespace {
 constexpr std::uint32_t kHeaderBytes = 12;
 constexpr std::uint32_t kMostClauses = 4096;
 constexpr std::uint32_t kMostNewCode = 0x3fff'ffff;
-constexpr std::uint32_t kProbeStack = 4;  // of the leave probe: three arguments and the function
+// Of the leave probe: three or four arguments and the function.
+constexpr std::uint32_t kProbeStack = 4, kStepStack = 5;
+// More code of a state machine: to load the state, its local; the calls of put_fault(), put_end().
+constexpr std::uint32_t kStateBytes = 6, kLocalBytes = 4, kFaultBytes = 20, kEndBytes = 42;
 
 // How much room the new form of an instruction takes.
 std::uint32_t new_size(const Instruction& instruction, bool is_void) {
@@ -29,8 +32,8 @@ bool in_clause(const Body& body, std::uint32_t offset) {
 }
 
 // Maps every instruction to its new offset, counted from `base`, and the end of the code to `end`.
-Reason map_code(const Body& body, bool is_void, std::uint32_t base, std::uint32_t* map,
-                std::uint32_t map_count, std::uint32_t& end) {
+Reason map_code(const Body& body, bool is_void, std::uint32_t base, const StateMachine* machine,
+                std::uint32_t* map, std::uint32_t map_count, std::uint32_t& end) {
   if (body.code_size >= map_count || body.clause_count > kMostClauses) return Reason::kTooLarge;
   for (std::uint32_t i = 0; i <= body.code_size; ++i) map[i] = kNotAnInstruction;
   Instruction instruction;
@@ -40,7 +43,7 @@ Reason map_code(const Body& body, bool is_void, std::uint32_t base, std::uint32_
     if (instruction.opcode == kArgList) return Reason::kArgList;
     if (instruction.opcode == kRet && in_clause(body, at)) return Reason::kReturnInClause;
     map[at] = base;
-    base += new_size(instruction, is_void);
+    base += new_size(instruction, is_void) + inserted_before(machine, at);
     if (base > kMostNewCode) return Reason::kTooLarge;
   }
   map[body.code_size] = end = base;
@@ -129,21 +132,31 @@ class Writer {
 };
 
 constexpr std::uint32_t kLoadNumber = 0x20, kLoadZero = 0x16, kToInt64 = 0x6a, kToAddress = 0xe0,
-                        kLoadUInt32 = 0x4b;
+                        kLoadUInt32 = 0x4b, kLoadThis = 0x02, kLoadField = 0x7b;
+
+std::uint32_t more_enter_bytes(const Probe& probe) {
+  return probe.machine ? kStateBytes : probe.argument != kNoArgument ? 1 : 0;
+}
 
 void put_enter(Writer& out, const NewLocals& locals, const Probe& probe) {
-  constexpr std::uint32_t kCallBytes = 5 + 4 + 1 + 10 + 5 + 4;
+  const std::uint32_t call_bytes = 5 + 4 + 1 + 10 + 5 + 4 + more_enter_bytes(probe);
   out.byte(kLoadZero);
   out.byte(kToInt64);
   out.local(kStLoc, locals.start);
   out.pointer(probe.gate);
   out.byte(kLoadUInt32);
   out.byte(0x2c);  // brfalse.s
-  out.byte(kCallBytes);
+  out.byte(call_bytes);
   out.byte(kLoadNumber);
   out.number(probe.id, 4);
   out.local(kLdLocA, locals.saved);
   out.byte(kToAddress);
+  if (probe.machine) {
+    out.byte(kLoadThis);
+    out.token(kLoadField, probe.machine->field);
+  } else if (probe.argument != kNoArgument) {
+    out.byte(kLoadThis + (probe.argument & 3));
+  }
   out.pointer(probe.enter);
   out.token(kCalli, probe.enter_token);
   out.local(kStLoc, locals.start);
@@ -151,7 +164,35 @@ void put_enter(Writer& out, const NewLocals& locals, const Probe& probe) {
 constexpr std::uint32_t kEnterBytes = 2 + 4 + 10 + 1 + 2 + 29;
 
 void put_leave(Writer& out, const NewLocals& locals, const Probe& probe) {
-  constexpr std::uint32_t kCallBytes = 5 + 4 + 4 + 10 + 5;
+  const std::uint32_t call_bytes = 5 + 4 + 4 + 10 + 5 + (probe.machine ? kLocalBytes : 0);
+  out.local(kLdLoc, locals.start);
+  out.byte(0x2c);  // brfalse.s
+  out.byte(call_bytes);
+  out.byte(kLoadNumber);
+  out.number(probe.id, 4);
+  out.local(kLdLoc, locals.start);
+  out.local(kLdLoc, locals.saved);
+  if (probe.machine) out.local(kLdLoc, probe.machine->local);
+  out.pointer(probe.leave);
+  out.token(kCalli, probe.leave_token);
+  out.op(kEndFinally);
+}
+constexpr std::uint32_t kLeaveProbeBytes = 4 + 2 + 28 + 1;
+
+// The exception is on the stack, and stays there.
+void put_fault(Writer& out, const NewLocals& locals, const Probe& probe) {
+  constexpr std::uint32_t kDuplicate = 0x25;
+  out.byte(kDuplicate);
+  out.local(kLdLoc, locals.start);
+  out.pointer(probe.fault);
+  out.token(kCalli, probe.fault_token);
+}
+static_assert(kFaultBytes == 1 + 4 + 10 + 5);
+
+// The step ends here, not at the end of the method.
+void put_end(Writer& out, const NewLocals& locals, const Probe& probe) {
+  constexpr std::uint32_t kCallBytes = 5 + 4 + 4 + 2 + 10 + 5 + 2 + 4;
+  constexpr std::uint32_t kLoadSmall = 0x1f, kEnded = 0xfe;  // -2
   out.local(kLdLoc, locals.start);
   out.byte(0x2c);  // brfalse.s
   out.byte(kCallBytes);
@@ -159,11 +200,21 @@ void put_leave(Writer& out, const NewLocals& locals, const Probe& probe) {
   out.number(probe.id, 4);
   out.local(kLdLoc, locals.start);
   out.local(kLdLoc, locals.saved);
+  out.byte(kLoadSmall);
+  out.byte(kEnded);
   out.pointer(probe.leave);
   out.token(kCalli, probe.leave_token);
-  out.op(kEndFinally);
+  out.byte(kLoadZero);
+  out.byte(kToInt64);
+  out.local(kStLoc, locals.start);
 }
-constexpr std::uint32_t kLeaveProbeBytes = 4 + 2 + 28 + 1;
+static_assert(kEndBytes == 4 + 2 + 36);
+
+bool is_end(const StateMachine& machine, std::uint32_t offset) {
+  for (std::uint32_t i = 0; i < machine.end_count; ++i)
+    if (machine.ends[i] == offset) return true;
+  return false;
+}
 
 void put_branch(Writer& out, std::uint16_t opcode, std::uint32_t target, std::uint32_t code_begin) {
   out.op(opcode);
@@ -172,15 +223,17 @@ void put_branch(Writer& out, std::uint16_t opcode, std::uint32_t target, std::ui
 }
 
 void put_code(Writer& out, const Body& body, bool is_void, const NewLocals& locals,
-              const std::uint32_t* map, std::uint32_t end) {
+              const Probe& probe, const std::uint32_t* map, const Layout& layout) {
   Instruction instruction;
   for (std::uint32_t at = 0; at < body.code_size; at += instruction.size) {
     if (!decode(body.code, body.code_size, at, instruction)) return;
     const auto opcode = instruction.opcode;
+    if (probe.machine && at == probe.machine->handler) put_fault(out, locals, probe);
+    if (probe.machine && is_end(*probe.machine, at)) put_end(out, locals, probe);
     if (opcode == kTail) continue;
     if (opcode == kRet) {
       if (!is_void) out.local(kStLoc, locals.result);
-      put_branch(out, kLeave, end, kHeaderBytes);
+      put_branch(out, kLeave, layout.end, kHeaderBytes);
     } else if (is_short_branch(opcode) || is_long_branch(opcode)) {
       const auto target = map[branch_target(body.code, instruction)];
       put_branch(out, is_short_branch(opcode) ? long_form(opcode) : opcode, target, kHeaderBytes);
@@ -233,9 +286,70 @@ void put_clauses(Writer& out, const Body& body, const std::uint32_t* map, const 
 
 }  // namespace
 
+std::uint32_t inserted_before(const StateMachine* machine, std::uint32_t offset) {
+  if (!machine) return 0;
+  return (offset == machine->handler ? kFaultBytes : 0) +
+         (is_end(*machine, offset) ? kEndBytes : 0);
+}
+
+bool find_state_machine(const Body& body, StateMachine& out) {
+  constexpr std::uint32_t kNop = 0x00, kStLocShort = 0x13, kStLoc0 = 0x0a, kStLoc3 = 0x0d,
+                          kLoadSmall = 0x1f, kDuplicate = 0x25, kStoreField = 0x7d;
+  const auto stores_local = [&](const Instruction& one, std::uint32_t& local) {
+    if (one.opcode >= kStLoc0 && one.opcode <= kStLoc3)
+      local = one.opcode - kStLoc0;
+    else if (one.opcode == kStLocShort)
+      local = body.code[one.operand];
+    else if (one.opcode == kStLoc)
+      local = read16(body.code + one.operand);
+    else
+      return false;
+    return true;
+  };
+  out = {};
+  Instruction last[5];  // the newest one last
+  std::uint32_t count = 0;
+  bool begun = false;
+  for (std::uint32_t at = 0; at < body.code_size; at += last[4].size) {
+    for (int i = 0; i < 4; ++i) last[i] = last[i + 1];
+    if (!decode(body.code, body.code_size, at, last[4])) return false;
+    if (!begun) {
+      // this.state is copied first.
+      if (last[4].opcode == kNop) continue;
+      ++count;
+      if (count == 1 && last[4].opcode != kLoadThis) return false;
+      if (count == 2 && last[4].opcode != kLoadField) return false;
+      if (count == 2) out.field = read32(body.code + last[4].operand);
+      if (count == 3 && !stores_local(last[4], out.local)) return false;
+      begun = count == 3;
+      continue;
+    }
+    // ldarg.0; ldc.i4.s N; [dup; stloc state;] stfld state; N below -1
+    if (last[4].opcode != kStoreField || read32(body.code + last[4].operand) != out.field) continue;
+    std::uint32_t local = 0;
+    const bool copies = last[2].opcode == kDuplicate && stores_local(last[3], local);
+    const auto& number = copies ? last[1] : last[3];
+    const auto& object = copies ? last[0] : last[2];
+    if (number.opcode != kLoadSmall || object.opcode != kLoadThis ||
+        static_cast<std::int8_t>(body.code[number.operand]) >= -1)
+      continue;
+    if (out.end_count == StateMachine::kMostEnds) return false;
+    out.ends[out.end_count++] = object.offset;
+  }
+  // The last catch clause is the outermost: it gives the exception to the task.
+  bool has_handler = false;
+  for (std::uint32_t i = 0; i < body.clause_count; ++i) {
+    const auto clause = clause_at(body, i);
+    if (clause.flags != kCatch) continue;
+    out.handler = clause.handler_offset;
+    has_handler = true;
+  }
+  return begun && has_handler && out.end_count > 0;
+}
+
 Reason check_body(const Body& body, std::uint32_t* map, std::uint32_t map_count) {
   std::uint32_t end = 0;
-  const auto mapped = map_code(body, false, 0, map, map_count, end);
+  const auto mapped = map_code(body, false, 0, nullptr, map, map_count, end);
   return mapped != Reason::kNone ? mapped : check_targets(body, map);
 }
 
@@ -243,21 +357,23 @@ Reason rewrite(const Body& body, const MethodSignature& signature, const NewLoca
                const Probe& probe, std::uint32_t* map, std::uint32_t map_count, std::uint8_t* out,
                std::uint32_t capacity, Layout& layout) {
   layout = {};
-  layout.try_begin = kEnterBytes;
-  const auto mapped =
-      map_code(body, signature.is_void, kEnterBytes, map, map_count, layout.handler);
+  layout.try_begin = kEnterBytes + more_enter_bytes(probe);
+  layout.machine = probe.machine;
+  const auto mapped = map_code(body, signature.is_void, layout.try_begin, probe.machine, map,
+                               map_count, layout.handler);
   if (mapped != Reason::kNone) return mapped;
   if (const auto checked = check_targets(body, map); checked != Reason::kNone) return checked;
-  layout.end = layout.handler + kLeaveProbeBytes;
+  layout.end = layout.handler + kLeaveProbeBytes + (probe.machine ? kLocalBytes : 0);
   const auto code_size = layout.end + (signature.is_void ? 1 : 5);
   Writer to{out, capacity};
   constexpr std::uint32_t kFatHeader = 0x3003, kMoreSections = 8, kInitLocals = 0x10;
   to.number(kFatHeader | kMoreSections | (body.init_locals ? kInitLocals : 0), 2);
-  to.number(body.max_stack > kProbeStack ? body.max_stack : kProbeStack, 2);
+  const auto stack = probe.machine ? kStepStack : kProbeStack;
+  to.number(body.max_stack > stack ? body.max_stack : stack, 2);
   to.number(code_size, 4);
   to.number(probe.locals_token, 4);
   put_enter(to, locals, probe);
-  put_code(to, body, signature.is_void, locals, map, layout.end);
+  put_code(to, body, signature.is_void, locals, probe, map, layout);
   put_leave(to, locals, probe);
   if (!signature.is_void) to.local(kLdLoc, locals.result);
   to.op(kRet);

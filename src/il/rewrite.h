@@ -14,6 +14,26 @@
 
 namespace clrscope::il {
 
+// What the C# compiler makes of an async method: the number of the await at which it goes on lies
+// in a field, and while it runs in a local. Below 0: it does not wait.
+struct StateMachine {
+  static constexpr std::uint32_t kMostEnds = 16;
+
+  std::uint32_t field = 0;    // token, as the code itself uses it
+  std::uint32_t local = 0;    // number
+  std::uint32_t handler = 0;  // offset of the handler that ends the method with an exception
+  // Offsets where it says that it has ended, or yields a value. What it does next may run whoever
+  // waits for it: the step ends here.
+  std::uint32_t ends[kMostEnds]{};
+  std::uint32_t end_count = 0;
+};
+// Whether a method without arguments is the step of a state machine.
+bool find_state_machine(const Body& body, StateMachine& out);
+// Bytes of code that come before this instruction.
+std::uint32_t inserted_before(const StateMachine* machine, std::uint32_t offset);
+
+constexpr std::uint32_t kNoArgument = 0xffff'ffff;
+
 struct Probe {
   std::uint32_t id = 0;
   std::uint64_t gate = 0;         // address of 32 bits
@@ -22,16 +42,28 @@ struct Probe {
   std::uint32_t enter_token = 0;  // signatures of the two, for calli
   std::uint32_t leave_token = 0;
   std::uint32_t locals_token = 0;  // of the signature that extend_locals() wrote
+  // With a machine the probes have one more argument, the state, its handler begins with a call of
+  // `fault`, and `leave` is called at its ends too.
+  const StateMachine* machine = nullptr;
+  std::uint64_t fault = 0;  // void fault(object exception, int64 start)
+  std::uint32_t fault_token = 0;
+  // Instead of the state: an object, the argument of this number, from 0 to 3.
+  std::uint32_t argument = kNoArgument;
 };
 constexpr std::uint8_t kEnterSignature[] = {0x00, 0x02, 0x0a, 0x08, 0x18};
 constexpr std::uint8_t kLeaveSignature[] = {0x00, 0x03, 0x01, 0x08, 0x0a, 0x0a};
+constexpr std::uint8_t kEnterStepSignature[] = {0x00, 0x03, 0x0a, 0x08, 0x18, 0x08};
+constexpr std::uint8_t kEnterArgumentSignature[] = {0x00, 0x03, 0x0a, 0x08, 0x18, 0x1c};
+constexpr std::uint8_t kLeaveStepSignature[] = {0x00, 0x04, 0x01, 0x08, 0x0a, 0x0a, 0x08};
+constexpr std::uint8_t kFaultSignature[] = {0x00, 0x02, 0x01, 0x1c, 0x0a};
 
 // Where the pieces of a rewritten body are.
 struct Layout {
   std::uint32_t size = 0;       // bytes of the whole body
   std::uint32_t try_begin = 0;  // offsets in the code; the enter probe lies before
   std::uint32_t handler = 0;
-  std::uint32_t end = 0;  // behind the handler: the only return
+  std::uint32_t end = 0;                  // behind the handler: the only return
+  const StateMachine* machine = nullptr;  // of the probe
 };
 
 // Whether the body can be rewritten. `map` is scratch for code_size + 1 numbers.

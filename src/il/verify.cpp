@@ -329,6 +329,7 @@ std::string compare(const Body& original, const Body& rewritten, const Layout& l
   for (std::uint32_t from = 0; from < original.code_size; from += old.size) {
     if (!decode(original.code, original.code_size, from, old)) return at(from, "not decoded");
     moved[from] = to;
+    to += inserted_before(layout.machine, from);
     if (old.opcode == kTail) continue;
     if (!decode(rewritten.code, rewritten.code_size, to, made)) return at(to, "not decoded");
     if (old.opcode == kRet && !is_void) {
@@ -355,7 +356,8 @@ std::string compare(const Body& original, const Body& rewritten, const Layout& l
   for (const auto& [from, start] : moved) {
     if (from == original.code_size) break;
     if (!decode(original.code, original.code_size, from, old) || old.opcode == kTail) continue;
-    if (!decode(rewritten.code, rewritten.code_size, start, made)) return at(start, "not decoded");
+    const auto code = start + inserted_before(layout.machine, from);
+    if (!decode(rewritten.code, rewritten.code_size, code, made)) return at(code, "not decoded");
     if (is_short_branch(old.opcode) || is_long_branch(old.opcode)) {
       if (!is_moved(branch_target(original.code, old), branch_target(rewritten.code, made)))
         return at(start, "another target");

@@ -23,8 +23,22 @@ constexpr std::uint32_t kMostName = 1024;
 constexpr std::uint64_t kElementsAt = 16, kCharactersAt = 12;
 constexpr std::uint64_t kHandleBits = 3;  // of a WeakReference's handle, that are not the address
 
+// A list of references has this size since .NET Core 1; and where a method table has the size.
+constexpr std::uint32_t kListSize = 32;
+constexpr std::uint64_t kSizeAt = 4;
+enum class Among : std::uint8_t { kOfThatSize, kAll };
+
+// Whether the runtime is worth asking what it is: that takes long, for thousands of types.
+bool has_size_of_list(Objects& objects, std::uint64_t object) {
+  if (!objects.may_be_object(object)) return false;
+  const auto table = objects.memory().pointer(object);
+  return table && objects.memory().get<std::uint32_t>((*table & ~std::uint64_t{7}) + kSizeAt) ==
+                      std::optional{kListSize};
+}
+
 // Of all objects that static fields refer to, those of the list's type.
-std::set<std::uint64_t> find_lists(const std::vector<HeapRange>& ranges, Objects& objects) {
+std::set<std::uint64_t> find_lists(const std::vector<HeapRange>& ranges, Objects& objects,
+                                   Among among) {
   std::set<std::uint64_t> asked, found;
   std::uint64_t left = kMostBytes;
   for (const auto& range : ranges)
@@ -36,6 +50,7 @@ std::set<std::uint64_t> find_lists(const std::vector<HeapRange>& ranges, Objects
         std::uint64_t word = 0;
         std::memcpy(&word, bytes.data() + i, sizeof word);
         if (word == 0 || !asked.insert(word).second) continue;
+        if (among == Among::kOfThatSize && !has_size_of_list(objects, word)) continue;
         if (objects.type_name(word) == kList) found.insert(word);
       }
     }
@@ -86,7 +101,9 @@ Result<EventSources> list_event_sources(Target& target, RuntimeReader& reader) {
   for (int tries = 0; tries < kTries && (!best || best->unread != 0); ++tries) {
     objects.forget();
     EventSources all;
-    const auto lists = find_lists(TRY(find_pinned_heap(target)), objects);
+    const auto heap = TRY(find_pinned_heap(target));
+    auto lists = find_lists(heap, objects, Among::kOfThatSize);
+    if (lists.empty()) lists = find_lists(heap, objects, Among::kAll);
     for (const auto list : lists) {
       auto sources = read_list(objects, list);
       all.unread += sources.unread;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -112,6 +113,13 @@ NamespaceIds parse_namespace_ids(std::string_view status) {
   return ids;
 }
 
+std::optional<std::chrono::nanoseconds> parse_schedstat(std::string_view text) {
+  const auto fields = words(text);
+  const auto run = fields.size() == 3 ? number<std::int64_t>(fields[0]) : std::nullopt;
+  if (!run || *run <= 0) return std::nullopt;
+  return std::chrono::nanoseconds{*run};
+}
+
 Result<ProcView> ProcView::open(pid_t pid) {
   if (pid <= 0) return fail(Errc::kNotFound, "process {} does not exist", pid);
   const auto path = fmt::format("/proc/{}", pid);
@@ -134,9 +142,27 @@ Result<std::string> ProcView::read(const std::string& name) const {
     if (got == 0) return content;
     if (got < 0 && errno != EINTR) break;
   }
+  return unreadable(name);
+}
+
+Failure ProcView::unreadable(const std::string& name) const {
   if (errno == ENOENT || errno == ESRCH)
     return fail(Errc::kGone, "process {} has ended ({})", pid_, name);
   return fail(errc_of(errno), "cannot read /proc/{}/{}: {}", pid_, name, errno_text());
+}
+
+Result<std::string> ProcView::read_line(const std::string& name) const {
+  const UniqueFd file{::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!file) return unreadable(name);
+  std::array<char, 1024> text;  // read() fills it
+  ssize_t got = 0;
+  do {
+    got = ::read(file.get(), text.data(), text.size());
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return unreadable(name);
+  const auto size = static_cast<std::size_t>(got);
+  if (size == text.size()) return read(name);  // longer than they are so far
+  return std::string{text.data(), size};
 }
 
 Result<std::vector<Mapping>> ProcView::mappings() const {
@@ -166,26 +192,34 @@ Result<std::vector<pid_t>> ProcView::thread_ids() const {
   return ids;
 }
 
+Result<bool> ProcView::is_nested() const {
+  return parse_namespace_ids(TRY(read("status"))).depth > 1;
+}
+
+std::optional<OsThread> ProcView::thread(pid_t id, bool nested) const {
+  const auto folder = fmt::format("task/{}/", id);
+  const auto stat = read_line(folder + "stat");
+  OsThread thread{.tid = id, .namespace_tid = id};
+  if (!stat || !parse_thread_stat(*stat, thread)) return std::nullopt;
+  if (const auto call = read_line(folder + "syscall")) parse_syscall_file(*call, thread);
+  if (thread.state != 'R')
+    if (const auto channel = read_line(folder + "wchan"); channel && *channel != "0")
+      thread.wait_channel = trim(*channel);
+  if (nested)
+    if (const auto status = read(folder + "status"))
+      thread.namespace_tid = parse_namespace_ids(*status).own;
+  return thread;
+}
+
 Result<std::vector<OsThread>> ProcView::threads() const {
-  const bool nested = parse_namespace_ids(TRY(read("status"))).depth > 1;
+  const bool nested = TRY(is_nested());
   std::vector<OsThread> threads;
   for (const auto id : TRY(thread_ids())) {
-    const auto folder = fmt::format("task/{}/", id);
-    const auto stat = read(folder + "stat");
-    OsThread thread{.tid = id, .namespace_tid = id};
-    if (!stat || !parse_thread_stat(*stat, thread)) continue;  // ended meanwhile
-    if (const auto schedule = read(folder + "schedstat"))
-      if (const auto fields = words(*schedule); !fields.empty())
-        if (const auto run = number<std::int64_t>(fields[0]); run && *run > 0)
-          thread.cpu = std::chrono::nanoseconds{*run};
-    if (const auto call = read(folder + "syscall")) parse_syscall_file(*call, thread);
-    if (thread.state != 'R')
-      if (const auto channel = read(folder + "wchan"); channel && *channel != "0")
-        thread.wait_channel = trim(*channel);
-    if (nested)
-      if (const auto status = read(folder + "status"))
-        thread.namespace_tid = parse_namespace_ids(*status).own;
-    threads.push_back(std::move(thread));
+    auto thread = this->thread(id, nested);
+    if (!thread) continue;
+    if (const auto schedule = read_line(fmt::format("task/{}/schedstat", id)))
+      thread->cpu = parse_schedstat(*schedule).value_or(thread->cpu);
+    threads.push_back(*std::move(thread));
   }
   if (threads.empty()) return fail(Errc::kGone, "process {} has ended", pid_);
   return threads;

@@ -6,7 +6,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,6 +30,8 @@ struct NamespaceIds {
   std::size_t depth = 0;
 };
 NamespaceIds parse_namespace_ids(std::string_view status);
+// The CPU time in the text of /proc/PID/task/TID/schedstat; nothing: it has none.
+std::optional<std::chrono::nanoseconds> parse_schedstat(std::string_view text);
 
 // Where a process has mapped a file, and which file that is.
 struct FileMapping {
@@ -44,13 +48,21 @@ class ProcView {
   pid_t pid() const { return pid_; }
   Result<std::vector<Mapping>> mappings() const;
   Result<std::vector<OsThread>> threads() const;
+  // One of them, with its CPU time in clock ticks; nothing: it has ended. `nested`: the process is
+  // in a pid namespace below ours.
+  std::optional<OsThread> thread(pid_t id, bool nested) const;
+  Result<bool> is_nested() const;
   Result<UniqueFd> open_file(const std::string& path) const;
   Result<std::vector<pid_t>> thread_ids() const;
-  // The whole of a small file below the process's folder.
+  // The whole of a file below the process's folder.
   Result<std::string> read(const std::string& name) const;
+  // The same of a file of a thread that the kernel gives in one piece: stat, schedstat, syscall,
+  // wchan.
+  Result<std::string> read_line(const std::string& name) const;
 
  private:
   ProcView(pid_t pid, UniqueFd folder) : pid_(pid), folder_(std::move(folder)) {}
+  Failure unreadable(const std::string& name) const;
   Result<UniqueFd> open_below_root(const std::string& path) const;
   Result<> read_files() const;
 

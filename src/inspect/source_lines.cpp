@@ -18,7 +18,8 @@ SourceLines::SourceLines(Target& target, RuntimeReader& reader, std::string symb
 
 Result<NativeFile> SourceLines::open(const std::string& path) {
   const auto fd = TRY(target_.open_file(path));
-  return NativeFile::open(fmt::format("/proc/self/fd/{}", fd.get()));
+  // A module says in a few bytes where its PDB is.
+  return NativeFile::open_few_pages(fmt::format("/proc/self/fd/{}", fd.get()));
 }
 
 // The module lies in the program, the PDB beside the program or in the module.

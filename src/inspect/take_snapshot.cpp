@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 #include "inspect/find_waits.h"
@@ -35,6 +36,13 @@ bool is_ending(std::string_view status) {
   return false;
 }
 
+// A name that is missing may be found the next time.
+bool all_named(const std::vector<Frame>& frames) {
+  return std::ranges::none_of(frames, [](const Frame& frame) {
+    return frame.kind == FrameKind::kStub || (frame.method.empty() && frame.module.empty());
+  });
+}
+
 class SnapshotBuilder {
  public:
   SnapshotBuilder(Target& target, RuntimeReader* reader, const SnapshotOptions& request,
@@ -53,7 +61,7 @@ class SnapshotBuilder {
       TRY(walker_->look_again());
     else
       walker_ = TRY(Walker::of(target_, reader_));
-    auto stacks = TRY(take_stacks(target_, *walker_, request_.stop));
+    auto stacks = TRY(take_stacks(target_, *walker_, request_.stop, &memo_.stacks));
     out_.pause = stacks.pause;
     std::ranges::move(stacks.notes, std::back_inserter(out_.notes));
     name_frames(stacks);
@@ -76,14 +84,26 @@ class SnapshotBuilder {
                      request_.lines && lines ? &*lines : nullptr};
     std::ranges::sort(stacks.threads, {},
                       [](const ThreadStack& one) { return one.os.namespace_tid; });
+    const bool alike = memo_.native == request_.native && memo_.with_lines == request_.lines;
+    const auto before = alike ? std::exchange(memo_.frames, {}) : decltype(memo_.frames){};
+    memo_.frames.clear();
+    memo_.native = request_.native;
+    memo_.with_lines = request_.lines;
     for (auto& stack : stacks.threads) {
       images_.push_back(std::move(stack.stack));
       ThreadView view{.os = std::move(stack.os),
                       .whole = stack.walked.whole() && !stack.walked.frames.empty(),
                       .broken = std::move(stack.broken),
                       .running = stack.running};
-      view.frames.reserve(stack.walked.frames.size());
-      for (const auto& frame : stack.walked.frames) view.frames.push_back(names.name(frame));
+      const auto known = stack.unchanged ? before.find(view.os.tid) : before.end();
+      if (known != before.end()) {
+        view.frames = known->second;
+      } else {
+        view.frames.reserve(stack.walked.frames.size());
+        for (const auto& frame : stack.walked.frames) view.frames.push_back(names.name(frame));
+      }
+      if (!stack.running && view.whole && all_named(view.frames))
+        memo_.frames[view.os.tid] = view.frames;
       out_.threads.push_back(std::move(view));
     }
   }

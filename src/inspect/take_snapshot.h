@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "base/result.h"
 #include "inspect/runtime_reader.h"
@@ -34,6 +36,10 @@ struct SnapshotOptions {
 struct SnapshotMemo {
   std::unique_ptr<Walker> walker{};
   std::optional<SourceLines> lines{};
+  StackMemo stacks{};
+  // Frames of the last snapshot with names, by thread; and with which of them.
+  std::unordered_map<pid_t, std::vector<Frame>> frames{};
+  bool native = false, with_lines = false;
 };
 
 // `reader` may be null, and `memo` where no snapshot follows.

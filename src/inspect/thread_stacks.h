@@ -7,7 +7,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -23,7 +25,9 @@ struct ThreadStack {
   StackImage stack{};
   WalkedStack walked{};
   bool running = false;
-  std::string broken{};  // why there is no stack, or not all of it
+  std::string broken{};    // why there is no stack, or not all of it
+  std::string times{};     // how often it had run when it stood here; empty: unknown
+  bool unchanged = false;  // it has not run since the look before: its frames are the same
 };
 
 struct ThreadStacks {
@@ -32,6 +36,22 @@ struct ThreadStacks {
   std::vector<std::string> notes{};
 };
 
-Result<ThreadStacks> take_stacks(Target& target, Walker& walker, StopPolicy policy);
+// What one look at a live process leaves for the next with the same walker. A thread that has not
+// run since is where it was: only its stack is read again, where a collection may have moved what
+// it refers to.
+struct StackMemo {
+  struct Known {
+    OsThread os{};
+    WalkedStack walked{};
+    std::size_t bytes = 0;  // of its stack
+    std::string times{};
+  };
+  std::unordered_map<pid_t, Known> threads{};  // by the number that we see
+  std::optional<bool> nested{};                // in a pid namespace below ours
+};
+
+// `memo` may be null.
+Result<ThreadStacks> take_stacks(Target& target, Walker& walker, StopPolicy policy,
+                                 StackMemo* memo = nullptr);
 
 }  // namespace clrscope::inspect

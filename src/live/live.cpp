@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/proc.h"
+#include "base/proc_identity.h"
 #include "ops/counter_sources.h"
 #include "ops/counters.h"
 #include "ops/settled.h"
@@ -69,8 +70,8 @@ Result<std::shared_ptr<LiveProcess>> Live::process(const LiveWho& who) {
   const std::lock_guard lock{slot->mutex};
   if (slot->process && slot->process->start_ticks() != 0) {
     // The pid of one that ended may be another's now.
-    const auto status = proc_status(who.pid);
-    if (status && status->state != 'Z' && status->start_ticks != slot->process->start_ticks())
+    const auto now = proc_identity(who.pid);
+    if (now && !now->ended() && now->start_ticks != slot->process->start_ticks())
       slot->process.reset();
   }
   if (slot->process) return slot->process;

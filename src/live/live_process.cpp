@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/proc.h"
+#include "base/proc_identity.h"
 #include "base/text.h"
 #include "hub/counter_json.h"
 #include "live/item_shapes.h"
@@ -114,6 +114,8 @@ LiveProcess::LiveProcess(LiveTarget target, const LiveLimits& limits)
     : target_(std::move(target)),
       info_(target_.source->info()),
       limits_(limits),
+      process_(target_.start_ticks != 0 ? open_process_fd(info_->pid, target_.start_ticks)
+                                        : UniqueFd{}),
       epoch_(static_cast<std::uint64_t>(
           std::chrono::duration_cast<std::chrono::milliseconds>(wall_now().time_since_epoch())
               .count())),
@@ -301,11 +303,11 @@ bool LiveProcess::lives() {
 }
 
 bool LiveProcess::seems_alive() {
-  if (target_.start_ticks != 0) {
-    const auto status = proc_status(info_->pid);
-    if (!status || status->state == 'Z' || status->state == 'X' ||
-        status->start_ticks != target_.start_ticks)
-      return false;
+  if (process_) {
+    if (has_ended(process_)) return false;
+  } else if (target_.start_ticks != 0) {
+    const auto now = proc_identity(info_->pid);
+    if (!now || now->ended() || now->start_ticks != target_.start_ticks) return false;
   }
   std::shared_ptr<hub::Hub> hub;
   {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/guarded.h"
 #include "hub/hub.h"
 #include "live/counter_history.h"
@@ -102,6 +103,7 @@ class LiveProcess {
   const LiveTarget target_;
   const std::shared_ptr<const hub::SourceInfo> info_;
   const LiveLimits limits_;
+  const UniqueFd process_;  // none: another namespace, or an old kernel
   const std::uint64_t epoch_;
   CounterHistory counters_;
   Guarded<Names> names_;

@@ -34,5 +34,7 @@ inline constexpr std::string_view kTracepointProvider = "Linux.Events";
 // clrscope's own. The first has IL maps of code that the runtime has none of: events IlMap.
 inline constexpr std::string_view kSymbolsProvider = "Clrscope.Symbols";
 inline constexpr std::string_view kDerivedProvider = "Clrscope.Runtime";
+// Profiled HTTP requests: docs/formats/requests.md.
+inline constexpr std::string_view kRequestsProvider = "Clrscope-Requests";
 
 }  // namespace clrscope

@@ -21,7 +21,8 @@ using TraceId = std::array<std::uint8_t, 16>;  // W3C; all zero: none
 struct RunningPart {
   TraceTime begin{};
   TraceTime end{};
-  std::uint32_t thread = 0;  // OS thread id
+  std::uint32_t thread = 0;           // OS thread id
+  std::chrono::nanoseconds queued{};  // of a step: in the queue of the thread pool before it began
 };
 
 enum class SpanOutcome : std::uint8_t {

@@ -101,6 +101,7 @@ class Loop {
           auto connection = std::make_shared<HttpConnection>(service_, std::move(conn),
                                                              std::move(peer), std::move(place));
           slot->connection = connection;
+          if (connections_.empty()) begin_sweeping();
           connections_.insert(connection.get());
           asio::co_spawn(context_, run(std::move(connection)), asio::detached);
         });
@@ -149,13 +150,23 @@ class Loop {
     return std::clamp(shortest / 5, kLeastSweep, kMostSweep);
   }
 
+  // Without connections the loop sleeps.
+  void begin_sweeping() {
+    service_.date = http_date(::time(nullptr));
+    sweep_.cancel();
+  }
+
   asio::awaitable<void> sweep() {
     const auto every = sweep_interval(service_.setting);
     while (!ended_) {
-      service_.date = http_date(::time(nullptr));
-      const auto now = TraceClock::now();
-      for (auto* connection : connections_) connection->sweep(now);
-      sweep_.expires_after(every);
+      if (connections_.empty()) {
+        sweep_.expires_after(std::chrono::hours{24});
+      } else {
+        service_.date = http_date(::time(nullptr));
+        const auto now = TraceClock::now();
+        for (auto* connection : connections_) connection->sweep(now);
+        sweep_.expires_after(every);
+      }
       (void)co_await sweep_.async_wait(kToken);
     }
   }

@@ -40,8 +40,8 @@ Result<Target> target_of(const ListenRequest& request, std::optional<PlacedAgent
   placed.emplace(TRY(PlacedAgent::place()));
   const char* other = std::getenv("CORECLR_ENABLE_PROFILING");
   auto with_agent = request.target;
-  with_agent.environment =
-      agent_environment(placed->path(), other && std::string_view{other} == "1");
+  with_agent.environment.merge(
+      agent_environment(placed->path(), other && std::string_view{other} == "1"));
   return find_target(with_agent, kStart, request.stop_fds.empty() ? -1 : request.stop_fds.front());
 }
 

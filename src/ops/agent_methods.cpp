@@ -10,6 +10,7 @@
 #include "collect/agent/probes.h"
 #include "il/body.h"
 #include "ops/agent_place.h"
+#include "ops/probe_progress.h"
 
 namespace clrscope::ops {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kAnswer{10};
-constexpr std::chrono::seconds kApply{120};
 constexpr int kLookMs = 5;
 constexpr std::size_t kMostListed = 1000;
 constexpr std::size_t kMostRows = 40;
@@ -25,26 +25,6 @@ constexpr std::size_t kMostRows = 40;
 // `reason` comes from the process; an unknown one is "unknown".
 std::string reason_text(std::uint32_t reason) {
   return il::name_of(static_cast<il::Reason>(reason));
-}
-
-// Until the agent has done it; an error when the process ends first.
-Result<> wait_for(const collect::AgentProbes& probes, const collect::AgentConnection& connection,
-                  wire::ProbeProgress wanted) {
-  const Deadline deadline{kApply};
-  for (;;) {
-    const auto progress = probes.progress();
-    if (progress == wanted) return {};
-    if (progress == wire::ProbeProgress::kFailed)
-      return fail(Errc::kUnsupported, "the runtime refused to change methods: 0x{:08x}",
-                  static_cast<std::uint32_t>(probes.header().hresult.load()))
-          .hint("check that DOTNET_ProfAPI_RejitOnAttach is not 0 in the process");
-    if (deadline.passed())
-      return fail(Errc::kTimeout, "the agent has not changed all methods within {} s",
-                  kApply.count())
-          .hint("choose fewer methods with --include");
-    pollfd polled{connection.fd(), POLLIN, 0};
-    if (::poll(&polled, 1, kLookMs) > 0) return fail(Errc::kGone, "the process has ended");
-  }
 }
 
 bool wait_for_end(const ListenRequest& request, const collect::AgentConnection& connection) {
@@ -119,14 +99,14 @@ Result<AgentMethods> agent_methods(const MethodsRequest& request) {
                           .closed = request.closed}));
     const auto asked = TraceClock::now();
     (void)TRY(connection.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
-    TRY(wait_for(probes, connection, wire::ProbeProgress::kApplied));
+    TRY(wait_for_probes(probes, connection, wire::ProbeProgress::kApplied));
     const auto started = TraceClock::now();
     out.applied_in = started - asked;
     const bool alive = wait_for_end(request.listen, connection);
     out.duration = TraceClock::now() - started;
     if (alive) {
       (void)TRY(connection.demand(wire::RequestKind::kProbesRevert, 0, Deadline{kAnswer}));
-      TRY(wait_for(probes, connection, wire::ProbeProgress::kIdle));
+      TRY(wait_for_probes(probes, connection, wire::ProbeProgress::kIdle));
       out.reverted = true;
     }
     put_methods(arena, probes, out);

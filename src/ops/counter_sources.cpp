@@ -25,16 +25,39 @@ constexpr std::string_view kKnown[] = {
     "System.Net.Security",  "System.Net.Sockets",
 };
 
-Result<inspect::EventSources> read_event_sources(pid_t pid) {
-  const auto target = TRY(inspect::open_process(pid));
-  const auto reader = TRY(inspect::open_runtime(*target));
-  return inspect::list_event_sources(*target, *reader);
-}
+// The memory of a process whose EventSources are looked for again and again: what its types are
+// called is found out once. Any thread.
+class EventSourceReader {
+ public:
+  Result<inspect::EventSources> read(pid_t pid) {
+    const std::lock_guard lock{mutex_};
+    if (reader_ && reader_->threads())  // a new look: what was read before is forgotten
+      if (auto sources = inspect::list_event_sources(*target_, *reader_)) return sources;
+    reader_.reset();
+    target_ = TRY(inspect::open_process(pid));
+    auto reader = TRY(inspect::open_runtime(*target_));
+    auto sources = inspect::list_event_sources(*target_, *reader);
+    // Others have a worker process, which is not kept for a question a minute.
+    if (sources && reader->source() == inspect::SnapshotSource::kContracts)
+      reader_ = std::move(reader);
+    if (!reader_) {
+      reader.reset();
+      target_.reset();
+    }
+    return sources;
+  }
 
-void add_event_sources(const Process& process, hub::CounterSources& found) {
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<inspect::Target> target_;
+  std::unique_ptr<inspect::RuntimeReader> reader_;  // reads the target: ends before it
+};
+
+void add_event_sources(const Process& process, EventSourceReader& reader,
+                       hub::CounterSources& found) {
   Result<inspect::EventSources> sources =
       process.foreign ? fail(Errc::kUnsupported, "it is in another pid namespace")
-                      : read_event_sources(process.pid);
+                      : reader.read(process.pid);
   if (sources) {
     found.event_sources = std::move(sources->names);
     if (sources->unread != 0)
@@ -100,9 +123,10 @@ std::shared_ptr<hub::Source> make_source(std::uint64_t id, const Process& proces
                                          std::shared_ptr<ipc::Endpoint> endpoint) {
   return collect::make_live_source(
       {.id = id, .pid = process.pid, .process = process.name, .runtime = process.runtime},
-      std::move(endpoint), [process](hub::Source& source) {
+      std::move(endpoint),
+      [process, reader = std::make_shared<EventSourceReader>()](hub::Source& source) {
         hub::CounterSources found;
-        add_event_sources(process, found);
+        add_event_sources(process, *reader, found);
         if (source.info()->runtime_major() < hub::kMeterPatternsSince)
           found.meters = published_meters(source);
         return found;

@@ -5,43 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
-#include <thread>
 
-#include "base/checksum.h"
 #include "base/io.h"
 #include "base/json_reader.h"
 #include "base/proc.h"
 #include "base/text.h"
-#include "ipc/commands.h"
 #include "net/http_client.h"
+#include "ops/startup_helper.h"
 #include "ops/target_folder.h"
-
-// hook.S
-extern "C" {
-extern const std::uint8_t clrscope_hook[];
-extern const std::uint8_t clrscope_hook_end[];
-}
 
 namespace clrscope::ops {
 namespace {
-
-constexpr std::chrono::seconds kPatience{20};
-constexpr std::chrono::milliseconds kLook{20};
-constexpr std::size_t kAnswerLimit = 64 << 10;
-
-using Answer = std::multimap<std::string, std::string>;
-
-std::string value_of(const Answer& answer, const std::string& name) {
-  const auto found = answer.find(name);
-  return found == answer.end() ? "" : found->second;
-}
-
-// One process, one folder: pid and start time identify a process.
-Result<std::string> folder_name(pid_t pid) {
-  const auto status = TRY(proc_status(pid));
-  return fmt::format("clrscope-{}-{}", status.namespace_pid, status.start_ticks);
-}
 
 Result<> check_url(const std::string& url) {
   if (url.starts_with("unix:/")) return {};
@@ -61,26 +35,6 @@ Result<> check_url(const std::string& url) {
       .hint("use http://127.0.0.1:0 or unix:/PATH");
 }
 
-// The helper that the process has loaded already is used again: also one of another build.
-Result<std::string> place_hook(const TargetFolder& folder) {
-  for (const auto& name : TRY(folder.list()))
-    if (name.starts_with("hook-") && name.ends_with(".dll")) return name;
-  auto bytes = embedded_hook();
-  std::string beside;
-  if (bytes.empty()) {
-    const auto own = TRY(proc_executable(::getpid()));
-    auto file = read_file(own.substr(0, own.rfind('/') + 1) + "clrscope_hook.dll");
-    if (!file)
-      return fail(Errc::kUnsupported, "this clrscope was built without the helper for processes")
-          .hint("run tools/build_hook (needs dotnet), then build clrscope again");
-    beside = *std::move(file);
-    bytes = as_bytes(beside);
-  }
-  const auto name = fmt::format("hook-{:08x}.dll", crc32_of(bytes));
-  TRY(folder.write(name, bytes));
-  return name;
-}
-
 // What the process is to start: this program where it sees and may use it, else a copy.
 Result<std::string> place_program(const TargetFolder& folder) {
   if (folder.same_files() && folder.same_user()) return proc_executable(::getpid());
@@ -91,43 +45,6 @@ Result<std::string> place_program(const TargetFolder& folder) {
   const auto own = TRY(read_file("/proc/self/exe", 1ULL << 30));
   TRY(folder.write("clrscope", as_bytes(own), 0700));
   return folder.path() + "/clrscope";
-}
-
-Answer parse(std::string_view text) {
-  Answer answer;
-  for (const auto line : split(text, '\n'))
-    if (const auto at = line.find('='); at != std::string_view::npos)
-      answer.emplace(line.substr(0, at), line.substr(at + 1));
-  return answer;
-}
-
-// Tells the helper and waits for what it says.
-Result<Answer> tell(Target& target, const TargetFolder& folder, const std::string& hook,
-                    const std::string& request) {
-  folder.remove("answer");
-  TRY(folder.write("request", as_bytes(request)));
-  const auto applied = ipc::apply_startup_hook(*target.endpoint, folder.path() + "/" + hook);
-  if (!applied) {
-    folder.remove("request");
-    return fail(applied.error());
-  }
-  const Deadline deadline{kPatience};
-  while (!deadline.passed()) {
-    if (const auto text = folder.read("answer", kAnswerLimit)) {
-      folder.remove("answer");
-      folder.remove("request");
-      return parse(*text);
-    }
-    if (!process_exists(target.process.pid))
-      return fail(Errc::kGone, "process {} ended before the helper started", target.process.pid);
-    std::this_thread::sleep_for(kLook);
-  }
-  folder.remove("request");
-  return fail(Errc::kTimeout, "process {} loaded the helper, but the helper did not start",
-              target.process.pid)
-      .hint(
-          "use clrscope serve if the app disables startup hooks (trimmed apps: "
-          "StartupHookSupport=false)");
 }
 
 // For a browser, for one who listens at `url`.
@@ -147,14 +64,8 @@ Result<std::string> one_time_address(const TargetFolder& folder, std::string_vie
                      *word->text());
 }
 
-void forget(const TargetFolder& folder, const std::string& hook) {
-  for (const auto& name :
-       {hook, std::string{"clrscope"}, std::string{"request"}, std::string{"answer"}})
-    folder.remove(name);
-  folder.remove_folder();
-}
-
-Result<Enabled> enabled_from(Process process, const Answer& answer, const TargetFolder& folder) {
+Result<Enabled> enabled_from(Process process, const HelperAnswer& answer,
+                             const TargetFolder& folder) {
   Enabled out{.process = std::move(process),
               .already = value_of(answer, "already") == "true",
               .inside = value_of(answer, "inside") == "kestrel",
@@ -170,24 +81,22 @@ Result<Enabled> enabled_from(Process process, const Answer& answer, const Target
 
 }  // namespace
 
-Bytes embedded_hook() { return {clrscope_hook, clrscope_hook_end}; }
-
 Result<Enabled> enable(const EnableRequest& request) {
   auto urls = request.urls;
   if (urls.empty()) urls.emplace_back("http://127.0.0.1:0");
   for (const auto& url : urls) TRY(check_url(url));
   auto target = TRY(find_target(request.target, std::chrono::seconds{5}, -1));
   const auto pid = target.process.pid;
-  const auto name = TRY(folder_name(pid));
+  const auto name = TRY(helper_folder_name(pid));
   const auto folder = TRY(TargetFolder::open(pid, name, true));
 
   std::string hook;
-  const auto open = [&]() -> Result<Answer> {
+  const auto open = [&]() -> Result<HelperAnswer> {
     hook = TRY(place_hook(folder));
     std::string words = "action=open\nbinary=" + TRY(place_program(folder)) + "\n";
     for (const auto& url : urls) words += "url=" + url + "\n";
     if (request.read_only) words += "argument=--read-only\n";
-    const auto answer = TRY(tell(target, folder, hook, words));
+    const auto answer = TRY(tell_helper(target, folder, hook, words));
     if (value_of(answer, "state") != "open")
       return fail(Errc::kSystem, "process {} could not start the controller: {}", pid,
                   value_of(answer, "error"))
@@ -196,7 +105,7 @@ Result<Enabled> enable(const EnableRequest& request) {
   };
   const auto answer = open();
   if (!answer) {
-    if (folder.made()) forget(folder, hook);
+    if (folder.made()) forget_helper(folder, hook);
     return fail(answer.error());
   }
   return enabled_from(std::move(target.process), *answer, folder);
@@ -205,18 +114,18 @@ Result<Enabled> enable(const EnableRequest& request) {
 Result<Disabled> disable(const TargetRequest& request) {
   auto target = TRY(find_target(request, std::chrono::seconds{5}, -1));
   const auto pid = target.process.pid;
-  const auto name = TRY(folder_name(pid));
+  const auto name = TRY(helper_folder_name(pid));
   const auto folder = TargetFolder::open(pid, name, false);
   if (!folder) {
     if (folder.error().code != Errc::kNotFound) return fail(folder.error());
     return Disabled{.process = std::move(target.process)};
   }
   const auto hook = TRY(place_hook(*folder));
-  const auto answer = TRY(tell(target, *folder, hook, "action=close\n"));
+  const auto answer = TRY(tell_helper(target, *folder, hook, "action=close\n"));
   if (value_of(answer, "state") != "closed")
     return fail(Errc::kSystem, "process {} could not stop the controller: {}", pid,
                 value_of(answer, "error"));
-  forget(*folder, hook);
+  forget_helper(*folder, hook);
   return Disabled{.process = std::move(target.process),
                   .was_open = value_of(answer, "was") == "open"};
 }

@@ -212,8 +212,10 @@ class Visit {
     const auto still = patient_.foreign ? std::nullopt : standstill_of(evidence.process.pid);
     if (sources.side.any() && !still) side_.emplace(patient_.target, sources.side, duration_);
     if (sources.recording)
-      recording_.emplace(patient_.target, duration_, side_ ? &*side_ : nullptr);
-    if (sources.recording && !patient_.foreign && !still) agent_.emplace(evidence.process.pid);
+      recording_.emplace(patient_.target, duration_, request_.sampler, side_ ? &*side_ : nullptr);
+    // An agent has one listener: the recording, where it takes the CPU samples.
+    if (sources.recording && !patient_.foreign && !still && request_.sampler != Sampler::kAgent)
+      agent_.emplace(evidence.process.pid);
     if (sources.heap && !patient_.foreign && !still) {
       heap_.emplace(evidence.process.pid, duration_,
                     request_.only.empty() ? HeapWatch::Price::kLittle : HeapWatch::Price::kAny,

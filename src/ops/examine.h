@@ -17,6 +17,7 @@
 #include "doctor/answer.h"
 #include "doctor/examination.h"
 #include "inspect/thread_stacks.h"
+#include "ops/sampler.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -42,7 +43,8 @@ struct ExamineRequest {
   std::vector<std::string> only{};      // ids; empty: all
   std::vector<std::string> settings{};  // "CS1501.perSecond=10"
   std::optional<std::chrono::nanoseconds> duration{};
-  bool recording = true;  // false: no events and samples, whatever the findings need
+  Sampler sampler = Sampler::kBest;  // of the hot path; an agent is loaded for kAgent only
+  bool recording = true;             // false: no events and samples, whatever the findings need
   std::chrono::nanoseconds between_snapshots{std::chrono::seconds{1}};
   inspect::StopPolicy stop = inspect::StopPolicy::kBriefly;  // of threads that run
   bool messages = true;             // of exceptions: what the program said in them

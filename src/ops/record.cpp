@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/io.h"
 #include "base/text.h"
@@ -16,7 +17,6 @@
 #include "collect/eventpipe/rewrite.h"
 #include "ipc/session_limit.h"
 #include "nettrace/v4_blocks.h"
-#include "ops/agent_place.h"
 #include "ops/output.h"
 #include "ops/program_meter.h"
 #include "ops/record_machine.h"
@@ -82,35 +82,6 @@ PerfGrant grant_for(const Process& process) {
   if (!process.foreign) return perf_grant(process.pid);
   return {.detail = fmt::format("{} is in another pid namespace", process.name),
           .hint = "share the pid namespace: shareProcessNamespace in a pod"};
-}
-
-// The agent takes the place of perf where that is refused, if CPU samples are asked for at all.
-Result<std::optional<LoadedAgent>> choose_sampler(const RecordRequest& request, Target& target,
-                                                  PerfGrant& grant) {
-  const auto chosen = request.sampler;
-  if (chosen == Sampler::kPerf && !grant.works)
-    return fail(Errc::kDenied, "--sampler perf: {}", grant.detail).hint("{}", grant.hint);
-  if (chosen == Sampler::kAgent && request.whole_machine)
-    return fail(Errc::kUsage, "--sampler agent requires one process").hint("use -p PID");
-  if (chosen == Sampler::kAgent || chosen == Sampler::kRuntime) {
-    grant.works = false;
-    grant.detail = fmt::format("--sampler {} was given", clrscope::name_of(chosen));
-    grant.hint.clear();
-  }
-  if (grant.works || request.whole_machine || chosen == Sampler::kRuntime ||
-      (chosen == Sampler::kBest && !request.may_load_agent) ||
-      !request.providers.perf_events.empty() || !TRY(wants_samples(request.providers)))
-    return std::nullopt;
-  auto loaded = target.suspended
-                    ? fail(Errc::kUnsupported, "it cannot be loaded before the runtime has started")
-                    : load_agent(target);
-  if (loaded) {
-    grant.agent.works = true;
-    return std::optional{*std::move(loaded)};
-  }
-  if (chosen == Sampler::kAgent) return fail(loaded.error());
-  grant.agent.detail = loaded.error().what;
-  return std::nullopt;
 }
 
 Result<RecordSummary> record_target(const RecordRequest& request, const EventSelection& providers,
@@ -194,11 +165,6 @@ void add_written(RecordSummary& summary, const collect::WrittenFile& written) {
   summary.rewritten = written.reason;
 }
 
-std::span<const std::string_view> names_of(Sampler) {
-  static constexpr std::string_view kNames[] = {"best", "perf", "agent", "runtime"};
-  return kNames;
-}
-
 std::span<const std::string_view> names_of(RecordEnding) {
   static constexpr std::string_view kNames[] = {"duration",
                                                 "size",
@@ -280,8 +246,11 @@ Result<RecordSummary> record(const RecordRequest& request, const RecordWatcher& 
     if (asker.on_status) asker.on_status(status);
   };
   auto grant = grant_for(target.process);
-  auto agent = TRY(choose_sampler(request, target, grant));
-  const AgentVisit visit{agent};
+  const auto agents = TRY(choose_sampler({.sampler = request.sampler,
+                                          .may_load_agent = request.may_load_agent,
+                                          .whole_machine = request.whole_machine,
+                                          .rate = request.rate},
+                                         request.providers, target, grant));
   const auto plan = TRY(plan_recording(request.providers, grant));
   if (watcher.on_plan) watcher.on_plan(plan);
 
@@ -299,16 +268,16 @@ Result<RecordSummary> record(const RecordRequest& request, const RecordWatcher& 
                           ? UniqueFd{::fcntl(request.output_fd, F_DUPFD_CLOEXEC, 3)}
                           : TRY(open_output(path));
   meter.await_before(request.stop_fds);
-  auto recorded =
-      plan.kernel || plan.agent || request.whole_machine
-          ? record_with_kernel(request, plan, target, agent ? &agent->connection : nullptr,
-                               std::move(summary), output.get(), watcher)
-          : record_target(request, plan.selection, target, std::move(summary), output.get(),
-                          watcher);
+  auto recorded = plan.kernel || plan.agent || request.whole_machine
+                      ? record_with_kernel(request, plan, target, agents.all(), std::move(summary),
+                                           output.get(), watcher)
+                      : record_target(request, plan.selection, target, std::move(summary),
+                                      output.get(), watcher);
   if (!recorded) {
     remove_if_empty(path, output.get());
     return recorded;
   }
+  std::ranges::copy(agents.notes, std::back_inserter(recorded->notes));
   recorded->child = std::move(target.child);
   recorded->program_cost = meter.cost();
   if (counting) recorded->counts = counts ? std::move(counts) : counting->read();

@@ -18,6 +18,7 @@
 #include "model/sampling.h"
 #include "nettrace/trace_output.h"
 #include "ops/plan.h"
+#include "ops/sampler.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -30,10 +31,6 @@ using collect::StoppingEventRequest;
 using collect::StopReason;
 using collect::StreamStatus;
 using collect::perf::words_for;
-
-// Who takes the CPU samples; kBest is the highest rung that there is.
-enum class Sampler : std::uint8_t { kBest, kPerf, kAgent, kRuntime };
-std::span<const std::string_view> names_of(Sampler);  // "best", "perf", "agent", "runtime"
 
 struct RecordRequest {
   TargetRequest target;

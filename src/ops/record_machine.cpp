@@ -61,18 +61,17 @@ Result<> resume(Target& target, const RecordRequest& request) {
 }  // namespace
 
 Result<RecordSummary> record_with_kernel(const RecordRequest& request, const Plan& plan,
-                                         Target& target, collect::AgentConnection* agent,
+                                         Target& target,
+                                         std::vector<collect::AgentCpuSamples*> agents,
                                          RecordSummary summary, int output,
                                          const RecordWatcher& watcher) {
   const auto& providers = plan.selection;
   std::optional<Error> not_resumed;
   collect::MachineWriter writer{recording_file(request, summary.file, output)};
   MemoryNames memory;
-  std::optional<collect::AgentCpuSamples> samples;
-  if (plan.agent && agent) samples.emplace(*agent, target.process.pid, request.rate);
   collect::MachineRequest machine{
       .kernel = plan.kernel,
-      .agent = samples ? &*samples : nullptr,
+      .agents = std::move(agents),
       .later_runtimes = request.whole_machine,
       .samples = providers.kernel != KernelData::kNothing,
       .rate = request.rate,
@@ -108,7 +107,9 @@ Result<RecordSummary> record_with_kernel(const RecordRequest& request, const Pla
             if (watcher.on_status) watcher.on_status(status);
           },
   };
-  if (request.whole_machine && plan.rung.cpu != CpuRung::kMachine)
+  if (request.whole_machine && !machine.agents.empty())
+    for (const auto* agent : machine.agents) machine.processes.push_back(agent->process());
+  else if (request.whole_machine && plan.rung.cpu != CpuRung::kMachine)
     machine.processes = TRY(reachable_runtimes());
   if (!request.whole_machine) {
     machine.processes = {target.process.pid};

@@ -1,19 +1,20 @@
 // A recording with the kernel's rings, of the whole machine or of one process, or with the agent's
-// samples of one process.
+// samples.
 #pragma once
 
 #include <string>
 
-#include "collect/agent/connection.h"
+#include "collect/agent/cpu_samples.h"
 #include "collect/written_file.h"
 #include "ops/record.h"
 
 namespace clrscope::ops {
 
-// `target` without an endpoint is the whole machine. `agent`, where the plan says so, takes the CPU
-// samples; else null. `summary` has its file and process already.
+// `target` without an endpoint is the whole machine. `agents`, where the plan says so, take the
+// CPU samples. `summary` has its file and process already.
 Result<RecordSummary> record_with_kernel(const RecordRequest& request, const Plan& plan,
-                                         Target& target, collect::AgentConnection* agent,
+                                         Target& target,
+                                         std::vector<collect::AgentCpuSamples*> agents,
                                          RecordSummary summary, int output,
                                          const RecordWatcher& watcher);
 

@@ -71,15 +71,16 @@ Result<RecordSummary> record_samples(const RecordRequest& request,
   if (!plan.kernel) return fail(process.unreachable);
   Target target{.process = process_from(process), .endpoint = nullptr};
   RecordSummary summary{.file = "-", .process = target.process, .outcome = {}};
-  return record_with_kernel(request, plan, target, nullptr, std::move(summary), request.output_fd,
+  return record_with_kernel(request, plan, target, {}, std::move(summary), request.output_fd,
                             watcher);
 }
 
 }  // namespace
 
 RecordedEvidence::RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration,
-                                   SideSessions* side)
+                                   Sampler sampler, SideSessions* side)
     : target_(std::move(target)),
+      sampler_(sampler),
       duration_(duration),
       side_(side),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -122,6 +123,7 @@ Result<> RecordedEvidence::record(int file) {
       .duration = duration_,
       .max_size = kMostBytes,
       .rate = kRate,
+      .sampler = sampler_,
       .kernel_names = false,  // the hot path shows the callers
       .stop_fds = stop_fds,
   };

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "doctor/evidence.h"
+#include "ops/sampler.h"
 #include "ops/side_sessions.h"
 #include "ops/target.h"
 
@@ -31,8 +32,8 @@ struct Recorded {
 class RecordedEvidence {
  public:
   // `side`: null: none. They get the names of methods, when they have ended.
-  RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration,
-                   SideSessions* side = nullptr);
+  RecordedEvidence(TargetRequest target, std::chrono::nanoseconds duration, Sampler sampler,
+                   SideSessions* side);
   ~RecordedEvidence();
   RecordedEvidence(const RecordedEvidence&) = delete;
   RecordedEvidence& operator=(const RecordedEvidence&) = delete;
@@ -47,6 +48,7 @@ class RecordedEvidence {
   Result<> record(int file);
 
   TargetRequest target_;
+  Sampler sampler_;
   std::chrono::nanoseconds duration_;
   SideSessions* side_;
   UniqueFd stop_;

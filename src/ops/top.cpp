@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/proc.h"
@@ -44,12 +45,14 @@ ipc::SessionConfig live_config(const Plan& plan) {
 
 class Top {
  public:
-  Top(const TopRequest& request, const TopWatcher& watcher, const Plan& plan)
-      : request_(request), watcher_(watcher), plan_(plan) {}
+  Top(const TopRequest& request, const TopWatcher& watcher, const Plan& plan,
+      const AgentSamplers& agents)
+      : request_(request), watcher_(watcher), plan_(plan), agents_(agents) {}
 
   Result<TopSummary> run(const Process& process) {
     collect::MachineRequest machine{
         .kernel = plan_.kernel,
+        .agents = agents_.all(),
         .later_runtimes = request_.whole_machine,
         .rate = request_.rate,
         .symbol_folder = request_.symbol_folder,
@@ -67,9 +70,11 @@ class Top {
         .on_status = [&](const collect::StreamStatus& status) { on_status(status); },
     };
     if (!request_.whole_machine) {
-      listen_to_agent(process.pid);
+      if (agents_.empty()) listen_to_agent(process.pid);  // it has one listener
       machine.processes = {process.pid};
       machine.target_ended = [&] { return has_ended(process.pid); };
+    } else if (plan_.agent) {
+      for (const auto* agent : machine.agents) machine.processes.push_back(agent->process());
     } else if (plan_.rung.cpu != CpuRung::kMachine) {
       for (const auto& one : TRY(ipc::find_processes()))
         if (one.reachable() && one.status.state != 'T') machine.processes.push_back(one.pid);
@@ -126,9 +131,11 @@ class Top {
     const auto now = TraceClock::now();
     if (awaits_first_names(now)) return;
     if (status.phase == collect::Phase::kRecording &&
-        now - last_shown_ >= request_.interval * 3 / 2 + (plan_.kernel ? seconds{0} : kSilence))
+        now - last_shown_ >= request_.interval * 3 / 2 + (by_runtime() ? kSilence : seconds{0}))
       show(now);
   }
+
+  bool by_runtime() const { return !plan_.kernel && !plan_.agent; }
 
   void show(TraceTime now) {
     last_shown_ = now;
@@ -136,7 +143,7 @@ class Top {
       live_.on_names(names.trace, ProcessId{names.process});
     TopInterval interval{live_.cut(reader_, now)};
     interval.lost = lost_;
-    interval.by_runtime = !plan_.kernel;
+    interval.sampled_by = sampling_of(plan_);
     if (agent_) interval.agent = agent_->states();
     ask_for_names(interval);
     ++summary_.intervals;
@@ -162,6 +169,7 @@ class Top {
   const TopRequest& request_;
   const TopWatcher& watcher_;
   const Plan& plan_;
+  const AgentSamplers& agents_;
   nettrace::Reader reader_;
   analyze::LiveTimes live_;
   std::map<pid_t, std::pair<TraceTime, seconds>> asked_;  // when it may be asked again
@@ -181,8 +189,9 @@ double TopInterval::busy() const {
   // Samples that came late are counted with those of the next interval.
   const auto most = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   // The runtime's sampler is slower than its traces say.
-  const auto time = by_runtime ? static_cast<std::int64_t>(samples) * kSamplerPeriod
-                               : nanoseconds{static_cast<std::int64_t>(ns)};
+  const auto time = sampled_by == Sampling::kRuntime
+                        ? static_cast<std::int64_t>(samples) * kSamplerPeriod
+                        : nanoseconds{static_cast<std::int64_t>(ns)};
   return std::min(most, std::chrono::duration<double>(time).count() / seconds());
 }
 
@@ -203,11 +212,18 @@ Result<TopSummary> top(const TopRequest& request, const TopWatcher& watcher) {
         .hint(
             "share the pid namespace (shareProcessNamespace in a pod), or record it with clrscope "
             "collect --diagnostic-port SOCKET");
-  const auto plan =
-      TRY(plan_recording({.profiles = "cpu-sampling"}, perf_grant(target.process.pid)));
+  const ProviderWords words{.profiles = "cpu-sampling"};
+  auto grant = perf_grant(target.process.pid);
+  const auto agents = TRY(choose_sampler({.sampler = request.sampler,
+                                          .may_load_agent = !portless,
+                                          .whole_machine = request.whole_machine,
+                                          .rate = request.rate},
+                                         words, target, grant));
+  const auto plan = TRY(plan_recording(words, grant));
   if (portless && !plan.kernel) return fail(portless->unreachable);
   // On the heap: our own stacks are sampled too.
-  auto summary = TRY(std::make_unique<Top>(request, watcher, plan)->run(target.process));
+  auto summary = TRY(std::make_unique<Top>(request, watcher, plan, agents)->run(target.process));
+  std::ranges::copy(agents.notes, std::back_inserter(summary.notes));
   if (portless)
     summary.notes.push_back(
         fmt::format("method names were read from its memory: {}", portless->unreachable.what));

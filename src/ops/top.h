@@ -1,8 +1,9 @@
 // Shows where CPU time is spent, one interval after the other, until it is stopped or its target
 // ends.
 //
-// The kernel samples if permitted, else the runtime; names come from one session of each .NET
-// process and, for what was loaded before, a short one. Nothing is written to disk.
+// The kernel samples if permitted, else the agent (which is loaded for that time), else the
+// runtime; names come from one session of each .NET process and, for what was loaded before, a
+// short one. Nothing is written to disk.
 #pragma once
 
 #include <chrono>
@@ -19,6 +20,7 @@
 #include "model/sampling.h"
 #include "ops/agent_listener.h"
 #include "ops/plan.h"
+#include "ops/sampler.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -33,6 +35,7 @@ struct TopRequest {
   std::optional<std::chrono::nanoseconds> duration{};
   std::chrono::nanoseconds interval = std::chrono::seconds{1};
   unsigned rate = kUsualRate;
+  Sampler sampler = Sampler::kBest;
   std::string symbol_folder{};
   std::span<const int> stop_fds{};
 };
@@ -40,8 +43,8 @@ struct TopRequest {
 struct TopInterval : analyze::LiveInterval {
   std::vector<AgentSourceState> agent{};  // of an agent that was loaded already
   std::uint64_t lost = 0;                 // samples, since the start
-  bool by_runtime = false;                // sampled by the runtimes
-  double busy() const;                    // processors, on average
+  Sampling sampled_by = Sampling::kPerf;
+  double busy() const;  // processors, on average
 };
 
 struct TopWatcher {

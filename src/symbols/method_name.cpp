@@ -131,7 +131,57 @@ namespace {
 
 constexpr string_view kMadeByProgram = "dynamicClass.";
 
+// The compiler's type and method as the source has them.
+std::string source_title(string_view type, string_view method) {
+  // Closures are the compiler's: what they belong to is named.
+  if (const auto closure = type.find("+<>c"); closure != type.npos) type = type.substr(0, closure);
+  string_view kind;
+  string_view inner;
+  if (const auto lambda = method.rfind(">b__"); lambda != method.npos) {
+    kind = " (lambda)";
+    method = method.substr(1, lambda - 1);
+  } else if (const auto local = method.rfind(">g__"); local != method.npos) {
+    kind = " (local function)";
+    inner = method.substr(local + 4, method.find('|', local) - local - 4);
+    method = method.substr(1, local - 1);
+  }
+  // The statements of a program without a Main are in <Main>$.
+  if (method.starts_with('<') && method.ends_with(">$"))
+    method = method.substr(1, method.size() - 3);
+  std::string title{type};
+  title.append(".").append(method);
+  if (!inner.empty()) title.append(".").append(inner);
+  return title.append(kind);
+}
+
 }  // namespace
+
+std::string async_title(string_view type_name) {
+  // Shop.Cart+<Load>d__3, Shop.Cart+<>c+<<Load>b__3_0>d, Program+<<Main>g__Ask|0_1>d
+  const auto numbered = type_name.rfind(">d__");
+  const auto end = numbered != type_name.npos ? numbered : type_name.rfind(">d");
+  const auto open = end == type_name.npos ? end : type_name.rfind("+<", end);
+  if (open == type_name.npos) return std::string{type_name};
+  const auto before = type_name.find_last_of("[,", open);
+  auto start = before == type_name.npos ? 0 : before + 1;
+  while (start < open && type_name[start] == ' ') ++start;
+  return source_title(type_name.substr(start, open - start),
+                      type_name.substr(open + 2, end - open - 2));
+}
+
+std::string method_title(string_view method) {
+  constexpr string_view kStep = ".MoveNext";
+  if (method.ends_with(kStep)) {
+    const auto type = method.substr(0, method.size() - kStep.size());
+    auto title = async_title(type);
+    return title == type ? std::string{method} : title;
+  }
+  const auto at = method.find(".<");
+  if (at == method.npos) return std::string{method};
+  const auto made = method.substr(at + 1);
+  const bool of_compiler = made.find(">b__") != made.npos || made.find(">g__") != made.npos;
+  return of_compiler ? source_title(method.substr(0, at), made) : std::string{method};
+}
 
 bool is_lambda_name(string_view method) {
   return method.starts_with(kMadeByProgram) &&

@@ -21,6 +21,13 @@ bool is_lambda_name(std::string_view method);
 // The same with the method that it calls: "lambda_method94 → Shop.Cart.Add(int)".
 std::string lambda_name(std::string_view lambda, std::string_view called);
 
+// "Shop.Cart.Load" from the type of a state machine or of its box, lambdas and local functions
+// included: "Shop.Cart.Load (lambda)"; the type itself when it is none of an async method.
+std::string async_title(std::string_view type_name);
+// The same from a method without arguments: "Shop.Cart+<Load>d__3.MoveNext" and
+// "Shop.Cart+<>c.<Load>b__3_0"; the name itself when the compiler did not make it.
+std::string method_title(std::string_view method);
+
 // "/app/Shop.Core.dll" → "Shop.Core"; of native libraries the whole file name.
 std::string module_name(std::string_view path);
 

@@ -70,5 +70,27 @@ TEST(ModuleName, TellsTheFrameworkFromTheApp) {
   EXPECT_FALSE(is_framework_module("/app/Shop.dll"));
 }
 
+TEST(AsyncTitle, NamesMethodsLambdasAndLocalFunctions) {
+  EXPECT_EQ(async_title("X+AsyncStateMachineBox`1[System.Int32,Shop.Cart+<Load>d__3]"),
+            "Shop.Cart.Load");
+  EXPECT_EQ(async_title("Shop.Cart+<>c+<<Load>b__3_0>d"), "Shop.Cart.Load (lambda)");
+  EXPECT_EQ(async_title("Shop.Cart+<>c__DisplayClass3_0+<<Load>b__1>d"), "Shop.Cart.Load (lambda)");
+  EXPECT_EQ(async_title("Program+<<<Main>$>g__Ask|0_1>d"), "Program.Main.Ask (local function)");
+  EXPECT_EQ(async_title("Program+<<Main>$>d__0"), "Program.Main");
+  EXPECT_EQ(async_title("Shop.Cart"), "Shop.Cart");
+}
+
+TEST(MethodTitle, NamesAsyncMethodsLambdasAndLocalFunctionsByTheirOwnName) {
+  EXPECT_EQ(method_title("Shop.Orders+<PlaceAsync>d__3.MoveNext"), "Shop.Orders.PlaceAsync");
+  EXPECT_EQ(method_title("Program+<>c+<<<Main>$>b__0_1>d.MoveNext"), "Program.Main (lambda)");
+  EXPECT_EQ(method_title("Shop.Cart+<>c__DisplayClass3_0.<Load>b__1"), "Shop.Cart.Load (lambda)");
+  EXPECT_EQ(method_title("Program.<<Main>$>g__Ask|0_1"), "Program.Main.Ask (local function)");
+  EXPECT_EQ(method_title("Shop.Orders.Place"), "Shop.Orders.Place");
+  EXPECT_EQ(method_title("Shop.Reader.MoveNext"), "Shop.Reader.MoveNext");
+  for (const auto* odd :
+       {"", ".<", ".<>b__", "+<>d.MoveNext", ".<x>g__|", ">b__.<", "<>g__.MoveNext"})
+    (void)method_title(odd);  // whatever a process says
+}
+
 }  // namespace
 }  // namespace clrscope

@@ -29,6 +29,7 @@ enum class RequestKind : std::uint16_t {
   kProbesOpen = 48,    // pass me the memory of the probes
   kProbesApply = 49,   // do what the order in it says
   kProbesRevert = 50,  // give all methods their own code back
+  kHeap = 80,          // objects of the heap by type into the rings; value: HeapOptions
   // Request profiling: see wire/requests.h.
   kRequestsOpen = 64,   // pass me the memory of the requests
   kRequestsStart = 65,  // sample as the order in it says; needs the helper in the process
@@ -55,9 +56,11 @@ enum Source : std::uint32_t {
   kSourceSurvivors = 0x100,  // what became of sampled objects in the next collections
   kSourceMethods = 0x200,    // in the status only: methods are instrumented
   kSourceRuntime = 0x400,    // collections, suspensions, threads, modules, compilations
+  kSourceObjects = 0x800,    // every object allocated; needs CLRSCOPE_AGENT_START
 };
 constexpr std::uint32_t kAllSources = kSourceExceptions | kSourceContention | kSourceAllocations |
-                                      kSourceCpu | kSourceSurvivors | kSourceRuntime;
+                                      kSourceCpu | kSourceSurvivors | kSourceRuntime |
+                                      kSourceObjects;
 // The value of kSwitch: sources in the lower half, samples per second of CPU time in the upper one.
 constexpr std::uint32_t kRateShift = 16;
 constexpr std::uint32_t kSourceBits = (1U << kRateShift) - 1;

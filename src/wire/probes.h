@@ -51,7 +51,8 @@ struct ProbeCounter {
 
 enum ProbeOrderFlags : std::uint32_t {
   kWithAccessors = 1,
-  kClosed = 2,  // put the probes in, and count nothing
+  kClosed = 2,       // put the probes in, and count nothing
+  kForRequests = 4,  // spans of sampled requests instead of counters: see wire/requests.h
 };
 
 // What clrscope wants.

@@ -27,6 +27,14 @@ enum class RecordKind : std::uint16_t {
   kThreadNamed = 68,
   kModuleLoaded = 69,
   kMethodCompiled = 70,
+  // wire/heap.h
+  kHeapType = 80,
+  kHeapEdge = 81,
+  kHeapEnd = 82,
+  kObjectsAllocated = 83,  // the next four are a HeapType each, with totals since the start
+  kObjectsMoved = 84,
+  kCallsToNative = 85,
+  kCallsToManaged = 86,
   // wire/requests.h
   kRequestBegin = 96,
   kRequestEnd = 97,

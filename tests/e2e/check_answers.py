@@ -121,6 +121,8 @@ class Walk:
         self.ask("GET /views/requests", "/views/requests" + of)
         self.ask("GET /process", "/process?pid=2147483647", status=400)
         self.agent(of)
+        self.ask("GET /requests", "/requests" + of, status=400)
+        self.ask("GET /requests", "/requests" + of + "&include=Samples&durationSeconds=1")
         self.watch()
         self.live(of)
         self.recordings(of)
@@ -180,6 +182,7 @@ class Walk:
         for kind in ("overview", "events", "cpu", "topn", "gc", "exceptions", "contention", "jit", "threadpool", "thread-starts"):
             self.ask("GET /recordings/{id}/report/{kind}", f"/recordings/{uploaded}/report/{kind}")
         self.ask("GET /flame", f"/flame?recording={uploaded}")
+        self.ask("GET /recordings/{id}/requests", f"/recordings/{uploaded}/requests", status=200)
         self.ask("GET /recordings/{id}/report/{kind}", f"/recordings/{uploaded}/report/none", status=404)
         self.ask("DELETE /recordings/{id}", f"/recordings/{uploaded}", status=204)
         self.ask("DELETE /recordings/{id}", f"/recordings/{uploaded}", status=404)

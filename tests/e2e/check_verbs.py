@@ -19,7 +19,7 @@ import jsonschema
 from serve_kit import check, finish
 
 CLRSCOPE = os.environ.get("CLRSCOPE") or shutil.which("clrscope")
-REPORTS = ("overview events topn cpu waits threads syscalls gc jit exceptions contention threadpool thread-starts allocations database http dns "
+REPORTS = ("overview events topn cpu waits threads syscalls gc jit exceptions contention threadpool thread-starts allocations database requests http dns "
            "tasks processes").split()
 
 # Verb → (title of the answer in its schema without "clrscope" and "--json", arguments). {sick}, {web}: pids; {tmp}: a folder.
@@ -59,6 +59,7 @@ CALLS = [
     ("agent wall", "agent wall -p {web} --duration 300ms"),
     ("detach", "detach -p {web}"),
     ("agent methods", "agent methods -p {web} --include Samples --duration 200ms"),
+    ("requests", "requests -p {web} --include Samples --sample 1 --duration 1s"),
     ("agent env", "agent env -o {tmp}/agent.so"),
     ("key create", "key create --folder {tmp}/state --name test"),
     ("key list", "key list --folder {tmp}/state"),

@@ -24,12 +24,14 @@ namespace {
 using namespace clrscope;
 
 constexpr std::uint32_t kEnterToken = 0x11ff'fff0, kLeaveToken = 0x11ff'fff1;
+constexpr std::uint32_t kEnterStep = 0x11ff'fff3, kLeaveStep = 0x11ff'fff4, kFault = 0x11ff'fff5;
 constexpr std::uint32_t kMostCode = 1 << 20;
 
 struct Totals {
   std::uint64_t assemblies = 0, methods = 0, rewritten = 0, wrong = 0;
   std::uint64_t with_clauses = 0, with_filter = 0, mutated = 0, mutated_rewritten = 0;
   std::uint64_t grown = 0, code = 0;
+  std::uint64_t steps = 0, state_machines = 0;  // MoveNext without a value, and those understood
   std::map<std::string, std::uint64_t> refused;
 };
 
@@ -58,6 +60,12 @@ class Assembly {
       return il::effect_of(opcode, il::kEnterSignature, sizeof il::kEnterSignature);
     if (token == kLeaveToken)
       return il::effect_of(opcode, il::kLeaveSignature, sizeof il::kLeaveSignature);
+    if (token == kEnterStep)
+      return il::effect_of(opcode, il::kEnterStepSignature, sizeof il::kEnterStepSignature);
+    if (token == kLeaveStep)
+      return il::effect_of(opcode, il::kLeaveStepSignature, sizeof il::kLeaveStepSignature);
+    if (token == kFault)
+      return il::effect_of(opcode, il::kFaultSignature, sizeof il::kFaultSignature);
     if (token >> 24 == Metadata::kMethodSpec) token = metadata_.generic_method(token);
     const auto bytes = token >> 24 == Metadata::kStandAloneSig
                            ? metadata_.stand_alone_signature(token)
@@ -98,6 +106,11 @@ class Assembly {
       return wrong;
     if (auto wrong = il::compare(body, made, layout, signature.is_void); !wrong.empty())
       return wrong;
+    if (signature.is_void && signature.parameters == 0 &&
+        metadata_.method_name(token).ends_with("MoveNext")) {
+      if (auto wrong = rewrite_step(body, signature, locals, calls); !wrong.empty())
+        return "as a step: " + wrong;
+    }
     ++totals_.rewritten;
     totals_.code += body.size;
     totals_.grown += layout.size;
@@ -111,6 +124,36 @@ class Assembly {
       if (auto wrong = mutate(bytes.first(body.size), signature, locals); !wrong.empty())
         return wrong;
     return "";
+  }
+
+  // As a step of a state machine, if it is one.
+  std::string rewrite_step(const il::Body& body, const il::MethodSignature& signature,
+                           const il::NewLocals& locals, const il::CallEffect& calls) {
+    ++totals_.steps;
+    il::StateMachine machine;
+    if (!il::find_state_machine(body, machine)) return "";
+    ++totals_.state_machines;
+    il::Layout layout;
+    const auto reason = il::rewrite(body, signature, locals,
+                                    {.id = 77,
+                                     .gate = 0x7fff'0000'1000,
+                                     .enter = 0x7fff'0000'2000,
+                                     .leave = 0x7fff'0000'3000,
+                                     .enter_token = kEnterStep,
+                                     .leave_token = kLeaveStep,
+                                     .locals_token = 0x11ff'fff2,
+                                     .machine = &machine,
+                                     .fault = 0x7fff'0000'4000,
+                                     .fault_token = kFault},
+                                    map_.data(), static_cast<std::uint32_t>(map_.size()),
+                                    out_.data(), static_cast<std::uint32_t>(out_.size()), layout);
+    if (reason != il::Reason::kNone) return il::name_of(reason);
+    il::Body made;
+    if (il::parse_body(out_.data(), layout.size, made) != il::Reason::kNone ||
+        made.size != layout.size)
+      return "the new body cannot be parsed";
+    if (auto wrong = il::verify_rewritten(made, layout, true, calls); !wrong.empty()) return wrong;
+    return il::compare(body, made, layout, true);
   }
 
   il::Reason put(const il::Body& body, const il::MethodSignature& signature,
@@ -195,8 +238,9 @@ int main(int argc, char** argv) {
   fmt::print(
       "{{\"assemblies\":{},\"methods\":{},\"rewritten\":{},\"withClauses\":{},\"withFilter\":{},"
       "\"wrong\":{},\"codeBytes\":{},\"newBytes\":{},\"mutated\":{},\"mutatedRewritten\":{},"
-      "\"refused\":{{{}}}}}\n",
+      "\"steps\":{},\"stateMachines\":{},\"refused\":{{{}}}}}\n",
       totals.assemblies, totals.methods, totals.rewritten, totals.with_clauses, totals.with_filter,
-      totals.wrong, totals.code, totals.grown, totals.mutated, totals.mutated_rewritten, refused);
+      totals.wrong, totals.code, totals.grown, totals.mutated, totals.mutated_rewritten,
+      totals.steps, totals.state_machines, refused);
   return totals.wrong == 0 ? 0 : 1;
 }

@@ -43,6 +43,30 @@ export const agentTests = [
     },
   },
   {
+    name: 'the page of the agent measures the runtime, methods and the heap once, and says why it cannot',
+    async run() {
+      const app = await kit.patient('exceptions', '--rate', '200');
+      const server = await kit.serve('--allow', String(app.pid));
+      const visitor = await kit.Visitor.come(server);
+      const page = await visitor.open(`/agent?pid=${app.pid}`);
+      await page.getByRole('button', {name: 'Attach', exact: true}).click();
+      const measures = page.locator('[data-measures]');
+      await measures.getByRole('button', {name: 'Heap', exact: true}).click();
+      await page.locator('[data-table="objects"] tbody tr', {hasText: 'System.String'}).first().waitFor();
+      await measures.getByRole('button', {name: 'Runtime', exact: true}).click();
+      await page.locator('[data-seen="runtime"]', {hasText: 'methods compiled in'}).waitFor();
+      await page.getByLabel('Methods to measure').fill('Samples.Symptoms.Exceptions');
+      await measures.getByRole('button', {name: 'Measure', exact: true}).click();
+      await page.locator('[data-table="measured"] tbody tr', {hasText: 'Samples.Symptoms.Exceptions.HandleOrder'}).waitFor();
+      assert.deepEqual(await kit.seriousFaults(page), []);
+      assert.equal((await statusOf(visitor, app.pid)).agent.resident, true);
+      assert.equal((await visitor.ask('POST', `/agent/methods?pid=${app.pid}`)).status, 400);
+      await visitor.leave();
+      await kit.end(server.child);
+      await kit.end(app.child);
+    },
+  },
+  {
     name: 'what the agent told stays when the process exits',
     async run() {
       const app = await kit.patient('exceptions', '--rate', '200');

@@ -9,6 +9,7 @@ import {landingTests} from './landing.mjs';
 import {logsTests} from './logs.mjs';
 import {recordTests} from './record.mjs';
 import {recordingsTests} from './recordings.mjs';
+import {requestProfileTests} from './request_profile.mjs';
 import {requestsTests} from './requests.mjs';
 import {shellTests} from './shell.mjs';
 import {stacksTests} from './stacks.mjs';
@@ -27,6 +28,7 @@ export const tests = [
   ...heapTests,
   ...agentTests,
   ...requestsTests,
+  ...requestProfileTests,
   ...logsTests,
   ...recordTests,
   ...recordingsTests,

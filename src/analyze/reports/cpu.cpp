@@ -1,4 +1,4 @@
-// Where processors spent their time, as the kernel sampled it.
+// Where processors spent their time, as the kernel or the agent sampled it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -111,7 +111,7 @@ MethodShares Cpu::result() const {
   MethodShares answer{.samples = times_.samples().count,
                       .idle_samples = times_.idle(),
                       .without_stack = times_.without_stack().count,
-                      .state_from = StateFrom::kKernel,
+                      .state_from = times_.by_agent() ? StateFrom::kAgent : StateFrom::kKernel,
                       .duration = times_.span().length()};
   if (times_.period().count() > 0) {
     answer.sampling = times_.period();
@@ -161,6 +161,10 @@ Document Cpu::page() const {
     return page;
   }
   Document page{.summary = {sentence()}};
+  if (times_.by_agent())
+    page.summary.push_back(
+        "Sampled by the agent in the process: time in the kernel counts for the code that called "
+        "it.");
   if (times_.without_stack().count > 0)
     page.summary.push_back(fmt::format("{} of them have no stack.", share(times_.without_stack())));
   const auto rows = options_.rows != 0 ? options_.rows : 20;

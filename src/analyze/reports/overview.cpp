@@ -60,7 +60,7 @@ const Shape& shape_of(const OverviewAnswer*) {
        member<&A::start>("startTime", "start of the trace"),
        member<&A::duration>("durationMs", "duration of the trace"),
        member<&A::samples>("samples", "number of stack samples"),
-       member<&A::cpu_samples>("cpuSamples", "CPU samples taken by the kernel"),
+       member<&A::cpu_samples>("cpuSamples", "CPU samples taken by the kernel or the agent"),
        member<&A::waits>("waits", "waits of threads recorded by the kernel"),
        member<&A::collections>("collections", "number of garbage collections"),
        member<&A::paused>("totalPauseMs", "total time they paused all processes"),

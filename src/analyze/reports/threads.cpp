@@ -46,7 +46,7 @@ const Shape& shape_of(const ThreadsAnswer*) {
   using A = ThreadsAnswer;
   static const auto shape =
       describe<A>("ThreadsReport", "what each thread did",
-                  {member<&A::samples>("samples", "CPU samples taken by the kernel"),
+                  {member<&A::samples>("samples", "CPU samples taken by the kernel or the agent"),
                    member<&A::switches>("switches", "context switches recorded by the kernel"),
                    member<&A::duration>("durationMs", "duration of the trace"),
                    member<&A::threads>("threads", "threads, most CPU time first")});

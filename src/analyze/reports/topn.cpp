@@ -39,6 +39,7 @@ MethodShares TopN::result() const {
                       .waiting = samples.waiting.count,
                       .without_stack = methods_.without_stack(),
                       .state_from = methods_.judged_by_top() > 0 ? StateFrom::kTopOfStack
+                                    : methods_.by_agent() > 0    ? StateFrom::kAgent
                                     : methods_.by_kernel() > 0   ? StateFrom::kKernel
                                                                  : StateFrom::kSampler};
   for (const auto id : methods_.ranked(options_.inclusive)) {
@@ -62,9 +63,12 @@ Document TopN::page() const {
   const auto ids = methods_.ranked(options_.inclusive);
   Document page;
   if (methods_.by_kernel() == samples.all.count)
-    page.summary.push_back(fmt::format(
-        "{} samples of running threads, taken by the kernel. The report cpu has more detail.",
-        count_text(samples.all.count)));
+    page.summary.push_back(
+        fmt::format("{} samples of running threads, taken by {}. The report cpu has more detail.",
+                    count_text(samples.all.count),
+                    methods_.by_agent() == 0                   ? "the kernel"
+                    : methods_.by_agent() == samples.all.count ? "the agent"
+                                                               : "the kernel and the agent"));
   else
     page.summary.push_back(
         fmt::format("{} samples: {} in managed code (running), {} outside it (mostly waiting).",

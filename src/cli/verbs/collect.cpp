@@ -54,9 +54,7 @@ constexpr Option kCollect[] = {
     {.name = "--hardware-counters",
      .help = "counts of cycles, instructions, cache and branch misses, and the kernel's software "
              "counters"},
-    {.name = "--sampler",
-     .value = "NAME",
-     .help = "source of CPU samples: best, perf, agent or runtime (default: best)"},
+    kSamplerOption,
     {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 499)"},
     {.name = "--lines", .help = "extra events that report --lines needs for source lines"},
     {.name = "--symbol-dir",
@@ -91,14 +89,6 @@ Result<std::optional<ops::StoppingEventRequest>> stopping_event(const Args& args
   return request;
 }
 
-Result<ops::Sampler> sampler(const Args& args) {
-  const auto name = args.text("--sampler").value_or("best");
-  const auto names = names_of(ops::Sampler{});
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] == name) return static_cast<ops::Sampler>(i);
-  return fail(Errc::kUsage, "unknown sampler: {}", name).hint("use best, perf, agent or runtime");
-}
-
 Result<ops::RecordRequest> record_request(const Args& args) {
   ops::RecordRequest request{.target = TRY(machine_or_target(args))};
   request.providers = provider_words(args);
@@ -115,7 +105,7 @@ Result<ops::RecordRequest> record_request(const Args& args) {
   request.whole_machine = args.has("--all");
   request.count = args.has("--hardware-counters");
   request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(kUsualRate));
-  request.sampler = TRY(sampler(args));
+  request.sampler = TRY(sampler_of(args));
   request.may_load_agent = true;
   request.symbol_folder = TRY(symbol_folder(args));
   request.stopping_event = TRY(stopping_event(args));

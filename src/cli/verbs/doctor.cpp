@@ -5,6 +5,7 @@
 #include "cli/args.h"
 #include "cli/command_text.h"
 #include "cli/console.h"
+#include "cli/provider_args.h"
 #include "cli/stop_request.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
@@ -45,6 +46,10 @@ constexpr Option kDoctor[] = {
      .value = "TIME",
      .help = "with --watch: time from one examination to the next (default: 5s)"},
     {.name = "--only", .value = "ID,…", .help = "ids of the examinations to run (default: all)"},
+    {.name = "--sampler",
+     .value = "NAME",
+     .help = "source of CPU samples: best, perf, agent or runtime (default: best, which loads no "
+             "agent)"},
     {.name = "--set",
      .value = "ID.NAME=N",
      .help = "parameter of an examination, such as CS1501.perSecond=10"},
@@ -101,6 +106,7 @@ Result<ops::ExamineRequest> examine_request(const Args& args) {
     for (const auto id : split(word, ',')) request.only.emplace_back(trim(id));
   request.settings = args.all("--set");
   request.duration = TRY(args.duration("--duration"));
+  request.sampler = TRY(sampler_of(args));
   return request;
 }
 

@@ -36,6 +36,7 @@ constexpr Option kFlame[] = {
     {.name = "--duration", .value = "TIME", .help = "length of the recording (default: 10s)"},
     {.name = "--trace", .value = "FILE", .help = "file that keeps the recording as .nettrace"},
     {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 499)"},
+    kSamplerOption,
     {.name = "--all", .help = "all processes of the machine", .letter = 'a'},
 };
 
@@ -181,6 +182,8 @@ Result<ops::RecordRequest> record_request(const Args& args, const std::string& t
   request.duration = TRY(args.duration("--duration")).value_or(kDuration);
   request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(kUsualRate));
   request.whole_machine = args.has("--all");
+  request.sampler = TRY(sampler_of(args));
+  request.may_load_agent = true;
   request.output = trace;
   request.compress = trace.ends_with(".zst");
   return request;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/console.h"
+#include "cli/provider_args.h"
 #include "cli/stop_request.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
@@ -30,6 +31,7 @@ constexpr Option kTop[] = {
      .help = "time after which it ends: 30, 30s, 5m (default: until stopped)"},
     {.name = "--number", .value = "N", .help = "number of methods shown (default: 20)"},
     {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 499)"},
+    kSamplerOption,
     {.name = "--symbol-dir",
      .value = "FOLDER",
      .help = "additional folder to search for native symbols"},
@@ -102,9 +104,14 @@ const Shape& shape_of(const ThreadAnswer*) {
   return shape;
 }
 
-enum class StateSource : std::uint8_t { kKernel, kSampler };
+enum class StateSource : std::uint8_t { kKernel, kSampler, kAgent };
+StateSource source_of(ops::Sampling sampling) {
+  return sampling == ops::Sampling::kAgent     ? StateSource::kAgent
+         : sampling == ops::Sampling::kRuntime ? StateSource::kSampler
+                                               : StateSource::kKernel;
+}
 std::span<const std::string_view> names_of(StateSource) {
-  static constexpr std::string_view kNames[] = {"kernel", "sampler"};
+  static constexpr std::string_view kNames[] = {"kernel", "sampler", "agent"};
   return kNames;
 }
 
@@ -122,20 +129,20 @@ struct TopAnswer {
 };
 const Shape& shape_of(const TopAnswer*) {
   using A = TopAnswer;
-  static const auto shape =
-      describe<A>("TopInterval", "where CPU time went in one interval",
-                  {member<&A::time>("time", "end of the interval"),
-                   member<&A::interval_ms>("intervalMs", Unit::kMs, "length of the interval"),
-                   member<&A::samples>("samples", "CPU samples"),
-                   member<&A::cpus_busy>("cpusBusy", "CPUs busy, on average"),
-                   member<&A::state_from>(
-                       "stateFrom", "source of the samples: the kernel or the runtime's sampler"),
-                   member<&A::lost>("lost", "samples lost since the start"),
-                   member<&A::by_kind>("byKind", "CPU time by kind of code, most first"),
-                   member<&A::methods>("methods", "methods, most time of their own first"),
-                   member<&A::threads>("threads", "threads, busiest first"),
-                   member_unless_empty<&A::agent>(
-                       "agent", "what an agent that was loaded before tells, by source")});
+  static const auto shape = describe<A>(
+      "TopInterval", "where CPU time went in one interval",
+      {member<&A::time>("time", "end of the interval"),
+       member<&A::interval_ms>("intervalMs", Unit::kMs, "length of the interval"),
+       member<&A::samples>("samples", "CPU samples"),
+       member<&A::cpus_busy>("cpusBusy", "CPUs busy, on average"),
+       member<&A::state_from>(
+           "stateFrom", "source of the samples: the kernel, the runtime's sampler or the agent"),
+       member<&A::lost>("lost", "samples lost since the start"),
+       member<&A::by_kind>("byKind", "CPU time by kind of code, most first"),
+       member<&A::methods>("methods", "methods, most time of their own first"),
+       member<&A::threads>("threads", "threads, busiest first"),
+       member_unless_empty<&A::agent>("agent",
+                                      "what an agent that was loaded before tells, by source")});
   return shape;
 }
 
@@ -148,7 +155,7 @@ std::string as_json(const ops::TopInterval& interval, std::size_t rows) {
                    .interval_ms = interval.seconds() * 1000,
                    .samples = interval.samples,
                    .cpus_busy = interval.busy(),
-                   .state_from = interval.by_runtime ? StateSource::kSampler : StateSource::kKernel,
+                   .state_from = source_of(interval.sampled_by),
                    .lost = interval.lost,
                    .agent = interval.agent};
   for (const auto& [kind, ns] : kinds_of(interval))
@@ -261,6 +268,7 @@ Result<int> run(const Args& args, Console& console) {
     return fail(Errc::kUsage, "--interval must be at least 1s")
         .hint("use --interval 1s or more; samples are counted per second");
   request.rate = static_cast<unsigned>(TRY(args.number("--rate", 1, 20000)).value_or(kUsualRate));
+  request.sampler = TRY(sampler_of(args));
   request.symbol_folder = TRY(symbol_folder(args));
   const auto rows = TRY(args.number("--number", 1, 100'000)).value_or(20);
   const bool json = args.has("--json");

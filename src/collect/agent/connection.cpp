@@ -122,17 +122,14 @@ std::chrono::nanoseconds AgentArena::callback_time(wire::Spender source) const {
   return duration_of(arena_->header.source_ticks[static_cast<std::size_t>(source)].load());
 }
 
-std::chrono::nanoseconds AgentArena::duration_of(std::uint64_t ticks) const {
-  const auto first = arena_->header.first;
+TickClock AgentArena::clock() const {
   wire::ClockPair last;
-  if (!wire::read_clock(arena_->header, last) || last.tsc <= first.tsc ||
-      last.monotonic_ns <= first.monotonic_ns)
-    return {};
-  const auto rate = static_cast<double>(last.monotonic_ns - first.monotonic_ns) /
-                    static_cast<double>(last.tsc - first.tsc);
-  const auto ns = static_cast<double>(ticks) * rate;
-  constexpr double kLongest = 1e18;
-  return std::chrono::nanoseconds{static_cast<std::int64_t>(ns < kLongest ? ns : kLongest)};
+  if (!wire::read_clock(arena_->header, last)) return {};
+  return {arena_->header.first, last};
+}
+
+std::chrono::nanoseconds AgentArena::duration_of(std::uint64_t ticks) const {
+  return clock().duration_of(ticks);
 }
 
 // --- AgentConnection ---
@@ -207,6 +204,12 @@ Result<AgentProbes> AgentConnection::open_probes(const Deadline& deadline) {
   (void)TRY(demand(wire::RequestKind::kProbesOpen, 0, deadline));
   if (!passed_) return fail(Errc::kCorrupt, "the agent did not pass the memory of its probes");
   return AgentProbes::map(std::move(passed_));
+}
+
+Result<AgentRequests> AgentConnection::open_requests(const Deadline& deadline) {
+  (void)TRY(demand(wire::RequestKind::kRequestsOpen, 0, deadline));
+  if (!passed_) return fail(Errc::kCorrupt, "the agent did not pass the memory of its requests");
+  return AgentRequests::map(std::move(passed_));
 }
 
 Result<> AgentConnection::wait_for_end(const Deadline& deadline) {

@@ -14,6 +14,8 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "collect/agent/probes.h"
+#include "collect/agent/requests.h"
+#include "collect/agent/tick_clock.h"
 #include "wire/control.h"
 #include "wire/ring.h"
 
@@ -43,6 +45,7 @@ class AgentArena {
   CpuCounts cpu_counts() const;
   std::chrono::nanoseconds callback_time() const;
   std::chrono::nanoseconds callback_time(wire::Spender source) const;
+  TickClock clock() const;  // false while the agent is writing it
   std::chrono::nanoseconds duration_of(std::uint64_t ticks) const;
 
  private:
@@ -69,6 +72,8 @@ class AgentConnection {
   Result<AgentArena> open_arena(const Deadline& deadline);
   // The memory of the method probes; needs the arena first.
   Result<AgentProbes> open_probes(const Deadline& deadline);
+  // The memory of request profiling; likewise.
+  Result<AgentRequests> open_requests(const Deadline& deadline);
   // Until the agent closes the connection.
   Result<> wait_for_end(const Deadline& deadline);
 

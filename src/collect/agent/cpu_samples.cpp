@@ -47,10 +47,16 @@ std::optional<std::uint64_t> innermost_number(const std::string& status) {
 
 }  // namespace
 
-Result<> AgentCpuSamples::start() {
+Result<> AgentCpuSamples::open() {
+  if (arena_) return {};
   const auto status = TRY(proc_status(pid_));
   own_numbers_ = status.namespace_pid != pid_;
   arena_.emplace(TRY(connection_.open_arena(Deadline{kAnswer})));
+  return {};
+}
+
+Result<> AgentCpuSamples::start() {
+  TRY(open());
   const auto rate = std::clamp(rate_, 1U, wire::kUsualCpuRate);
   started_ = TraceClock::now();
   cpu_before_ns_ = cpu_time_of(pid_);

@@ -22,6 +22,10 @@ class AgentCpuSamples {
   AgentCpuSamples(AgentConnection& connection, pid_t pid, unsigned rate)
       : connection_(connection), pid_(pid), rate_(rate) {}
 
+  pid_t process() const { return pid_; }
+  // Makes us the one that the agent talks to; Errc::kBusy: another clrscope is. start() does it
+  // too.
+  Result<> open();
   Result<> start();
   // Switches the timers off; what they have given so far is still there. A process that has ended
   // is not an error.

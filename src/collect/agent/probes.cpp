@@ -54,8 +54,9 @@ Result<> AgentProbes::set_order(const ProbeOptions& options) {
     return fail(Errc::kUsage, "the patterns must not be longer than {} bytes together",
                 wire::kPatternBytes);
   auto& order = probes_->order;
-  order.flags =
-      (options.with_accessors ? wire::kWithAccessors : 0U) | (options.closed ? wire::kClosed : 0U);
+  order.flags = (options.with_accessors ? wire::kWithAccessors : 0U) |
+                (options.closed ? wire::kClosed : 0U) |
+                (options.for_requests ? wire::kForRequests : 0U);
   order.smallest_il = options.smallest_il;
   order.share_ppm = options.share_ppm;
   order.pattern_bytes = static_cast<std::uint32_t>(text.size());
@@ -82,6 +83,27 @@ void AgentProbes::add_counts(std::uint32_t counter, ProbedMethod& method) const 
   if (method.leaves > 0) method.shortest = ~inverted;
 }
 
+std::string AgentProbes::name_of(const wire::ProbeMethod& method) const {
+  const auto offset = method.name_offset;
+  const auto size = std::min(method.name_size, kLongestName);
+  if (offset > wire::kProbeTextBytes || size > wire::kProbeTextBytes - offset) return {};
+  return {probes_->text + offset, size};
+}
+
+std::string AgentProbes::name_of_counter(std::uint32_t counter) {
+  auto found = by_counter_.find(counter);
+  const auto counters = probes_->header.counters.load();
+  if (found == by_counter_.end() && counters != counters_searched_) {
+    counters_searched_ = counters;
+    const auto count = std::min(probes_->header.methods.load(), wire::kProbeMethods);
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (const auto number = probes_->methods[i].counter.load(); number < wire::kProbeCounters)
+        by_counter_.try_emplace(number, i);
+    found = by_counter_.find(counter);
+  }
+  return found == by_counter_.end() ? std::string{} : name_of(probes_->methods[found->second]);
+}
+
 std::vector<ProbedMethod> AgentProbes::methods() const {
   std::vector<ProbedMethod> out;
   const auto count = std::min(probes_->header.methods.load(), wire::kProbeMethods);
@@ -89,17 +111,15 @@ std::vector<ProbedMethod> AgentProbes::methods() const {
     const auto& method = probes_->methods[i];
     const auto state = static_cast<wire::ProbeState>(method.state.load(std::memory_order_acquire));
     if (state == wire::ProbeState::kNone) continue;
-    ProbedMethod one{.name = {},
+    ProbedMethod one{.name = name_of(method),
                      .state = state,
                      .reason = method.reason.load(),
                      .hresult = method.hresult.load(),
                      .il_bytes = method.il_bytes};
-    const auto offset = method.name_offset;
-    const auto size = std::min(method.name_size, kLongestName);
-    if (offset <= wire::kProbeTextBytes && size <= wire::kProbeTextBytes - offset)
-      one.name.assign(probes_->text + offset, size);
-    if (const auto counter = method.counter.load(); counter < wire::kProbeCounters)
+    if (const auto counter = method.counter.load(); counter < wire::kProbeCounters) {
+      one.has_counter = true;
       add_counts(counter, one);
+    }
     out.push_back(std::move(one));
   }
   return out;

@@ -163,7 +163,7 @@ class MachineRecorder {
     if (events_ && request_.processes.empty()) kernel_.read_kernel_names();
     drain();
     if (events_) TRY(events_->enable());
-    if (request_.agent) TRY(request_.agent->start());
+    TRY(start_agents());
     started_ = TraceClock::now();
     if (events_ && request_.waits != WaitDetail::kNone && request_.most_switches > 0)
       begin_switch_budget(looked);
@@ -237,7 +237,7 @@ class MachineRecorder {
   // In case we are killed: names of what samples have hit by now, piece by piece, since the rings
   // fill. Of the last seconds only, names would go with the first of them.
   void write_names_so_far() {
-    if (request_.live || request_.cut_every || (!events_ && !request_.agent)) return;
+    if (request_.live || request_.cut_every || (!events_ && request_.agents.empty())) return;
     const auto now = TraceClock::now();
     const auto late = writer_.summary().late;
     if (now >= started_ + kFirstNames && now >= next_names_) {
@@ -302,7 +302,7 @@ class MachineRecorder {
   }
   void wait_for_runtimes() {
     epoll_event ready;
-    const auto look = request_.agent ? kAgentLook : kLook;
+    const auto look = request_.agents.empty() ? kLook : kAgentLook;
     (void)::epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(look.count()));
   }
 
@@ -310,7 +310,26 @@ class MachineRecorder {
     drained_ = TraceClock::now();
     const auto take = [&](const perf::Record& record) { kernel_.take(record); };
     if (events_) events_->drain(take);
-    if (request_.agent) request_.agent->drain(take);
+    for (auto* agent : request_.agents) agent->drain(take);
+  }
+
+  // One of many that has ended meanwhile, or does not answer, does not end the recording.
+  Result<> start_agents() {
+    for (auto* agent : request_.agents) {
+      if (auto started = agent->start(); !started) {
+        if (request_.agents.size() == 1) return started;
+        outcome_.notes.push_back(fmt::format("no CPU samples of process {}: {}", agent->process(),
+                                             started.error().what));
+        continue;
+      }
+      kernel_.tell(kSampledByAgent, TraceClock::now(), ProcessId{agent->process()}, request_.rate);
+    }
+    return {};
+  }
+  Result<> stop_agents() {
+    for (auto* agent : request_.agents)
+      if (auto stopped = agent->stop(); !stopped && request_.agents.size() == 1) return stopped;
+    return {};
   }
 
   // Each switch costs those who make it, and us.
@@ -396,7 +415,7 @@ class MachineRecorder {
 
   Result<> end() {
     if (events_) events_->disable();
-    if (request_.agent) TRY(request_.agent->stop());
+    TRY(stop_agents());
     const auto ended = TraceClock::now();
     drain();
     kernel_.write_open_waits(ended, waits_asked());
@@ -506,7 +525,8 @@ class MachineRecorder {
 
   // During the recording too: if we are killed, they are in the file.
   void add_kernel_losses() {
-    std::uint64_t lost = request_.agent ? request_.agent->lost() : 0;
+    std::uint64_t lost = 0;
+    for (const auto* agent : request_.agents) lost += agent->lost();
     if (events_) lost += events_->stats().lost + events_->stats().hardware_lost;
     if (lost > kernel_lost_) kernel_.add_lost(lost - kernel_lost_);
     kernel_lost_ = std::max(kernel_lost_, lost);
@@ -515,9 +535,12 @@ class MachineRecorder {
   void add_losses() {
     add_kernel_losses();
     outcome_.lost = kernel_lost_;
-    if (request_.agent)
-      for (auto& note : request_.agent->notes()) outcome_.notes.push_back(std::move(note));
-    if (kernel_lost_ > 0 && request_.agent)
+    for (const auto* agent : request_.agents)
+      for (auto& note : agent->notes())
+        outcome_.notes.push_back(request_.agents.size() == 1
+                                     ? std::move(note)
+                                     : fmt::format("process {}: {}", agent->process(), note));
+    if (kernel_lost_ > 0 && !request_.agents.empty())
       outcome_.notes.push_back(fmt::format(
           "{} samples lost because the rings of the agent were full: use a lower --rate",
           kernel_lost_));

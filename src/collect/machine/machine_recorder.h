@@ -33,12 +33,12 @@ enum class WaitDetail {
 };
 
 struct MachineRequest {
-  std::vector<pid_t> processes{};    // empty: the whole machine
-  bool kernel = true;                // false: the runtimes' events of those processes only
-  AgentCpuSamples* agent = nullptr;  // CPU samples of one process without the kernel; may be null
-  bool later_runtimes = false;       // .NET processes that start meanwhile tell their events too
-  bool samples = true;               // what the CPUs execute
-  unsigned rate = kUsualRate;        // samples per second and CPU
+  std::vector<pid_t> processes{};          // empty: the whole machine
+  bool kernel = true;                      // false: the runtimes' events of those processes only
+  std::vector<AgentCpuSamples*> agents{};  // CPU samples without the kernel, of a process each
+  bool later_runtimes = false;  // .NET processes that start meanwhile tell their events too
+  bool samples = true;          // what the CPUs execute
+  unsigned rate = kUsualRate;   // samples per second and CPU
   WaitDetail waits = WaitDetail::kNone;
   std::uint64_t most_switches = 0;  // a second; where there are more, waits end. 0: any number
   std::vector<perf::EventRequest> perf_events{};  // others, each time they happen

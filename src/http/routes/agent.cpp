@@ -1,11 +1,15 @@
 // The agent in a process: loads and removes it, switches its sources, tells what they saw.
 #include "ops/agent.h"
 
+#include "base/text.h"
 #include "http/answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "live/agents.h"
+#include "ops/agent_heap.h"
+#include "ops/agent_methods.h"
+#include "ops/agent_runtime.h"
 #include "ops/agent_sources.h"
 
 namespace clrscope::http {
@@ -86,6 +90,38 @@ Result<HttpResponse> stacks(Call& call) {
   return answer_with(TRY(ops::agent_stacks(call.services().processes.target(process))));
 }
 
+std::vector<std::string> patterns(const Call& call, std::string_view name) {
+  std::vector<std::string> all;
+  for (const auto part : split(call.text(name).value_or(""), ','))
+    if (const auto pattern = trim(part); !pattern.empty()) all.emplace_back(pattern);
+  return all;
+}
+
+// Afterwards the agent cannot be removed: a POST.
+Result<HttpResponse> methods(Call& call) {
+  const auto process = TRY(call.services().processes.chosen(call));
+  const auto seconds = TRY(call.number("durationSeconds", 1, kLongest)).value_or(10);
+  ops::MethodsRequest request{.listen = {.target = call.services().processes.target(process),
+                                         .duration = std::chrono::seconds{seconds}},
+                              .include = patterns(call, "include"),
+                              .exclude = patterns(call, "exclude"),
+                              .with_accessors = TRY(call.truth("accessors", false))};
+  if (request.include.empty())
+    return fail(Errc::kUsage, "include: which methods?")
+        .hint("a namespace, type or method, or a full name with *; separated by commas");
+  return answer_with(TRY(ops::agent_methods(request)));
+}
+
+// Pauses the process: a POST.
+Result<HttpResponse> heap(Call& call) {
+  const auto process = TRY(call.services().processes.chosen(call));
+  ops::AgentHeapRequest request{.target = call.services().processes.target(process),
+                                .references = TRY(call.truth("references", false))};
+  if (const auto ms = TRY(call.number("maxPauseMs", 1, kLongest * 1000)))
+    request.longest_pause = std::chrono::milliseconds{*ms};
+  return answer_with(TRY(ops::agent_heap(request)));
+}
+
 constexpr Parameter kPid{.name = "pid", .type = "integer", .help = "the process"};
 constexpr Parameter kUid{.name = "uid", .type = "string", .help = "or its runtime's GUID"};
 constexpr Parameter kName{.name = "name", .type = "string", .help = "or its name"};
@@ -102,6 +138,28 @@ constexpr Parameter kListen[] = {
     kUid,
     kName,
     {.name = "durationSeconds", .type = "integer", .help = "how long to listen (default: 10)"}};
+
+constexpr Parameter kMethods[] = {
+    kPid,
+    kUid,
+    kName,
+    {.name = "include",
+     .type = "string",
+     .help = "methods to measure, separated by commas: a namespace, type or method, or a full name "
+             "with *"},
+    {.name = "exclude", .type = "string", .help = "methods not to measure, likewise"},
+    {.name = "accessors", .type = "boolean", .help = "trivial getters and setters too"},
+    {.name = "durationSeconds", .type = "integer", .help = "how long to measure (default: 10)"}};
+constexpr Parameter kHeap[] = {
+    kPid,
+    kUid,
+    kName,
+    {.name = "references",
+     .type = "boolean",
+     .help = "also which types refer to which (.NET 9 and later)"},
+    {.name = "maxPauseMs",
+     .type = "integer",
+     .help = "longest expected pause that is permitted (default: 2000)"}};
 
 constexpr Route listening(std::string_view path, std::string_view summary,
                           Result<HttpResponse> (*answer)(Call&), JsonShape json) {
@@ -178,6 +236,37 @@ constexpr Route kRoutes[] = {
         "What became of sampled objects in the next collections; loads the agent if needed",
         [](Call& call) { return listen(call, &ops::agent_survivors); },
         value_shape<ops::AgentSurvivors>),
+    listening(
+        "/agent/runtime",
+        "Collections, suspensions, threads, modules and compiled methods; loads the agent if "
+        "needed",
+        [](Call& call) { return listen(call, &ops::agent_runtime); },
+        value_shape<ops::AgentRuntime>),
+    {.method = "POST",
+     .path = "/agent/methods",
+     .scope = Scope::kTrace,
+     .summary =
+         "Measures calls and times of methods by probes in their code, for a while. The agent "
+         "stays in the process afterwards",
+     .types = kJson,
+     .parameters = kMethods,
+     .answer = methods,
+     .json = value_shape<ops::AgentMethods>,
+     .runs = Runs::kLong,
+     .load = Load::kRecording,
+     .statuses = "400 404 429"},
+    {.method = "POST",
+     .path = "/agent/heap",
+     .scope = Scope::kMemory,
+     .summary =
+         "Objects of the heap by type, counted inside the process, which is paused meanwhile",
+     .types = kJson,
+     .parameters = kHeap,
+     .answer = heap,
+     .json = value_shape<ops::AgentHeap>,
+     .runs = Runs::kLong,
+     .load = Load::kMemory,
+     .statuses = "400 404 413 429"},
     {.method = "GET",
      .path = "/agent/stacks",
      .scope = Scope::kTrace,

@@ -13,6 +13,7 @@
 #include "inspect/async/semaphore_cycles.h"
 #include "inspect/async/task_objects.h"
 #include "inspect/tasks.h"
+#include "symbols/method_name.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -403,37 +404,6 @@ std::string_view name_of(AwaitKind kind) { return names_of(kind)[static_cast<std
 AsyncSnapshot read_async(Target& target, RuntimeReader& reader, const HeapSnapshot& heap,
                          const Snapshot* threads) {
   return Reading{target, reader, heap, threads}.run();
-}
-
-std::string async_title(std::string_view type_name) {
-  // Shop.Cart+<Load>d__3, Shop.Cart+<>c+<<Load>b__3_0>d, Program+<<Main>g__Ask|0_1>d
-  const auto numbered = type_name.rfind(">d__");
-  const auto end = numbered != type_name.npos ? numbered : type_name.rfind(">d");
-  const auto open = end == type_name.npos ? end : type_name.rfind("+<", end);
-  if (open == type_name.npos) return std::string{type_name};
-  const auto before = type_name.find_last_of("[,", open);
-  auto start = before == type_name.npos ? 0 : before + 1;
-  while (start < open && type_name[start] == ' ') ++start;
-  auto type = type_name.substr(start, open - start);
-  // Closures are the compiler's: what they belong to is named.
-  if (const auto closure = type.find("+<>c"); closure != type.npos) type = type.substr(0, closure);
-  auto method = type_name.substr(open + 2, end - open - 2);
-  std::string_view kind;
-  std::string_view inner;
-  if (const auto lambda = method.rfind(">b__"); lambda != method.npos) {
-    kind = " (lambda)";
-    method = method.substr(1, lambda - 1);
-  } else if (const auto local = method.rfind(">g__"); local != method.npos) {
-    kind = " (local function)";
-    inner = method.substr(local + 4, method.find('|', local) - local - 4);
-    method = method.substr(1, local - 1);
-  }
-  // The statements of a program without a Main are in <Main>$.
-  if (method.starts_with('<') && method.ends_with(">$"))
-    method = method.substr(1, method.size() - 3);
-  auto title = fmt::format("{}.{}", type, method);
-  if (!inner.empty()) title += fmt::format(".{}", inner);
-  return title.append(kind);
 }
 
 }  // namespace clrscope::inspect

@@ -124,8 +124,4 @@ std::vector<AsyncGroup> groups_of(const AsyncSnapshot& seen);
 // "SemaphoreSlim 0x7f12 (0 of 1 free)", "Task.Delay", "running on thread 31"
 std::string wait_text(const AsyncWait& wait);
 
-// "Shop.Cart.Load" from the type of a state machine or of its box, lambdas and local functions
-// included: "Shop.Cart.Load (lambda)"; the type itself when it is none of an async method.
-std::string async_title(std::string_view type_name);
-
 }  // namespace clrscope::inspect

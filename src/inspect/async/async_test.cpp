@@ -13,16 +13,6 @@ using testing::SizeIs;
 
 class AsyncTest : public testing::Test, protected MadeUpHeap {};
 
-TEST(AsyncTitle, NamesMethodsLambdasAndLocalFunctions) {
-  EXPECT_EQ(async_title("X+AsyncStateMachineBox`1[System.Int32,Shop.Cart+<Load>d__3]"),
-            "Shop.Cart.Load");
-  EXPECT_EQ(async_title("Shop.Cart+<>c+<<Load>b__3_0>d"), "Shop.Cart.Load (lambda)");
-  EXPECT_EQ(async_title("Shop.Cart+<>c__DisplayClass3_0+<<Load>b__1>d"), "Shop.Cart.Load (lambda)");
-  EXPECT_EQ(async_title("Program+<<<Main>$>g__Ask|0_1>d"), "Program.Main.Ask (local function)");
-  EXPECT_EQ(async_title("Program+<<Main>$>d__0"), "Program.Main");
-  EXPECT_EQ(async_title("Shop.Cart"), "Shop.Cart");
-}
-
 TEST_F(AsyncTest, LeadFromWhatIsAwaitedToTheOutermostMethod) {
   const auto load = method("Shop.Cart+<Load>d__3");
   const auto place = method("Shop.Orders+<Place>d__1");

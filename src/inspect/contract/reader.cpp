@@ -45,11 +45,7 @@ class ContractReader final : public RuntimeReader {
   std::string_view version() const override { return version_; }
 
   Result<std::vector<RuntimeThread>> threads() override {
-    for (int tries = 1;; ++tries) {
-      refresh();
-      auto list = threads_->list();
-      if (list || !live_ || tries == kTries) return list;
-    }
+    return list_threads(Threads::Detail::kAll);
   }
 
   Result<MethodInfo> method_at(std::uint64_t pc) override {
@@ -99,7 +95,7 @@ class ContractReader final : public RuntimeReader {
     return at && module != 0 ? memory_.pointer(module + *at).value_or(0) : 0;
   }
   Result<SyncBlocks> sync_blocks() override {
-    const auto owners = TRY(threads());
+    const auto owners = TRY(list_threads(Threads::Detail::kIds));
     return locks_->list(owners);
   }
 
@@ -130,6 +126,14 @@ class ContractReader final : public RuntimeReader {
   }
 
  private:
+  Result<std::vector<RuntimeThread>> list_threads(Threads::Detail detail) {
+    for (int tries = 1;; ++tries) {
+      refresh();
+      auto list = threads_->list(detail);
+      if (list || !live_ || tries == kTries) return list;
+    }
+  }
+
   // A process that runs has changed since the last look.
   void refresh() {
     if (!live_) return;

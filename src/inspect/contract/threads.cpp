@@ -49,7 +49,7 @@ Result<Threads> Threads::open(Memory& memory, const Descriptor& descriptor, Type
   return made;
 }
 
-Result<std::vector<RuntimeThread>> Threads::list() {
+Result<std::vector<RuntimeThread>> Threads::list(Detail detail) {
   const auto store = memory_->pointer(store_);
   const auto count = store ? memory_->get<std::uint32_t>(*store + in_store_.count) : std::nullopt;
   auto link = store ? memory_->pointer(*store + in_store_.first) : std::nullopt;
@@ -60,6 +60,7 @@ Result<std::vector<RuntimeThread>> Threads::list() {
   while (link && *link != 0 && threads.size() <= *count + kMostNew) {
     RuntimeThread thread;
     if (!read(*link - in_thread_.next, thread)) break;
+    if (detail == Detail::kAll) read_details(thread);
     threads.push_back(std::move(thread));
     link = memory_->pointer(*link);
   }
@@ -90,6 +91,11 @@ bool Threads::read(std::uint64_t address, RuntimeThread& thread) {
   thread.pool = (*state & kPoolWorker) != 0;
   thread.cooperative = *cooperative != 0;
   if (!thread.dead && !thread.unstarted) thread.os_id = *os_id;
+  return true;
+}
+
+void Threads::read_details(RuntimeThread& thread) {
+  const auto address = thread.address;
   if (own_data_) {
     const auto own = memory_->pointer(address + *own_data_).value_or(0);
     if (own != 0) {
@@ -114,7 +120,6 @@ bool Threads::read(std::uint64_t address, RuntimeThread& thread) {
       thread.exception_type = type->name;
     }
   }
-  return true;
 }
 
 std::uint64_t Threads::statics_of(const RuntimeThread& thread) {

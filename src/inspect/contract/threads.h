@@ -15,9 +15,13 @@ class Threads {
  public:
   static Result<Threads> open(Memory& memory, const Descriptor& descriptor, Types& types);
 
+  enum class Detail : std::uint8_t {
+    kIds,  // addresses, ids and states: what says who owns a lock
+    kAll,  // also names, exceptions, allocation: each is elsewhere in memory
+  };
   // Fails when the list does not have as many as the runtime counts: it changed meanwhile, or is
   // damaged.
-  Result<std::vector<RuntimeThread>> list();
+  Result<std::vector<RuntimeThread>> list(Detail detail = Detail::kAll);
   // 0 when this runtime does not say where they are.
   std::uint64_t statics_of(const RuntimeThread& thread);
   // Where the runtime keeps what a thread has in its [ThreadStatic] fields: two 32-bit counts, of
@@ -31,6 +35,7 @@ class Threads {
  private:
   Threads(Memory& memory, Types& types) : memory_(&memory), types_(&types) {}
   bool read(std::uint64_t address, RuntimeThread& thread);
+  void read_details(RuntimeThread& thread);
   std::uint64_t object_of_handle(std::uint64_t handle_address);
   std::uint64_t current_exception(std::uint64_t address);
 

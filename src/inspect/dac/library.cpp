@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "inspect/dac/kept_answers.h"
 #include "inspect/dac/sandbox_x64.h"
 #include "symbols/il_map.h"
 #include "symbols/signature.h"
@@ -21,9 +22,6 @@ constexpr std::uint32_t kFrameDataRequest = 0xf0000000;
 constexpr std::uint32_t kEveryFrame = 0xf;
 constexpr std::size_t kMostParents = 64;
 constexpr int kMostInstances = 16;
-// Where a method table points to its class or canonical table, and a class back to its table.
-constexpr std::uint64_t kClassAt = 40;
-constexpr std::uint64_t kTableOfClassAt = 16;
 // Where a System.Threading.Thread points to the runtime's Thread, and that one to a handle of it:
 // .NET 8, and 9 and 10.
 constexpr std::uint64_t kThreadOfObjectAt = 40;
@@ -228,19 +226,10 @@ std::string Library::helper_at(std::uint64_t address) {
   return {name.data(), ::strnlen(name.data(), name.size())};
 }
 
-// The library crashes on what is none, so it is looked at first.
 bool Library::is_method_table(std::uint64_t address) {
-  const auto points_back = [&](std::uint64_t table, std::uint64_t type_class) {
-    std::uint64_t back = 0;
-    return target_.read_word(type_class + kTableOfClassAt, back) && back == table;
-  };
-  std::uint64_t link = 0;
-  if (address == 0 || (address & 7) != 0 || !target_.read_word(address + kClassAt, link))
-    return false;
-  if ((link & 1) == 0) return points_back(address, link);
-  const auto canonical = link & ~std::uint64_t{1};
-  return target_.read_word(canonical + kClassAt, link) && (link & 1) == 0 &&
-         points_back(canonical, link);
+  return dac::is_method_table(address, [this](std::uint64_t at, std::uint64_t& word) {
+    return target_.read_word(at, word);
+  });
 }
 
 std::string Library::type_name(std::uint64_t method_table) {

@@ -1,9 +1,8 @@
 #include "inspect/dac/reader.h"
 
-#include <map>
 #include <set>
-#include <unordered_map>
 
+#include "inspect/dac/kept_answers.h"
 #include "inspect/dac/locate.h"
 #include "inspect/dac/names.h"
 #include "inspect/dac/wire.h"
@@ -33,7 +32,8 @@ class DacReader final : public RuntimeReader {
       : target_(target),
         runtime_(std::move(runtime)),
         library_(std::move(library)),
-        patience_(patience) {}
+        patience_(patience),
+        kept_(target.memory()) {}
 
   Result<> start() {
     worker_ = TRY(named(WorkerProcess::start(library_.file.get(), target_.memory().descriptor())));
@@ -59,13 +59,13 @@ class DacReader final : public RuntimeReader {
   }
 
   Result<MethodInfo> method_at(std::uint64_t pc) override {
-    if (const auto* const known = known_method(pc)) return *known;
+    if (const auto* const known = kept_.method(pc)) return *known;
     ByteWriter request;
     request.write_varuint(1);
     request.write(pc);
     auto method = TRY(ask_method(Kind::kMethods, request.bytes()));
     if (!method) return fail(Errc::kNotFound, "{:#x} is not managed code", pc);
-    return keep(*std::move(method));
+    return kept_.keep(*std::move(method));
   }
 
   Result<MethodInfo> method_of(std::uint64_t method_desc) override {
@@ -86,14 +86,17 @@ class DacReader final : public RuntimeReader {
   std::optional<unwind::UnwindRule> unwind_rule(std::uint64_t) override { return {}; }
 
   Result<TypeInfo> type_of_table(std::uint64_t method_table) override {
-    if (const auto known = types_.find(method_table); known != types_.end()) return known->second;
+    if (const auto* const known = kept_.type(method_table)) return *known;
+    if (!kept_.may_be_table(method_table))
+      return fail(Errc::kNotFound, "{:#x} is not a method table", method_table);
     ByteWriter request;
     request.write(method_table);
     const auto body = TRY(ask(Kind::kType, request.bytes()));
     auto type = TRY(read_type(body));
     type.name = readable_type(type.name);
     type.base_name = readable_type(type.base_name);
-    return types_[method_table] = std::move(type);
+    type.method_table = method_table;
+    return kept_.keep(std::move(type));
   }
 
   Result<std::vector<StaticField>> static_fields(
@@ -116,12 +119,15 @@ class DacReader final : public RuntimeReader {
   }
 
   std::optional<std::uint32_t> il_offset(const MethodInfo&, std::uint64_t pc) override {
+    if (const auto known = kept_.il_offset(pc)) return *known;
     ByteWriter request;
     request.write(pc);
     const auto body = ask(Kind::kIlOffset, request.bytes());
     if (!body) return {};
     const auto offset = read_il_offset(*body);
-    return offset ? *offset : std::nullopt;
+    if (!offset) return {};
+    kept_.keep_il_offset(pc, *offset);
+    return *offset;
   }
 
   Result<std::vector<ManagedFrame>> frames(const RuntimeThread& thread,
@@ -138,7 +144,7 @@ class DacReader final : public RuntimeReader {
     std::vector<ManagedFrame> frames;
     for (const auto& raw : TRY(read_frames(body))) {
       ManagedFrame frame{.pc = raw.pc, .sp = raw.sp};
-      if (raw.method.found) frame.method = keep(info_of(raw.method)).name;
+      if (raw.method.found) frame.method = kept_.keep(info_of(raw.method)).name;
       frames.push_back(std::move(frame));
     }
     return frames;
@@ -152,9 +158,9 @@ class DacReader final : public RuntimeReader {
 
   Result<> look_again() {
     seen_.clear();
-    methods_.clear();
-    types_.clear();
-    if (target_.kind() != TargetKind::kLive || !asked_) return {};
+    if (target_.kind() != TargetKind::kLive) return {};
+    kept_.look_again();
+    if (!asked_) return {};
     TRY(ask(Kind::kForget, {}));
     asked_ = false;
     return {};
@@ -195,17 +201,6 @@ class DacReader final : public RuntimeReader {
     return raw[0].found ? std::optional{info_of(raw[0])} : std::nullopt;
   }
 
-  const MethodInfo* known_method(std::uint64_t pc) const {
-    auto after = methods_.upper_bound(pc);
-    if (after == methods_.begin()) return nullptr;
-    const auto& method = (--after)->second;
-    return pc - method.code_start < method.code_size ? &method : nullptr;
-  }
-  MethodInfo keep(MethodInfo method) {
-    if (method.code_size > 0) methods_[method.code_start] = method;
-    return method;
-  }
-
   Target& target_;
   RuntimeImage runtime_;
   LibraryFile library_;
@@ -215,8 +210,7 @@ class DacReader final : public RuntimeReader {
   bool asked_ = false;            // since it last forgot
   std::set<std::uint32_t> seen_;  // in this look: threads walked, kLocks
   std::optional<Error> broken_;
-  std::map<std::uint64_t, MethodInfo> methods_;  // by start of code
-  std::unordered_map<std::uint64_t, TypeInfo> types_;
+  KeptAnswers kept_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@ import type {PageProps} from '../page';
 import {type OpenSet, useOpenParam} from '../ui/fold';
 import {formatMs, formatNumber, formatPercent} from '../ui/format';
 import {Age, Ended, Loaded, Notice, Trouble} from '../ui/state';
+import {Measures} from '../views/agent/measures';
 import {AllocationsSeen, LockWaitsSeen, SurvivorsSeen, ThrownExceptions} from '../views/agent/tables';
 
 const kEveryMs = 2000;
@@ -81,6 +82,7 @@ function Watched({pid, isGone}: {pid: number; isGone: boolean}) {
               <Sources all={sources.data ?? []} seen={seen ?? undefined} isFixed={isGone || !!busy || !agent.loaded} onSwitch={(id, isOn) => toggle(seen, id, isOn)} />
             ) : null}
             {seen ? <Tables seen={seen} open={open} /> : null}
+            {agent.loaded ? <Measures pid={pid} isFixed={isGone || !!busy} /> : null}
           </>
         )}
       </Loaded>

@@ -18,7 +18,7 @@ import {Logs} from './logs';
 import {Overview} from './overview';
 import {Record} from './record';
 import {Recordings} from './recordings';
-import {Requests} from './requests';
+import {RecordedRequests, Requests} from './requests';
 import {Sessions} from './sessions';
 import {Stacks} from './stacks';
 import {ThreadStarts} from './thread-starts';
@@ -44,6 +44,7 @@ export const pages: Page[] = [
   {path: '/agent', title: 'Agent', group: 'views', Content: AgentPage, about: 'process', key: 'a', scope: 'trace'},
   {path: '/logs', title: 'Logs', group: 'views', Content: Logs, about: 'process', scope: 'trace'},
   {path: '/recordings', title: 'Recordings', group: 'server', Content: Recordings, key: 'f', scope: 'trace'},
+  {path: '/recordings/{id}/requests', title: 'Requests of a recording', group: 'server', Content: RecordedRequests, isHidden: true, scope: 'trace'},
   {path: '/sessions', title: 'Sessions', group: 'server', Content: Sessions, scope: 'trace'},
   {path: '/check', title: 'Check', group: 'server', Content: Check},
   {path: '/audit', title: 'Audit', group: 'server', Content: Audit, scope: 'admin'},

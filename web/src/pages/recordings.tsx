@@ -216,6 +216,7 @@ function Reports({id}: {id: string}) {
     <section class="reports">
       <h2>Reports</h2>
       <div class="bar" role="group" aria-label="Report">
+        {names.some((one) => one.name === 'requests') ? <a href={addressOf(`/recordings/${encodeURIComponent(id)}/requests`)}>Requests with waterfalls</a> : null}
         {names.map((one) => (
           <button key={one.name} type="button" aria-pressed={one.name === kind} title={one.contents} onClick={() => choose(one.name)}>
             {one.name}

@@ -30,6 +30,7 @@ interface FlameViewProps {
   json: Flame;
   other?: Flame; // to compare with: what was before
   recordAddress?: (profile: string) => string;
+  summary?: string; // what it is made of, if not of samples
 }
 
 function resultText(found: Found | null, tree: Tree): string {
@@ -53,7 +54,7 @@ function useTrees(trace: Trace): (choice: Choice) => Tree {
   };
 }
 
-export function FlameView({json, other, recordAddress}: FlameViewProps) {
+export function FlameView({json, other, recordAddress, summary}: FlameViewProps) {
   const trace = useMemo(() => readTrace(json), [json]);
   const names = useMemo(() => new Names(trace), [trace]);
   const otherTrace = useMemo(() => (other ? readTrace(other) : undefined), [other]);
@@ -213,7 +214,7 @@ export function FlameView({json, other, recordAddress}: FlameViewProps) {
   const facts = shown ? factsOf({...scene, tree: shown.tree, zoom: shown.tree === tree ? zoom : 0, rootTitle: wholeOf(shown), comparison: shown.tree === tree ? comparison : null}, shown.node) : undefined;
   return (
     <div class={`flame${comparison ? ' compared' : ''}`} ref={root} data-nodes={tree.name.length} data-zoom={zoom}>
-      <Summary json={json} />
+      {summary ? <p class="flame-summary">{summary}</p> : <Summary json={json} />}
       <Flaws json={json} whose="This recording" />
       {other ? <Flaws json={other} whose="The recording that it is compared with" /> : null}
       <Toolbar trace={trace} state={state} isTableShown={panel !== 'off'} isCompared={comparison !== null} result={resultText(found, tree)} searchBox={searchBox} onChoice={choose} onKinds={toggleKinds} onView={(wanted) => wanted !== isSandwich && toggleView()} onTable={toggleTable} onReset={() => zoomTo(0)} onSearch={searchFor} onNextMatch={nextMatch} />

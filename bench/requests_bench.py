@@ -1,0 +1,115 @@
+"""What request profiling costs: one probe in its three states, and the CPU time of a request under load at default sampling.
+
+The probe is put into a method of 2 ns of the sample shop, which times itself. Load is taken in alternation without and with `clrscope requests`, on one process;
+the spread of the pairs is printed, since load and program share the machine.
+"""
+import json
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+from kit import Row
+
+KEY = "bench"
+
+
+def note(text):
+    print(f"bench/run: requests: {text}", file=sys.stderr)
+
+
+def cpu_seconds(pid):
+    return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
+
+
+class Profiler:
+    """`clrscope requests` for as long as the block lasts."""
+
+    def __init__(self, kit, pid, *options):
+        self.kit, self.pid, self.options = kit, pid, options
+
+    def __enter__(self):
+        env = dict(self.kit.env, CLRSCOPE_DEBUG_KEY=KEY)
+        self.process = subprocess.Popen([self.kit.clrscope, "requests", "-p", str(self.pid), "--include", "Samples.Shop", "--duration", "600s", "--json", *self.options],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
+        self.kit.started.append(self.process)
+        self.wait_until(["methods"])
+        return self
+
+    def wait_until(self, sources):
+        for _ in range(600):
+            answer = subprocess.run([self.kit.clrscope, "agent", "status", "-p", str(self.pid), "--json"], capture_output=True, text=True, env=self.kit.env)
+            status = json.loads(answer.stdout or "[]")
+            if answer.returncode == 0 and status and status[0]["sources"] == sources:
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"the agent never had the sources {sources}")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.seen = json.loads(self.process.communicate(timeout=60)[0] or "{}")
+        self.wait_until([])
+
+
+def get(url, forced=False):
+    request = urllib.request.Request(url, headers={"x-clrscope-key": KEY} if forced else {})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return answer.read().decode()
+
+
+def call_ns(address, count, times, forced=False):
+    return min(json.loads(get(f"{address}/calls/{count}", forced))["nsPerCall"] for _ in range(times))
+
+
+def probe_rows(kit, address, pid):
+    count, times = (100_000, 5) if kit.quick else (1_000_000, 20)
+    call_ns(address, count, times)
+    plain = call_ns(address, count, times)
+    with Profiler(kit, pid, "--sample", "0"):
+        call_ns(address, count, times)  # compiled again, twice
+        time.sleep(0.5)
+        closed = call_ns(address, count, times)
+        other = threading.Thread(target=lambda: get(f"{address}/reports/bench?ms={2000 if kit.quick else 6000}", forced=True))
+        other.start()
+        time.sleep(0.3)
+        passing = call_ns(address, count, times)
+        other.join()
+        own = min(call_ns(address, 400, 1, forced=True) for _ in range(times * 3) if not time.sleep(0.02))
+    note(f"a call without a probe takes {plain:.2f} ns")
+    return [Row("probe while no request is sampled", "ns", closed - plain, 1),
+            Row("probe while another request is sampled", "ns", passing - plain, 4),
+            Row("probe of a sampled request, a span recorded", "ns", own - plain, 25)]
+
+
+def load(address, pid, seconds):
+    """CPU microseconds of the process for a request."""
+    before = cpu_seconds(pid)
+    out = subprocess.run(["wrk", "-t1", "-c16", f"-d{seconds}s", f"{address}/orders/17"], check=True, capture_output=True, text=True).stdout
+    return 1e6 * (cpu_seconds(pid) - before) / max(int(re.search(r"(\d+) requests in", out)[1]), 1)
+
+
+def load_row(kit, address, pid):
+    rounds, seconds = (1, 1) if kit.quick else (8, 5)
+    load(address, pid, seconds)
+    ratios = []
+    for _ in range(rounds):
+        before = load(address, pid, seconds)
+        with Profiler(kit, pid) as profiler:
+            load(address, pid, 1)
+            during = load(address, pid, seconds)
+        ratios.append(100 * (during / ((before + load(address, pid, seconds)) / 2) - 1))
+    seen = profiler.seen
+    note(f"CPU a request: {', '.join(f'{one:+.1f} %' for one in ratios)}; the last one saw {seen.get('seen')} requests and sampled {seen.get('sampled')}")
+    return Row("CPU time of a request, default sampling", "%", statistics.median(ratios), 1)
+
+
+def run(kit):
+    process, ready = kit.sample("shop")
+    address = ready["truth"]["address"]
+    rows = probe_rows(kit, address, process.pid)
+    rows.append(load_row(kit, address, process.pid))
+    kit.end_sample(process)
+    return rows

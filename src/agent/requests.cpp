@@ -1,0 +1,455 @@
+#include "agent/requests.h"
+
+#include "agent/probe_thread.h"
+
+namespace clrscope::agent {
+namespace {
+
+constexpr long kCloseOnExec = 1, kAllowSealing = 2;
+constexpr long kAddSeals = 1033, kSealShrinkGrow = 2 | 4 | 1;
+constexpr int kProcessClock = 2;
+constexpr long kFutexWait = 128, kFutexWake = 129;
+constexpr std::uint64_t kLingerNs = 100'000'000;  // of the gate, for work that goes on behind
+constexpr std::uint32_t kBusyTries = 64;
+constexpr unsigned kThreadBits = 12;
+
+// Counted by the threads of one ring.
+struct alignas(64) Tally {
+  std::atomic<std::uint64_t> spans{0};
+  std::atomic<std::uint64_t> steps{0};
+};
+
+// What the leaves use.
+struct Globals {
+  std::atomic<std::uint32_t> gate{0};
+  std::atomic<std::uint32_t> enabled{0};
+  std::atomic<std::uint32_t> state{0};  // a futex: counts changes; odd: enabled
+  std::atomic<std::uint32_t> last_number{0};
+  std::atomic<std::uint32_t> first_number{1};  // of this order: earlier ones are forgotten
+  std::atomic<std::uint64_t> now_ns{0};  // of the last tick: hooks ask no clock but the processor's
+  std::atomic<std::uint64_t> last_end_ns{0};
+  std::uint32_t has_key = 0;
+  wire::Requests* shared = nullptr;
+  Sampling* sampling = nullptr;
+  wire::RequestOrder order{};
+  HelperFunctions helper{};
+  wire::RingWriter rings[wire::kRequestRings]{};
+  Tally tallies[wire::kRequestRings]{};
+};
+constinit Globals g_requests;
+
+void count(std::atomic<std::uint64_t>& what) { what.fetch_add(1, std::memory_order_relaxed); }
+
+std::uint64_t span_of(std::uint64_t start, const ProbeThread& thread) {
+  return start << kThreadBits | (thread.number & ((1U << kThreadBits) - 1));
+}
+
+// The first threads have rings of their own, all others share the last one.
+constexpr std::uint32_t kSharedRing = wire::kRequestRings - 1;
+std::uint32_t ring_of(const ProbeThread& thread) {
+  return thread.number < kSharedRing ? thread.number : kSharedRing;
+}
+
+// Of a ring: one writer, but for the shared one.
+void add(const ProbeThread& thread, std::atomic<std::uint64_t>& to) {
+  if (thread.number < kSharedRing)
+    to.store(to.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  else
+    count(to);
+}
+
+// A record of `bytes` that fill(memory) writes.
+template <class Fill>
+bool put(const ProbeThread& thread, std::uint32_t bytes, Fill&& fill) {
+  auto& header = g_requests.shared->header;
+  const auto number = ring_of(thread);
+  const bool is_shared = number == kSharedRing;
+  auto& ring = g_requests.rings[number];
+  if (is_shared) {
+    std::uint32_t tries = 0;
+    while (!ring.try_claim()) {
+      if (++tries == kBusyTries) return count(header.dropped_busy), false;
+      __builtin_ia32_pause();
+    }
+  }
+  auto* at = ring.reserve(bytes);
+  if (at) {
+    fill(at);
+    ring.commit(bytes);
+  } else {
+    count(header.dropped_full);
+  }
+  if (is_shared) ring.release();
+  return at != nullptr;
+}
+
+wire::RecordHeader header_of(wire::RecordKind kind, std::uint32_t bytes, const ProbeThread& thread,
+                             std::uint64_t time) {
+  return {kind, static_cast<std::uint16_t>(bytes), thread.os_id, time};
+}
+
+void put_span(const ProbeThread& thread, std::uint64_t begin, std::uint64_t end, std::uint64_t span,
+              std::uint64_t parent, std::int32_t method, std::uint32_t flags) {
+  const auto request = thread.flow.request != 0 ? thread.flow.request : thread.last_request;
+  add(thread, g_requests.tallies[ring_of(thread)].spans);
+  (void)put(thread, sizeof(wire::SpanRecord), [&](void* at) {
+    *static_cast<wire::SpanRecord*>(at) = {
+        .header = header_of(wire::RecordKind::kSpan, sizeof(wire::SpanRecord), thread, begin),
+        .end = end,
+        .span = span,
+        .parent = parent,
+        .request = request,
+        .method = static_cast<std::uint32_t>(method),
+        .flags = flags,
+        .reserved = 0};
+  });
+}
+
+// --- the helper's calls ---
+
+std::uint32_t wait_for_change(std::uint32_t seen) {
+  auto& state = g_requests.state;
+  while (state.load(std::memory_order_acquire) == seen)
+    syscall_raw(number::kFutex, as_long(&state), kFutexWait, static_cast<long>(seen));
+  return state.load(std::memory_order_acquire);
+}
+
+void on_ready(const HelperFunctions* functions) {
+  g_requests.helper = *functions;
+  if (g_requests.shared)
+    g_requests.shared->header.helper.store(static_cast<std::uint32_t>(wire::HelperState::kReady),
+                                           std::memory_order_release);
+}
+
+void on_heard(std::uint32_t state) {
+  g_requests.shared->header.helper.store(state, std::memory_order_release);
+}
+
+bool is_forced(const BeginningRequest& request) {
+  const auto& order = g_requests.order;
+  if (order.key_bytes == 0 || request.key_bytes != order.key_bytes) return false;
+  unsigned differs = 0;
+  for (std::uint32_t i = 0; i < order.key_bytes; ++i) differs |= request.key[i] ^ order.key[i];
+  return differs == 0;
+}
+
+std::uint64_t mix(std::uint64_t value) {
+  value = (value ^ value >> 30) * 0xbf58'476d'1ce4'e5b9ULL;
+  value = (value ^ value >> 27) * 0x94d0'49bb'1331'11ebULL;
+  return value ^ value >> 31;
+}
+
+std::uint64_t coarse_now() { return g_requests.now_ns.load(std::memory_order_relaxed); }
+
+std::uint32_t on_begin(BeginningRequest* request) {
+  request->begin = read_tsc();
+  request->root = 0;
+  request->number = 0;
+  if (g_requests.enabled.load(std::memory_order_acquire) == 0) return 0;
+  auto& header = g_requests.shared->header;
+  count(header.seen);
+  auto* thread = this_probe_thread();
+  if (!thread) return 0;
+  const auto choice =
+      g_requests.sampling->choose(mix(request->begin ^ request->path_hash), request->path_hash,
+                                  is_forced(*request), coarse_now());
+  if (choice == Choice::kNo) return 0;
+  thread->os_id = thread_id();
+  request->number = g_requests.last_number.fetch_add(1, std::memory_order_relaxed) + 1;
+  request->root = span_of(request->begin, *thread);
+  if (choice == Choice::kForced) request->flags |= wire::kRequestForced;
+  if (choice == Choice::kFloor) request->flags |= wire::kRequestFloor;
+  count(header.sampled);
+  if (choice == Choice::kForced) count(header.forced);
+  if (choice == Choice::kFloor) count(header.by_floor);
+  header.in_flight.fetch_add(1, std::memory_order_relaxed);
+  (void)put(*thread, sizeof(wire::RequestBegin), [&](void* at) {
+    auto* record = static_cast<wire::RequestBegin*>(at);
+    *record = {.header = header_of(wire::RecordKind::kRequestBegin, sizeof *record, *thread,
+                                   request->begin),
+               .trace_id = {},
+               .root = request->root,
+               .request = request->number,
+               .flags = request->flags,
+               .reserved = 0};
+    __builtin_memcpy(record->trace_id, request->trace_id, sizeof record->trace_id);
+  });
+  g_requests.gate.store(1, std::memory_order_release);
+  return request->number;
+}
+
+void on_end(void* record, std::uint32_t bytes) {
+  if (g_requests.enabled.load(std::memory_order_acquire) == 0 || bytes < sizeof(wire::RequestEnd))
+    return;
+  auto* thread = this_probe_thread();
+  if (!thread) return;
+  auto* end = static_cast<wire::RequestEnd*>(record);
+  end->header = header_of(wire::RecordKind::kRequestEnd, bytes, *thread, read_tsc());
+  if (!wire::parse_request_end(end, bytes)) return;
+  auto& header = g_requests.shared->header;
+  count(header.ended);
+  if (!put(*thread, bytes, [&](void* at) { __builtin_memcpy(at, record, bytes); }))
+    count(header.ends_dropped);
+  if (end->request < g_requests.first_number.load(std::memory_order_relaxed)) return;
+  header.in_flight.fetch_sub(1, std::memory_order_relaxed);
+  g_requests.last_end_ns.store(coarse_now(), std::memory_order_relaxed);
+}
+
+void on_flow(std::uint32_t request, std::uint64_t span, std::uint32_t method) {
+  auto* thread = this_probe_thread();
+  if (!thread) return;
+  if (request < g_requests.first_number.load(std::memory_order_relaxed) ||
+      g_requests.enabled.load(std::memory_order_relaxed) == 0)
+    request = 0;
+  const auto was = thread->flow;
+  if (request == 0) {
+    thread->flow = {};
+    thread->depth = 0;
+  } else if (thread->depth > 0 && thread->outer[thread->depth - 1].request == request &&
+             thread->outer[thread->depth - 1].span == span) {
+    thread->flow = thread->outer[--thread->depth];  // back where it was
+  } else {
+    if (thread->depth == ProbeThread::kFlows) {
+      for (std::uint32_t i = 1; i < ProbeThread::kFlows; ++i)
+        thread->outer[i - 1] = thread->outer[i];
+      --thread->depth;
+    }
+    thread->outer[thread->depth++] = was;
+    thread->flow = {.request = request, .method = method, .span = span, .current = span};
+  }
+  if (was.request == request) return;
+  const auto now = read_tsc();
+  count(g_requests.shared->header.flows);
+  if (was.request != 0) {
+    thread->last_request = was.request;
+    (void)put(*thread, sizeof(wire::FlowRecord), [&](void* at) {
+      *static_cast<wire::FlowRecord*>(at) = {
+          .header = header_of(wire::RecordKind::kFlow, sizeof(wire::FlowRecord), *thread,
+                              thread->flow_begin),
+          .end = now,
+          .span = was.span,
+          .request = was.request,
+          .reserved = 0};
+    });
+  } else {
+    thread->os_id = thread_id();  // the thread pointer may be that of an earlier thread
+  }
+  thread->flow_begin = now;
+}
+
+std::uint64_t span_of_start(std::int64_t start) {
+  const auto* thread = this_probe_thread();
+  return thread ? span_of(static_cast<std::uint64_t>(start), *thread) : 0;
+}
+
+void on_fault(std::uint32_t flags) {
+  if (auto* thread = this_probe_thread()) thread->fault = flags;
+}
+
+void on_queued(std::uint32_t request, std::uint64_t span) {
+  auto* thread = this_probe_thread();
+  if (!thread || request < g_requests.first_number.load(std::memory_order_relaxed)) return;
+  (void)put(*thread, sizeof(wire::QueuedRecord), [&](void* at) {
+    *static_cast<wire::QueuedRecord*>(at) = {
+        .header =
+            header_of(wire::RecordKind::kQueued, sizeof(wire::QueuedRecord), *thread, read_tsc()),
+        .span = span,
+        .request = request,
+        .reserved = 0};
+  });
+}
+
+constexpr RequestsApi make_api() {
+  return {.version = kRequestsApiVersion,
+          .size = sizeof(RequestsApi),
+          .wait = wait_for_change,
+          .ready = on_ready,
+          .heard = on_heard,
+          .begin = on_begin,
+          .end = on_end,
+          .flow = on_flow,
+          .enter_step = request_enter_step,
+          .span_of = span_of_start,
+          .fault = on_fault,
+          .queued = on_queued,
+          .has_key = &g_requests.has_key};
+}
+constexpr RequestsApi kApi = make_api();
+
+HookCounts counts_of(const wire::RequestsHeader& header) {
+  HookCounts out{.seen = header.seen.load(std::memory_order_relaxed),
+                 .sampled = header.sampled.load(std::memory_order_relaxed),
+                 .spans = 0,
+                 .steps = 0,
+                 .flows = header.flows.load(std::memory_order_relaxed)};
+  for (const auto& tally : g_requests.tallies) {
+    out.spans += tally.spans.load(std::memory_order_relaxed);
+    out.steps += tally.steps.load(std::memory_order_relaxed);
+  }
+  return out;
+}
+
+}  // namespace
+
+// --- instrumented methods ---
+
+std::int64_t request_enter(std::int32_t id, std::uint64_t* saved) {
+  auto* thread = this_probe_thread();
+  if (!thread) return 0;
+  auto& calls = thread->counters[id].enters;
+  calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (thread->flow.request == 0) return 0;
+  const auto start = read_tsc();
+  *saved = thread->flow.current;
+  thread->flow.current = span_of(start, *thread);
+  return static_cast<std::int64_t>(start);
+}
+
+void request_leave(std::int32_t id, std::int64_t start, std::uint64_t saved) {
+  const auto end = read_tsc();
+  auto* thread = this_probe_thread();
+  if (!thread) return;
+  const auto begin = static_cast<std::uint64_t>(start);
+  const auto span = span_of(begin, *thread);
+  if (thread->flow.current == span) thread->flow.current = saved;
+  put_span(*thread, begin, end, span, saved, id, 0);
+}
+
+std::int64_t request_enter_step(std::int32_t id, std::uint64_t* saved, std::int32_t state) {
+  auto* thread = this_probe_thread();
+  if (!thread) return 0;
+  auto& calls = thread->counters[id].enters;
+  calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (thread->flow.request == 0) return 0;
+  const auto start = read_tsc();
+  thread->fault = 0;
+  if (state < 0) {
+    // Odd: a first step. What `saved` holds until the caller has set the flow is the parent.
+    *saved = thread->flow.current;
+    return -static_cast<std::int64_t>(start | 1);
+  }
+  // It began before its probes, or where no request was.
+  if (thread->flow.method != static_cast<std::uint32_t>(id) + 1) return 0;
+  *saved = thread->flow.span;
+  thread->flow.current = thread->flow.span;
+  return static_cast<std::int64_t>(start & ~std::uint64_t{1});
+}
+
+void request_leave_step(std::int32_t id, std::int64_t start, std::uint64_t saved,
+                        std::int32_t state) {
+  const auto end = read_tsc();
+  auto* thread = this_probe_thread();
+  if (!thread) return;
+  const auto begin = static_cast<std::uint64_t>(start);
+  const bool first = (begin & 1) != 0;
+  const auto flags = wire::kSpanAsync | (first ? wire::kSpanFirst : 0U) |
+                     (state >= 0 ? wire::kSpanSuspended : thread->fault);
+  thread->fault = 0;
+  add(*thread, g_requests.tallies[ring_of(*thread)].steps);
+  put_span(*thread, begin, end, first ? span_of(begin, *thread) : saved, first ? saved : 0, id,
+           flags);
+}
+
+std::uint64_t request_gate_address() { return reinterpret_cast<std::uint64_t>(&g_requests.gate); }
+std::uint64_t request_enter_address() { return reinterpret_cast<std::uint64_t>(&request_enter); }
+std::uint64_t request_leave_address() { return reinterpret_cast<std::uint64_t>(&request_leave); }
+std::uint64_t request_leave_step_address() {
+  return reinterpret_cast<std::uint64_t>(&request_leave_step);
+}
+const RequestsApi& requests_api() { return kApi; }
+HelperFunctions RequestTable::helper() { return g_requests.helper; }
+
+// --- control thread ---
+
+bool RequestTable::open() {
+  if (shared_) return true;
+  auto fd = static_cast<int>(syscall_raw(number::kMemfdCreate, as_long("clrscope-requests"),
+                                         kCloseOnExec | kAllowSealing));
+  if (fd < 0) return false;
+  if (syscall_raw(number::kFtruncate, fd, wire::kRequestsBytes) != 0 ||
+      syscall_raw(number::kFcntl, fd, kAddSeals, kSealShrinkGrow) != 0)
+    return close_fd(fd), false;
+  auto* shared = static_cast<wire::Requests*>(map_memory(wire::kRequestsBytes, fd));
+  if (!shared) return close_fd(fd), false;
+  for (std::uint32_t i = 0; i < wire::kRequestRings; ++i)
+    g_requests.rings[i].open(&shared->rings[i]);
+  shared->header.api.store(reinterpret_cast<std::uint64_t>(&kApi));
+  shared->header.helper.store(static_cast<std::uint32_t>(
+      g_requests.helper.enter_step != 0 ? wire::HelperState::kReady : wire::HelperState::kAbsent));
+  shared->header.protocol = wire::kProtocol;
+  shared->header.bytes = wire::kRequestsBytes;
+  shared->header.magic = wire::kRequestsMagic;
+  g_requests.shared = shared;
+  g_requests.sampling = &sampling_;
+  shared_ = shared;
+  fd_ = fd;
+  return true;
+}
+
+bool RequestTable::start() {
+  if (!shared_ || !g_probe_threads || g_requests.helper.enter_step == 0) return false;
+  stop();
+  auto& header = shared_->header;
+  // A copy: clrscope could change it while it is read.
+  auto& order = g_requests.order;
+  __builtin_memcpy(&order, &shared_->order, sizeof order);
+  if (order.key_bytes > wire::kMostDebugKey) order.key_bytes = 0;
+  g_requests.has_key = order.key_bytes != 0 ? 1 : 0;
+  for (auto* value :
+       {&header.seen, &header.sampled, &header.forced, &header.by_floor, &header.ended,
+        &header.spans, &header.flows, &header.cost_ns, &header.process_ns, &header.dropped_full,
+        &header.dropped_busy, &header.ends_dropped})
+    value->store(0);
+  for (auto& tally : g_requests.tallies) {
+    tally.spans.store(0);
+    tally.steps.store(0);
+  }
+  header.in_flight.store(0);
+  g_requests.first_number.store(g_requests.last_number.load() + 1);
+  first_process_ns_ = clock_ns(kProcessClock);
+  g_requests.now_ns.store(monotonic_ns());
+  sampling_.start({.fixed = (order.flags & wire::kSampleFixed) != 0,
+                   .probability_ppm = order.probability_ppm,
+                   .budget_ppm = order.budget_ppm,
+                   .floor_seconds = order.floor_seconds},
+                  monotonic_ns(), first_process_ns_);
+  header.probability_ppm.store(sampling_.probability_ppm());
+  header.enabled.store(1);
+  g_requests.enabled.store(1, std::memory_order_release);
+  g_requests.state.fetch_add(1, std::memory_order_acq_rel);
+  syscall_raw(number::kFutex, as_long(&g_requests.state), kFutexWake, 1 << 20);
+  return true;
+}
+
+void RequestTable::stop() {
+  if (!shared_ || g_requests.enabled.load() == 0) return;
+  tick(monotonic_ns());
+  g_requests.enabled.store(0, std::memory_order_release);
+  g_requests.gate.store(0, std::memory_order_release);
+  shared_->header.enabled.store(0);
+  g_requests.state.fetch_add(1, std::memory_order_acq_rel);
+  syscall_raw(number::kFutex, as_long(&g_requests.state), kFutexWake, 1 << 20);
+}
+
+void RequestTable::tick(std::uint64_t now_ns) {
+  if (!shared_ || g_requests.enabled.load(std::memory_order_relaxed) == 0) return;
+  g_requests.now_ns.store(now_ns, std::memory_order_relaxed);
+  auto& header = shared_->header;
+  const auto process_ns = clock_ns(kProcessClock);
+  const auto counts = counts_of(header);
+  sampling_.update(counts, now_ns, process_ns);
+  header.probability_ppm.store(sampling_.probability_ppm(), std::memory_order_relaxed);
+  header.spans.store(counts.spans, std::memory_order_relaxed);
+  header.cost_ns.store(Sampling::cost_of(counts), std::memory_order_relaxed);
+  header.process_ns.store(process_ns - first_process_ns_, std::memory_order_relaxed);
+  const auto ended = g_requests.last_end_ns.load(std::memory_order_relaxed);
+  if (g_requests.gate.load(std::memory_order_relaxed) == 0 ||
+      header.in_flight.load(std::memory_order_relaxed) != 0 || now_ns < ended + kLingerNs)
+    return;
+  g_requests.gate.store(0, std::memory_order_release);
+  // One that began at this moment has opened it before it was closed.
+  if (header.in_flight.load(std::memory_order_seq_cst) != 0)
+    g_requests.gate.store(1, std::memory_order_release);
+}
+
+}  // namespace clrscope::agent

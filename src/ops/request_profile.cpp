@@ -1,0 +1,362 @@
+#include "ops/request_profile.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+
+#include "analyze/request_recording.h"
+#include "analyze/request_tally.h"
+#include "base/text.h"
+#include "collect/agent/request_assembler.h"
+#include "ops/agent_place.h"
+#include "ops/probe_progress.h"
+#include "ops/request_file.h"
+#include "ops/startup_helper.h"
+#include "ops/trace_file.h"
+
+namespace clrscope::ops {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::chrono::seconds kAnswer{10};
+constexpr std::chrono::seconds kStatusEvery{1};
+constexpr std::chrono::milliseconds kHandOverEvery{100};
+constexpr int kDrainMs = 5;  // a ring holds some 2,000 spans
+// Of one processor, for the probes of one method in requests that are not sampled: beyond that it
+// gets its own code back.
+constexpr std::uint32_t kMethodShare = 20'000;
+
+// Tells the managed helper where the agent is, so that it reports requests to it.
+Result<> bring_helper(Target& target, std::uint64_t api) {
+  const auto pid = target.process.pid;
+  const auto name = TRY(helper_folder_name(pid));
+  const auto folder = TRY(TargetFolder::open(pid, name, true));
+  std::string hook;
+  const auto tell = [&]() -> Result<> {
+    hook = TRY(place_hook(folder));
+    const auto answer =
+        TRY(tell_helper(target, folder, hook, fmt::format("command=requests\napi={}\n", api)));
+    if (value_of(answer, "requests") == "ready") return {};
+    const auto why = value_of(answer, "error");
+    return fail(Errc::kUnsupported, "the helper in process {} cannot report requests: {}", pid,
+                why.empty() ? "it belongs to another version of clrscope" : why)
+        .hint(
+            "profile an ASP.NET Core app (.NET 8 or later); restart it if an older clrscope has "
+            "loaded its helper");
+  };
+  const auto told = tell();
+  if (folder.made()) forget_helper(folder, hook);
+  return told;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()} : "unknown";
+}
+
+class Profiling {
+ public:
+  Profiling(const ProfileRequest& request, const ProfileWatcher& watcher, Target& target,
+            collect::AgentConnection& connection)
+      : request_(request),
+        watcher_(watcher),
+        target_(target),
+        connection_(connection),
+        tally_(request.trace_id) {}
+
+  Result<RequestProfile> run() {
+    const auto status = TRY(connection_.demand(wire::RequestKind::kHello, 0, Deadline{kAnswer}));
+    if (status.identity != wire::Identity::kMain)
+      return fail(Errc::kUnsupported,
+                  "another profiler has the main place in process {}: methods cannot be "
+                  "instrumented",
+                  target_.process.pid)
+          .hint("start the app without the other profiler (CORECLR_ENABLE_PROFILING=0)");
+    arena_.emplace(TRY(connection_.open_arena(Deadline{kAnswer})));
+    probes_.emplace(TRY(connection_.open_probes(Deadline{kAnswer})));
+    requests_.emplace(TRY(connection_.open_requests(Deadline{kAnswer})));
+    // Before the methods are changed: a file that cannot be written costs the process nothing.
+    if (!request_.output.empty())
+      file_ = TRY(RequestFile::create(request_.output, target_.process.pid, request_.samples));
+    if (request_.uplink) uplink_.emplace(TRY(start_uplink(*request_.uplink)));
+    TRY(prepare());
+    auto heard = listen();
+    if (alive_) stop();
+    if (heard) heard = take_rest();
+    if (!heard) return fail(heard.error());
+    auto profile = answer();
+    if (file_) TRY(finish_file(profile));
+    if (uplink_) profile.sent = uplink_->finish();
+    return profile;
+  }
+
+ private:
+  Result<> prepare() {
+    const auto api = requests_->api();
+    if (api == 0)
+      return fail(Errc::kUnsupported, "the agent in process {} cannot profile requests",
+                  target_.process.pid)
+          .hint("run clrscope detach, then try again");
+    const auto helper = requests_->counts().helper;
+    if (helper != wire::HelperState::kReady && helper != wire::HelperState::kEnabled)
+      TRY(bring_helper(target_, api));
+    TRY(requests_->set_order(request_.sampling));
+    TRY(probes_->set_order({.include = request_.include,
+                            .exclude = request_.exclude,
+                            .share_ppm = kMethodShare,
+                            .for_requests = true}));
+    (void)TRY(connection_.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
+    const auto applied = wait_for_probes(*probes_, connection_, wire::ProbeProgress::kApplied);
+    if (!applied) {
+      (void)connection_.demand(wire::RequestKind::kProbesRevert, 0, Deadline{kAnswer});
+      return applied;
+    }
+    return {};
+  }
+
+  Result<> listen() {
+    const auto begun = connection_.demand(wire::RequestKind::kRequestsStart, 0, Deadline{kAnswer});
+    if (!begun) {
+      if (begun.error().code == Errc::kGone) alive_ = false;
+      return fail(begun.error());
+    }
+    TRY(wait_for_helper());
+    started_ = TraceClock::now();
+    if (watcher_.on_start) watcher_.on_start();
+    const Deadline deadline{request_.listen.duration};
+    std::vector<pollfd> polled{{connection_.fd(), POLLIN, 0}};
+    for (const auto fd : request_.listen.stop_fds) polled.push_back({fd, POLLIN, 0});
+    auto next_batch = started_ + kHandOverEvery;
+    auto next_status = started_ + kStatusEvery;
+    Result<> written;
+    while (!deadline.passed() && ::poll(polled.data(), polled.size(), kDrainMs) <= 0) {
+      drain();
+      const auto now = TraceClock::now();
+      if (now >= next_batch) {
+        if (written = hand_over(); !written) break;
+        next_batch = now + kHandOverEvery;
+      }
+      if (now >= next_status && watcher_.on_status) {
+        watcher_.on_status(state(now - started_));
+        next_status = now + kStatusEvery;
+      }
+    }
+    alive_ = polled[0].revents == 0;
+    duration_ = TraceClock::now() - started_;
+    return written;
+  }
+
+  // Until the helper hears requests: the first time it is compiled.
+  Result<> wait_for_helper() {
+    const Deadline deadline{kAnswer};
+    for (;;) {
+      const auto state = requests_->counts().helper;
+      if (state == wire::HelperState::kEnabled) return {};
+      pollfd polled{connection_.fd(), POLLIN, 0};
+      if (::poll(&polled, 1, kDrainMs) > 0) {
+        alive_ = false;
+        return fail(Errc::kGone, "the process has ended");
+      }
+      if (state == wire::HelperState::kFailed || deadline.passed())
+        return fail(Errc::kUnsupported, "the helper in process {} does not hear requests",
+                    target_.process.pid)
+            .hint("see what the process wrote to stderr");
+    }
+  }
+
+  void drain() {
+    requests_->drain(
+        [this](const void* bytes, std::uint32_t size) { assembler_.take(bytes, size); });
+    assembler_.end_round(TraceClock::now());
+    if (const auto clock = arena_->clock()) clock_ = clock;
+  }
+
+  Result<RequestUplink> start_uplink(const UplinkRequest& request) const {
+    const auto& process = target_.process;
+    return RequestUplink::start(
+        request, {.host = host_name(),
+                  .service = request.service.empty() ? process.name : request.service,
+                  .version = request.version,
+                  .instance = uplink::new_instance(),
+                  .pid = static_cast<std::uint32_t>(process.pid),
+                  .runtime = process.runtime,
+                  .relay_version = {}});
+  }
+
+  // With what was counted since the last time; at least once a second, so that the server knows
+  // that we are there.
+  Result<> send(const RequestBatch& batch) {
+    const auto now = TraceClock::now();
+    if (batch.requests.empty() && now < last_sent_ + kStatusEvery) return {};
+    last_sent_ = now;
+    const auto counts = requests_->counts();
+    const auto& losses = assembler_.losses();
+    const uplink::Recording all{.seen = counts.seen,
+                                .sampled = counts.sampled,
+                                .lost_requests = counts.ends_dropped + losses.requests,
+                                .lost_spans = counts.dropped + losses.spans + losses.late,
+                                .cpu = counts.cost};
+    const uplink::Recording fresh{.seen = all.seen - sent_.seen,
+                                  .sampled = all.sampled - sent_.sampled,
+                                  .lost_requests = all.lost_requests - sent_.lost_requests,
+                                  .lost_spans = all.lost_spans - sent_.lost_spans,
+                                  .cpu = all.cpu - sent_.cpu};
+    sent_ = all;
+    return uplink_->send(batch, fresh);
+  }
+
+  Result<> hand_over() {
+    auto batch = assembler_.hand_over(clock_);
+    if (uplink_) TRY(send(batch));
+    if (batch.requests.empty()) return {};
+    if (file_) TRY(file_->write(batch));
+    if (watcher_.on_batch) TRY(watcher_.on_batch(batch));
+    tally_.add(std::move(batch));
+    return {};
+  }
+
+  // The counters are of the order that ends here.
+  void stop() {
+    (void)connection_.demand(wire::RequestKind::kRequestsStop, 0, Deadline{kAnswer});
+    const auto reverts = connection_.demand(wire::RequestKind::kProbesRevert, 0, Deadline{kAnswer});
+    if (!reverts || !wait_for_probes(*probes_, connection_, wire::ProbeProgress::kIdle))
+      notes_.push_back("The methods did not get their own code back in time.");
+  }
+
+  // The rings outlive a process.
+  Result<> take_rest() {
+    drain();
+    drain();
+    assembler_.finish();
+    return hand_over();
+  }
+
+  Result<> finish_file(RequestProfile& profile) {
+    TRY(file_->finish(profile));
+    profile.file = request_.output;
+    if (!request_.samples) return {};
+    profile.samples = file_->samples();
+    if (!file_->no_samples().empty())
+      profile.notes.push_back(
+          fmt::format("No CPU samples in {}: {}.", request_.output, file_->no_samples()));
+    return {};
+  }
+
+  RequestProfile state(nanoseconds duration) {
+    const auto counts = requests_->counts();
+    const auto& losses = assembler_.losses();
+    RequestProfile out{.pid = target_.process.pid,
+                       .duration = duration,
+                       .seen = counts.seen,
+                       .sampled = counts.sampled,
+                       .forced = counts.forced,
+                       .in_flight = counts.in_flight,
+                       .probability = counts.probability};
+    out.lost = {.records = counts.dropped,
+                .requests = counts.ends_dropped + losses.requests,
+                .spans = losses.spans,
+                .late = losses.late,
+                .orphans = losses.orphans,
+                .damaged = losses.damaged + requests_->damaged()};
+    out.cost = {.hooks = counts.cost, .process = counts.process};
+    if (counts.process.count() > 0)
+      out.cost.cpu_percent = 100.0 * static_cast<double>(counts.cost.count()) /
+                             static_cast<double>(counts.process.count());
+    out.routes = tally_.routes(duration);
+    return out;
+  }
+
+  RequestProfile answer() {
+    auto out = state(duration_);
+    const auto wall = wall_now();
+    const auto now = TraceClock::now();
+    out.requests = tally_.requests([&](TraceTime time) { return wall - (now - time); });
+    out.not_kept = tally_.not_kept();
+    for (const auto& method : probes_->methods()) {
+      ++out.methods.chosen;
+      if (method.state == wire::ProbeState::kRefused)
+        ++out.methods.refused;
+      else if (method.has_counter)
+        ++out.methods.instrumented;
+    }
+    out.notes = notes_;
+    if (!alive_) out.notes.push_back("The process ended.");
+    if (out.seen == 0)
+      out.notes.push_back(
+          "No request began meanwhile. Check that the process is an ASP.NET Core app and that "
+          "somebody calls it.");
+    else if (out.methods.chosen == 0)
+      out.notes.push_back(fmt::format("No method matches {}: requests have no spans.",
+                                      fmt::join(request_.include, ", ")));
+    return out;
+  }
+
+  const ProfileRequest& request_;
+  const ProfileWatcher& watcher_;
+  Target& target_;
+  collect::AgentConnection& connection_;
+  std::optional<collect::AgentArena> arena_;
+  std::optional<collect::AgentProbes> probes_;
+  std::optional<collect::AgentRequests> requests_;
+  collect::RequestAssembler assembler_{
+      [this](std::uint32_t counter) { return probes_->name_of_counter(counter); }};
+  collect::TickClock clock_;
+  analyze::RequestTally tally_;
+  std::unique_ptr<RequestFile> file_;
+  std::optional<RequestUplink> uplink_;
+  uplink::Recording sent_;
+  TraceTime last_sent_{};
+  TraceTime started_{};
+  nanoseconds duration_{};
+  bool alive_ = true;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+Result<RequestProfile> profile_requests(const ProfileRequest& request,
+                                        const ProfileWatcher& watcher) {
+  if (request.include.empty())
+    return fail(Errc::kUsage, "requests needs --include PATTERN")
+        .hint("name the code of your app, such as Shop or 'Shop.*Async'");
+  auto target = TRY(find_target(request.listen.target, std::chrono::seconds{5}, -1));
+  auto loaded = TRY(load_agent(target));
+  auto profile = Profiling{request, watcher, target, loaded.connection}.run();
+  if (!profile && !loaded.already) {
+    // Nothing was changed yet when the agent still can leave.
+    (void)unload_agent(std::move(loaded.connection));
+  }
+  return profile;
+}
+
+Result<RequestProfile> recorded_requests(const std::string& path, const std::string& trace_id,
+                                         const TraceLimits& limits) {
+  analyze::RequestRecording recording{trace_id};
+  (void)TRY(read_trace(path,
+                       {.on_batch = [&](const auto& reader,
+                                        const auto& batch) { recording.on_batch(reader, batch); },
+                        .on_end = [&](const auto& reader) { recording.end_of_trace(reader); }},
+                       {}, limits));
+  return recording.profile();
+}
+
+Result<std::optional<double>> parse_probability(std::string_view text) {
+  if (text == "auto") return std::optional<double>{};
+  const bool percent = text.ends_with('%');
+  const auto digits = percent ? text.substr(0, text.size() - 1) : text;
+  double value = 0;
+  const auto* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, value);
+  if (percent) value /= 100;
+  if (digits.empty() || error != std::errc{} || at != end || !(value >= 0 && value <= 1))
+    return fail(Errc::kUsage, "--sample must be auto, or between 0 and 1: {}", text)
+        .hint("use --sample 0.1 or --sample 10%");
+  return std::optional<double>{value};
+}
+
+}  // namespace clrscope::ops

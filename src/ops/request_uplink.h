@@ -1,0 +1,58 @@
+// Hands profiled requests to clrscope-fleet, which sends them to a fleet server.
+//
+// The relay is another program (gRPC is not in this one): it is started here and gets frames on its
+// standard input. Nothing here waits for it: what it does not take stays in memory up to a limit,
+// and is counted as lost beyond that.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "analyze/request_answers.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "uplink/batch_encoder.h"
+
+namespace clrscope::ops {
+
+struct UplinkRequest {
+  std::string to{};          // grpc://HOST:PORT or grpcs://HOST:PORT
+  std::string token_file{};  // empty: none
+  std::string ca_file{};     // empty: the certificates of the system
+  std::string spool{};       // folder where batches wait; empty: in memory
+  std::string service{};     // empty: the name of the process
+  std::string version{};     // of the service
+};
+
+// Words of rooms below that are part of this interface.
+using analyze::SentRequests;
+
+class RequestUplink {
+ public:
+  static Result<RequestUplink> start(const UplinkRequest& request, const uplink::Source& source);
+  RequestUplink(RequestUplink&&) noexcept = default;
+  RequestUplink& operator=(RequestUplink&&) = delete;
+  ~RequestUplink();
+
+  // An error when the relay has ended.
+  Result<> send(const RequestBatch& batch, const uplink::Recording& recording);
+  // Until all is delivered, or the relay gives up.
+  SentRequests finish();
+
+ private:
+  RequestUplink(std::string to, uplink::Source source)
+      : encoder_(std::move(source)), answer_{.to = std::move(to)} {}
+  Result<> push();
+
+  uplink::BatchEncoder encoder_;
+  SentRequests answer_;
+  std::string waiting_;  // frames that the relay has not taken
+  std::size_t taken_ = 0;
+  pid_t relay_ = 0;
+  UniqueFd input_;  // of the relay
+  UniqueFd said_;   // by the relay
+};
+
+}  // namespace clrscope::ops
