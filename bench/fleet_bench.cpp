@@ -78,7 +78,8 @@ int main(int argc, char** argv) {
   const auto file = std::string{argv[2]} + "/bench.db";
   constexpr std::size_t kRequests = 500, kSpans = 20, kServices = 10, kAtOnce = 20;
   const auto batches = wanted / (kRequests * kSpans);
-  constexpr std::int64_t kBegin = 1'800'000'000'000'000'000, kHour = 3'600'000'000'000;
+  constexpr std::int64_t kHour = 3'600'000'000'000;
+  const auto start = wall_now().time_since_epoch().count() - kHour;
   auto store = store::open_store("sqlite:" + file, {.age = std::chrono::hours{24 * 365 * 100}});
   if (!store) return fmt::print(stderr, "{}\n", store.error().what), 1;
   double ingest = 0;
@@ -86,14 +87,15 @@ int main(int argc, char** argv) {
   for (std::uint64_t i = 0; i < batches;) {
     std::vector<std::string> arrived;
     for (std::size_t k = 0; k < kAtOnce && i < batches; ++k, ++i)
-      arrived.push_back(envelope_of(store::make_batch(
-          {.host = fmt::format("web-{}", i % 7),
-           .service = fmt::format("shop-{}", (i / kAtOnce) % kServices),
-           .number = i,
-           .requests = kRequests,
-           .spans = kSpans,
-           .begin = kBegin + static_cast<std::int64_t>(i) * kHour / static_cast<std::int64_t>(batches),
-           .step = 1'000})));
+      arrived.push_back(envelope_of(
+          store::make_batch({.host = fmt::format("web-{}", i % 7),
+                             .service = fmt::format("shop-{}", (i / kAtOnce) % kServices),
+                             .number = i,
+                             .requests = kRequests,
+                             .spans = kSpans,
+                             .begin = start + static_cast<std::int64_t>(i) * kHour /
+                                                  static_cast<std::int64_t>(batches),
+                             .step = 1'000})));
     const auto before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     std::vector<store::Batch> taken;
     for (const auto& bytes : arrived) {
@@ -102,8 +104,10 @@ int main(int argc, char** argv) {
       if (!envelope.ParseFromString(bytes)) return 1;
       taken.push_back(fleet::batch_of(envelope, 16 << 20).value());
     }
-    if (const auto done = (*store)->add(taken, wall_now()); !done)
-      return fmt::print(stderr, "{}\n", done.error().what), 1;
+    const auto done = (*store)->add(taken, wall_now());
+    if (!done) return fmt::print(stderr, "{}\n", done.error().what), 1;
+    for (const auto& one : *done)
+      if (one.outcome != store::Stored::Outcome::kStored) return 1;
     ingest += cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
   }
   const auto spans = static_cast<double>(batches * kRequests * kSpans);

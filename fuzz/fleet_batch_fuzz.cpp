@@ -9,6 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace clrscope;
+  fleet::silence_protobuf();
   (void)fleet::outline_of(as_text(Bytes{data, size}));
   fleet::v1::BatchEnvelope envelope;
   envelope.set_id("fuzz-batch");

@@ -32,6 +32,7 @@ THIRD_PARTY = {
     "nghttp2/": ["net/grpc_client"],
     "google/protobuf/": ["fleet/"],
     "grpc": ["fleet/"],
+    "clrscope/fleet/v1/": ["fleet/"],  # generated from proto/
     "sqlite3.h": ["store/sqlite/"],
     "lttng/": ["sinks/"],
     "spdlog/": [],

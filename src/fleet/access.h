@@ -22,10 +22,11 @@ struct Access {
       return Answer::kYes;
     }
     const auto token = tokens.find(authorization);
-    const auto answer = !token               ? Answer::kNoToken
+    const auto answer = !token              ? Answer::kNoToken
                         : token->may(scope) ? Answer::kYes
                                             : Answer::kWrongScope;
-    audit.note(what, token ? token->name : "", peer, answer == Answer::kYes ? "allowed" : "refused");
+    audit.note(what, token ? token->name : "", peer,
+               answer == Answer::kYes ? "allowed" : "refused");
     return answer;
   }
 };

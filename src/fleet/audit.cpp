@@ -18,8 +18,8 @@ constexpr std::size_t kLongestWhat = 1000;
 }  // namespace
 
 Result<> FleetAudit::begin(File& file) const {
-  file.fd.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-                       kFileMode));
+  file.fd.reset(
+      ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kFileMode));
   if (!file.fd)
     return fail(errc_of(errno), "cannot open the audit log {}: {}", path_, errno_text());
   struct stat state {};
@@ -38,7 +38,9 @@ void FleetAudit::note(std::string_view what, std::string_view who, std::string_v
                       std::string_view outcome) {
   if (path_.empty()) return;
   JsonWriter json;
-  json.begin_object().member("time", iso8601(wall_now())).member("what", what.substr(0, kLongestWhat));
+  json.begin_object()
+      .member("time", iso8601(wall_now()))
+      .member("what", what.substr(0, kLongestWhat));
   json.member("who", who).member("peer", peer).member("outcome", outcome).end_object();
   const auto line = std::move(json).take() + '\n';
   file_.with([&](File& file) {

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "fleet/convert.h"
 #include "fleet/options.h"
 #include "fleet/relay.h"
 #include "fleet/server.h"
@@ -234,6 +235,7 @@ Result<int> run_command(Words words) {
 }  // namespace
 
 int run(Words words) {
+  silence_protobuf();
   const auto done = run_command(words);
   if (done) return *done;
   log_error(done.error());

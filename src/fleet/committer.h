@@ -28,7 +28,9 @@ class Committer {
   struct State {
     std::uint64_t stored = 0, duplicates = 0, refused = 0, failed = 0, transactions = 0;
   };
-  State state() const { return state_.with([](const State& state) { return state; }); }
+  State state() const {
+    return state_.with([](const State& state) { return state; });
+  }
 
  private:
   struct Item {

@@ -1,5 +1,7 @@
 #include "fleet/convert.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 
 #include "base/zstd_block.h"
@@ -25,10 +27,10 @@ Result<> append_column(const From& from, int count, std::vector<T>& to) {
 }
 
 Result<> append_spans(const v1::Spans& from, store::BatchSpans& to, store::BatchRequest& request) {
-  const int count = from.method_size(), steps = from.step_begin_ns_size() > 0
-                                                    ? from.step_begin_ns_size()
-                                                    : std::max(from.step_duration_ns_size(),
-                                                               from.step_thread_size());
+  const int count = from.method_size(),
+            steps = from.step_begin_ns_size() > 0
+                        ? from.step_begin_ns_size()
+                        : std::max(from.step_duration_ns_size(), from.step_thread_size());
   TRY(append_column(from.method(), count, to.method));
   TRY(append_column(from.parent(), count, to.parent));
   TRY(append_column(from.begin_ns(), count, to.begin));
@@ -97,6 +99,8 @@ Result<store::Batch> convert(const v1::RequestBatch& from) {
 }
 
 }  // namespace
+
+void silence_protobuf() { google::protobuf::SetLogHandler(nullptr); }
 
 Result<store::Batch> batch_of(const v1::BatchEnvelope& envelope, std::uint64_t max_bytes) {
   store::Batch batch;

@@ -1,13 +1,16 @@
 // Between the messages of proto/ and the batches and answers of the store.
 #pragma once
 
+#include <clrscope/fleet/v1/ingest.pb.h>
+#include <clrscope/fleet/v1/query.pb.h>
 #include "base/result.h"
-#include "clrscope/fleet/v1/ingest.pb.h"
-#include "clrscope/fleet/v1/query.pb.h"
 #include "store/answers.h"
 #include "store/batch.h"
 
 namespace clrscope::fleet {
+
+// Bad input is answered to whoever sent it, and not written to our log by the library.
+void silence_protobuf();
 
 // Checked: what it returns may be stored. `max_bytes`: of the uncompressed batch.
 Result<store::Batch> batch_of(const v1::BatchEnvelope& envelope, std::uint64_t max_bytes);

@@ -69,7 +69,8 @@ RequestBatch sample_requests() {
 }
 
 TEST(BatchEncoder, WritesWhatTheGeneratedCodeReads) {
-  uplink::BatchEncoder encoder{{.host = "h", .service = "s", .version = "1", .instance = "12345678"}};
+  uplink::BatchEncoder encoder{
+      {.host = "h", .service = "s", .version = "1", .instance = "12345678"}};
   const uplink::ClockOffset clock{seconds{1'800'000'000}};
   const auto encoded = encoder.encode(sample_requests(), clock, {.seen = 9, .sampled = 1},
                                       WallTime{seconds{1'800'000'001}});
@@ -104,6 +105,18 @@ TEST(BatchEncoder, WritesWhatTheGeneratedCodeReads) {
   EXPECT_THAT(batch->spans.step_begin, testing::ElementsAre(20'000, 700'000));
   EXPECT_THAT(batch->spans.step_thread, testing::ElementsAre(4, 5));
   EXPECT_EQ(batch->requests[1].spans, 0U);
+}
+
+TEST(BatchEncoder, MakesTextOfAnyBytesValid) {
+  uplink::BatchEncoder encoder{{.host = "h\xff", .service = "s", .instance = "12345678"}};
+  auto requests = sample_requests();
+  requests.requests[0].path = "/a/\xc3\x28\xf0";
+  requests.methods[0] = std::string(4095, 'x') + "\xc3\xa9";  // cut in the middle of a letter
+  requests.methods[1] = std::string(4096, '\xff');
+  v1::RequestBatch batch;
+  ASSERT_TRUE(batch.ParseFromString(encoder.encode(requests, {}, {}, WallTime{}).at(0)));
+  EXPECT_EQ(batch.source().host(), "h\uFFFD");
+  for (const auto& name : batch.names()) EXPECT_LE(name.size(), 4096U);
 }
 
 TEST(BatchEncoder, SplitsWhatIsLarge) {
@@ -188,8 +201,9 @@ TEST(Loopback, IsThisMachineAlone) {
 }
 
 TEST_F(FleetTest, RestAnswersQueriesAndNamesWhatIsWrong) {
-  auto store = store::open_store("sqlite:" + folder_ + "/a.db", {.age = seconds{1LL << 32}}).value();
-  ASSERT_TRUE(store->add(std::vector{store::make_batch({})}, wall_now()));
+  auto store =
+      store::open_store("sqlite:" + folder_ + "/a.db", {.age = seconds{1LL << 32}}).value();
+  ASSERT_TRUE(store->add(std::vector{store::make_batch({})}, WallTime{seconds{1'800'000'000}}));
   const auto get = [&](const std::string& path, const std::string& query = {}) {
     return Rest::answer({.method = "GET", .path = path, .query = query}, *store);
   };

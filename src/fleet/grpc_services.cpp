@@ -15,9 +15,9 @@ grpc::Status admit(const grpc::ServerContextBase& context, const Access& access,
                    std::string_view what) {
   const auto& fields = context.client_metadata();
   const auto found = fields.find("authorization");
-  const std::string_view word =
-      found == fields.end() ? std::string_view{}
-                            : std::string_view{found->second.data(), found->second.size()};
+  const std::string_view word = found == fields.end()
+                                    ? std::string_view{}
+                                    : std::string_view{found->second.data(), found->second.size()};
   switch (access.check(word, scope, what, context.peer())) {
     case Access::Answer::kYes:
       return grpc::Status::OK;
@@ -43,7 +43,9 @@ grpc::Status status_of(const Error& error) {
 class Refused final : public Reactor {
  public:
   explicit Refused(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }  // NOLINT(cppcoreguidelines-owning-memory): as gRPC has it
+  void OnDone() override {
+    delete this;
+  }  // NOLINT(cppcoreguidelines-owning-memory): as gRPC has it
 };
 
 // One host's stream. gRPC calls it on threads of its own, the committer on another: one lock. It
@@ -124,9 +126,9 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
       return finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
                      "the host sends more than the server allows: retry later"});
     if (batch) batch->skew = skew_;
-    const bool offered = batch ? service_.committer().offer(std::move(*batch), std::move(done))
-                               : service_.committer().offer_refusal(batch.error().what,
-                                                                    std::move(done));
+    const bool offered =
+        batch ? service_.committer().offer(std::move(*batch), std::move(done))
+              : service_.committer().offer_refusal(batch.error().what, std::move(done));
     if (!offered)
       return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the store is behind: retry later"});
     ++on_the_way_;

@@ -3,8 +3,8 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "clrscope/fleet/v1/ingest.grpc.pb.h"
-#include "clrscope/fleet/v1/query.grpc.pb.h"
+#include <clrscope/fleet/v1/ingest.grpc.pb.h>
+#include <clrscope/fleet/v1/query.grpc.pb.h>
 #include "fleet/access.h"
 #include "fleet/committer.h"
 #include "fleet/host_limits.h"
@@ -25,7 +25,9 @@ struct IngestSetting {
 class IngestService final : public v1::Ingest::CallbackService {
  public:
   IngestService(IngestSetting setting, Access access, Committer& committer)
-      : setting_(std::move(setting)), access_(access), committer_(committer),
+      : setting_(std::move(setting)),
+        access_(access),
+        committer_(committer),
         limits_(HostLimits{setting_.host_limit}) {}
 
   grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Stream(

@@ -60,8 +60,8 @@ std::string help_text(std::string_view usage, std::span<const OptionText> option
                       std::string_view examples) {
   auto out = fmt::format("Usage: clrscope-fleet {}\n\n", usage);
   for (const auto& option : options)
-    out += fmt::format("  {:<26} {}\n", fmt::format("{} {}", option.name, option.value),
-                       option.help);
+    out +=
+        fmt::format("  {:<26} {}\n", fmt::format("{} {}", option.name, option.value), option.help);
   return out + fmt::format("\nExamples:\n{}\n", examples);
 }
 

@@ -7,12 +7,12 @@
 #include <mutex>
 #include <thread>
 
+#include <clrscope/fleet/v1/ingest.grpc.pb.h>
 #include "base/io.h"
 #include "base/log.h"
 #include "base/spool.h"
 #include "base/text.h"
 #include "base/zstd_block.h"
-#include "clrscope/fleet/v1/ingest.grpc.pb.h"
 #include "fleet/convert.h"
 #include "uplink/batch_encoder.h"
 

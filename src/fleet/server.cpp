@@ -103,12 +103,10 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   if (!setting.http.empty()) {
     net::HttpEndpoint endpoint{.address = TRY(net::parse_address(setting.http))};
     if (!setting.tls_certificate.empty())
-      endpoint.tls =
-          TRY(net::TlsContext::server({setting.tls_certificate, setting.tls_key}));
-    impl->rest =
-        TRY(Rest::start(endpoint, *impl->store, Access{impl->tokens, *impl->audit}));
-    impl->http_address = fmt::format("{}://{}", endpoint.tls ? "https" : "http",
-                                     impl->rest->address().text());
+      endpoint.tls = TRY(net::TlsContext::server({setting.tls_certificate, setting.tls_key}));
+    impl->rest = TRY(Rest::start(endpoint, *impl->store, Access{impl->tokens, *impl->audit}));
+    impl->http_address =
+        fmt::format("{}://{}", endpoint.tls ? "https" : "http", impl->rest->address().text());
   }
   return std::unique_ptr<FleetServer>{new FleetServer{std::move(impl)}};
 }

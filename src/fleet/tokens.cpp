@@ -100,8 +100,8 @@ Result<std::string> add_token(const std::string& path, const std::string& name,
     return fail(Errc::kSystem, "cannot get random bytes: {}", errno_text());
   std::string word = "clrf_";
   for (const auto byte : bytes) word += fmt::format("{:02x}", byte);
-  const UniqueFd file{::open(path.c_str(),
-                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kFileMode)};
+  const UniqueFd file{
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kFileMode)};
   if (!file) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
   TRY(write_all(file.get(),
                 as_bytes(fmt::format("{} {} {}\n", name, scopes, net::sha256_hex(word)))));

@@ -5,8 +5,8 @@
 // The file must belong to us and be closed to others. Read again when it changes. Any thread.
 #pragma once
 
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -6,11 +6,11 @@
 #include <fstream>
 
 #include "base/guarded.h"
+#include "base/proto_writer.h"
 #include "net/http_server.h"
 #include "net/listen.h"
 #include "net/test_certificate.h"
 #include "sinks/otlp_message.h"
-#include "base/proto_writer.h"
 #include "sinks/test_events.h"
 #include "sinks/test_wait.h"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "base/spool.h"
+#include "base/text.h"
 
 namespace clrscope::sinks {
 namespace {

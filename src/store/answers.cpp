@@ -4,15 +4,15 @@ namespace clrscope::store {
 
 const Shape& shape_of(const ServiceSummary*) {
   using S = ServiceSummary;
-  static const auto shape = describe<S>(
-      "FleetService", "a service that sent requests",
-      {member<&S::service>("service", "name of the service"),
-       member<&S::requests>("requests", "requests stored"),
-       member<&S::sampled>("sampled", "of these, with spans"),
-       member<&S::errors>("errors", "status 500 and above, or an unhandled exception"),
-       member<&S::spans>("spans", "spans stored"),
-       member<&S::first>("first", "begin of the oldest request, to 10 seconds"),
-       member<&S::last>("last", "begin of the newest request, to 10 seconds")});
+  static const auto shape =
+      describe<S>("FleetService", "a service that sent requests",
+                  {member<&S::service>("service", "name of the service"),
+                   member<&S::requests>("requests", "requests stored"),
+                   member<&S::sampled>("sampled", "of these, with spans"),
+                   member<&S::errors>("errors", "status 500 and above, or an unhandled exception"),
+                   member<&S::spans>("spans", "spans stored"),
+                   member<&S::first>("first", "begin of the oldest request, to 10 seconds"),
+                   member<&S::last>("last", "begin of the newest request, to 10 seconds")});
   return shape;
 }
 
@@ -32,9 +32,9 @@ const Shape& shape_of(const Latency*) {
 
 const Shape& shape_of(const RoutePoint*) {
   using P = RoutePoint;
-  static const auto shape = describe<P>("FleetRoutePoint", "a route in one step of time",
-                                        {member<&P::time>("time", "begin of the step"),
-                                         members_of<&P::latency>()});
+  static const auto shape =
+      describe<P>("FleetRoutePoint", "a route in one step of time",
+                  {member<&P::time>("time", "begin of the step"), members_of<&P::latency>()});
   return shape;
 }
 
@@ -43,8 +43,9 @@ const Shape& shape_of(const RouteSummary*) {
   static const auto shape = describe<R>(
       "FleetRoute", "a route of a service",
       {member<&R::route>("route", "method and route template"), members_of<&R::latency>(),
-       member_unless_empty<&R::points>("points", "the same over time; steps without requests are "
-                                                 "left out")});
+       member_unless_empty<&R::points>("points",
+                                       "the same over time; steps without requests are "
+                                       "left out")});
   return shape;
 }
 
@@ -59,8 +60,9 @@ const Shape& shape_of(const Flame*) {
        member<&F::longest>("longestMs", "duration of the longest selected request"),
        member<&F::names>("names", "method names"),
        member<&F::name>("name", "per node: index in names"),
-       member<&F::depth>("depth", "per node: 0 for a root; the parent is the nearest node before "
-                                  "it with a smaller depth"),
+       member<&F::depth>("depth",
+                         "per node: 0 for a root; the parent is the nearest node before "
+                         "it with a smaller depth"),
        member<&F::self_ns>("selfNs", "per node: running time of its own, in nanoseconds"),
        member<&F::calls>("calls", "per node: number of calls")});
   return shape;
@@ -68,28 +70,27 @@ const Shape& shape_of(const Flame*) {
 
 const Shape& shape_of(const StoredStep*) {
   using S = StoredStep;
-  static const auto shape =
-      describe<S>("FleetStep", "a stretch in which an async method ran",
-                  {member<&S::begin>("startMs", "time after the begin of the request"),
-                   member<&S::duration>("durationMs", "length"),
-                   member<&S::thread>("thread", "OS thread id")});
+  static const auto shape = describe<S>(
+      "FleetStep", "a stretch in which an async method ran",
+      {member<&S::begin>("startMs", "time after the begin of the request"),
+       member<&S::duration>("durationMs", "length"), member<&S::thread>("thread", "OS thread id")});
   return shape;
 }
 
 const Shape& shape_of(const StoredSpan*) {
   using S = StoredSpan;
-  static const auto shape = describe<S>(
-      "FleetSpan", "one call of a method",
-      {member<&S::method>("method", "method name"),
-       member<&S::parent>("parent", "1 + position of the caller; 0: the request"),
-       member<&S::begin>("startMs", "time after the begin of the request"),
-       member<&S::duration>("durationMs", "duration"),
-       member<&S::self>("selfMs", "running time without that of its callees"),
-       member<&S::queued>("queuedMs", "time in the queue of the thread pool"),
-       member<&S::thread>("thread", "OS thread id where it began"),
-       member<&S::outcome>("outcome", "returned, faulted, cancelled or open"),
-       member<&S::is_async>("async", "whether the method is async"),
-       member_unless_empty<&S::steps>("steps", "when an async method ran")});
+  static const auto shape =
+      describe<S>("FleetSpan", "one call of a method",
+                  {member<&S::method>("method", "method name"),
+                   member<&S::parent>("parent", "1 + position of the caller; 0: the request"),
+                   member<&S::begin>("startMs", "time after the begin of the request"),
+                   member<&S::duration>("durationMs", "duration"),
+                   member<&S::self>("selfMs", "running time without that of its callees"),
+                   member<&S::queued>("queuedMs", "time in the queue of the thread pool"),
+                   member<&S::thread>("thread", "OS thread id where it began"),
+                   member<&S::outcome>("outcome", "returned, faulted, cancelled or open"),
+                   member<&S::is_async>("async", "whether the method is async"),
+                   member_unless_empty<&S::steps>("steps", "when an async method ran")});
   return shape;
 }
 
@@ -124,7 +125,8 @@ const Shape& shape_of(const HostSummary*) {
        member<&H::service>("service", "name of the service"),
        member<&H::version>("version", "version of the service"),
        member<&H::instance>("instance", "id of the process that sends"),
-       member<&H::pid>("pid", "process id"), member<&H::runtime>("runtime", "runtime version"),
+       member<&H::pid>("pid", "process id"),
+       member<&H::runtime>("runtime", "runtime version"),
        member<&H::relay_version>("relayVersion", "version of clrscope on the host"),
        member<&H::first>("first", "first batch, clock of the server"),
        member<&H::last>("last", "latest batch, clock of the server"),

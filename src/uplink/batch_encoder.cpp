@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/bytes.h"
 #include "base/proto_writer.h"
 #include "uplink/self_times.h"
 
@@ -15,10 +16,27 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t kBatchBytes = 1 << 20;
 constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kLongestLabel = 255;
 constexpr std::size_t kMostSpans = 200'000;  // of one request
 
 std::uint64_t count_of(nanoseconds time) {
   return static_cast<std::uint64_t>(std::max(time, nanoseconds{0}).count());
+}
+
+// Text of a message must be UTF-8: one bad byte, as any client may put into a path, would make the
+// whole batch unreadable.
+std::string valid_text(std::string_view text, std::size_t longest) {
+  text = text.substr(0, longest);
+  const bool ascii = std::all_of(text.begin(), text.end(),
+                                 [](char c) { return static_cast<signed char>(c) >= 0; });
+  if (ascii) return std::string{text};
+  const auto units = utf16_of(text);
+  auto made = utf8_of(
+      Bytes{reinterpret_cast<const std::uint8_t*>(units.data()), units.size() * sizeof(char16_t)});
+  if (made.size() <= longest) return made;  // replaced bytes are longer than what they were
+  made.resize(longest);
+  while (!made.empty() && static_cast<signed char>(made.back()) < 0) made.pop_back();
+  return made;
 }
 
 // The names of one batch, each once.
@@ -26,12 +44,11 @@ class NameTable {
  public:
   std::uint32_t of(std::string_view name) {
     if (name.empty()) return 0;
-    name = name.substr(0, kLongestName);
-    const auto [at, is_new] =
-        index_.try_emplace(std::string{name}, static_cast<std::uint32_t>(index_.size() + 1));
+    const auto [at, is_new] = index_.try_emplace(valid_text(name, kLongestName),
+                                                 static_cast<std::uint32_t>(index_.size() + 1));
     if (is_new) {
-      out_.text(3, name);
-      bytes_ += name.size() + 3;
+      out_.text(3, at->first);
+      bytes_ += at->first.size() + 3;
     }
     return at->second;
   }
@@ -61,8 +78,8 @@ class Column {
 };
 
 struct SpanWriter {
-  Column method, parent, begin, duration, self, queued, thread, kind, steps, step_begin, step_duration,
-      step_thread;
+  Column method, parent, begin, duration, self, queued, thread, kind, steps, step_begin,
+      step_duration, step_thread;
 
   void put(ProtoWriter& out) const {
     const Column* columns[] = {&method, &parent, &begin, &duration,   &self,          &queued,
@@ -74,13 +91,13 @@ struct SpanWriter {
 
 void write_source(ProtoWriter& out, const Source& source) {
   ProtoWriter inner;
-  inner.text(1, source.host);
-  inner.text(2, source.service);
-  inner.text(3, source.version);
+  inner.text(1, valid_text(source.host, kLongestLabel));
+  inner.text(2, valid_text(source.service, kLongestLabel));
+  inner.text(3, valid_text(source.version, kLongestLabel));
   inner.text(4, source.instance);
   inner.varint(5, source.pid);
-  inner.text(6, source.runtime);
-  inner.text(7, source.relay_version);
+  inner.text(6, valid_text(source.runtime, kLongestLabel));
+  inner.text(7, valid_text(source.relay_version, kLongestLabel));
   out.message(1, inner);
 }
 

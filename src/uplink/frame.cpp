@@ -27,7 +27,8 @@ FrameHead read_head(std::string_view bytes) {
 }
 
 std::uint32_t frame_checksum(std::string_view header, std::string_view payload) {
-  return crc32_of(as_bytes(payload), crc32_of(as_bytes(header.substr(kFrameMagic.size(), 8))));
+  const auto sum = crc32_of(as_bytes(header.substr(kFrameMagic.size(), 8)));
+  return payload.empty() ? sum : crc32_of(as_bytes(payload), sum);  // of no bytes at no address: 0
 }
 
 }  // namespace

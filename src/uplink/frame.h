@@ -36,7 +36,7 @@ class FrameReader {
   // skipped.
   std::optional<Frame> next();
 
-  std::uint64_t damaged() const { return damaged_; }  // places where bytes were skipped
+  std::uint64_t damaged() const { return damaged_; }            // places where bytes were skipped
   std::size_t waiting() const { return buffer_.size() - at_; }  // bytes of an unfinished frame
 
  private:

@@ -53,6 +53,14 @@ TEST(FrameReader, DoesNotWaitForALengthBeyondTheLimit) {
             std::vector<std::string>{"two"});
 }
 
+TEST(FrameReader, ReadsAFrameWithoutPayload) {
+  FrameReader reader;
+  reader.feed(frame_of(FrameKind::kEnd, {}));
+  const auto frame = reader.next();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->kind, FrameKind::kEnd);
+}
+
 TEST(FrameReader, IgnoresKindsOfLaterVersions) {
   const auto later = frame_of(static_cast<FrameKind>(9), "later");
   std::uint64_t damaged = 0;

@@ -28,8 +28,7 @@ TEST(SelfTimes, OfAnAsyncMethodAreThoseOfItsSteps) {
   parent.steps = {{at(0), at(10), 1}, {at(90), at(100), 2}};
   // Called in the first step; what it does on thread 2 ends before the parent goes on.
   const RequestTrace request{.spans = {parent, sync_span(2, 6), sync_span(40, 50, 2)}};
-  EXPECT_THAT(self_times(request),
-              ElementsAre(nanoseconds{16}, nanoseconds{4}, nanoseconds{10}));
+  EXPECT_THAT(self_times(request), ElementsAre(nanoseconds{16}, nanoseconds{4}, nanoseconds{10}));
 }
 
 TEST(SelfTimes, OfAContinuationThatRunsInsideItsCalleeAreItsOwn) {

@@ -84,8 +84,7 @@ int main(int argc, char** argv) {
     const uplink::Recording recording{.seen = 4 * number(4), .sampled = number(4)};
     for (const auto& bytes :
          encoder.encode(batch, uplink::ClockOffset::now(), recording, wall_now()))
-      if (!write_all(STDOUT_FILENO,
-                     as_bytes(uplink::frame_of(uplink::FrameKind::kBatch, bytes)))) {
+      if (!write_all(STDOUT_FILENO, as_bytes(uplink::frame_of(uplink::FrameKind::kBatch, bytes)))) {
         fmt::print(stderr, "{{\"requests\":{},\"spans\":{},\"broken\":true}}\n",
                    encoder.written_requests(), encoder.written_spans());
         return 2;

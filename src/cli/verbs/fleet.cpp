@@ -62,10 +62,10 @@ struct FleetToken {
 };
 const Shape& shape_of(const FleetToken*) {
   using T = FleetToken;
-  static const auto shape =
-      describe<T>("FleetToken", "a token that was created",
-                  {member<&T::name>("name", "who will use it"), member<&T::scope>("scope", "what it may do"),
-                   member<&T::token>("token", "the token; it is shown once and stored nowhere")});
+  static const auto shape = describe<T>(
+      "FleetToken", "a token that was created",
+      {member<&T::name>("name", "who will use it"), member<&T::scope>("scope", "what it may do"),
+       member<&T::token>("token", "the token; it is shown once and stored nowhere")});
   return shape;
 }
 
@@ -94,14 +94,14 @@ Result<int> run(const Args& args, Console& /*console*/) {
   ::execv(argv[0], argv.data());
   return fail(errno == ENOENT ? Errc::kUnsupported : errc_of(errno), "cannot start {}: {}",
               command[0], errno_text())
-      .hint("install clrscope-fleet next to clrscope; it is built if gRPC and SQLite are "
-            "installed");
+      .hint(
+          "install clrscope-fleet next to clrscope; it is built if gRPC and SQLite are "
+          "installed");
 }
 
 const Options kOptions[] = {Options{kFleet}, kCommonOptions};
-constexpr JsonAnswer kAnswers[] = {
-    answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
-    answers_with<FleetToken>(JsonAnswer::Form::kObject, "token")};
+constexpr JsonAnswer kAnswers[] = {answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
+                                   answers_with<FleetToken>(JsonAnswer::Form::kObject, "token")};
 
 }  // namespace
 
@@ -110,8 +110,9 @@ extern const Verb fleet_verb{
     .summary = "Store the requests of many hosts and answer queries",
     .usage = "(serve --store sqlite:FILE | token --token-file FILE --name NAME --scope LIST)",
     .options = kOptions,
-    .examples = "  clrscope fleet serve --store sqlite:fleet.db\n"
-                "  clrscope fleet token --token-file tokens --name web-7 --scope ingest",
+    .examples =
+        "  clrscope fleet serve --store sqlite:fleet.db\n"
+        "  clrscope fleet token --token-file tokens --name web-7 --scope ingest",
     .run = run,
     .positionals = 1,
     .answers = kAnswers,

@@ -169,7 +169,8 @@ Result<ChunkStacks> read_stacks(Bytes blob) {
   take_column(in, count, stacks.path);
   take_column(in, count, stacks.self_low);
   if (high != 0) take_column(in, count, stacks.self_high);
-  if (!in.ok() || !in.at_end()) return fail(Errc::kCorrupt, "a chunk of {} spans is damaged", count);
+  if (!in.ok() || !in.at_end())
+    return fail(Errc::kCorrupt, "a chunk of {} spans is damaged", count);
   return stacks;
 }
 

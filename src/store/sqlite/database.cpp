@@ -59,9 +59,9 @@ void Statement::set(int at, Bytes blob) {
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode mode) {
   std::unique_ptr<Database> made{new Database{path}};  // its constructor is private
   sqlite3* raw = nullptr;
-  const int flags = (mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                          : SQLITE_OPEN_READONLY) |
-                    SQLITE_OPEN_NOMUTEX;
+  const int flags =
+      (mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) |
+      SQLITE_OPEN_NOMUTEX;
   const int opened = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
   made->database_.reset(raw);
   if (opened != SQLITE_OK) return made->failure();
@@ -84,11 +84,11 @@ Result<> Database::run(const char* sql) {
 
 Failure Database::failure() const {
   const int code = database_ ? sqlite3_errcode(database_.get()) : SQLITE_NOMEM;
-  const auto kind = code == SQLITE_FULL                                  ? Errc::kNoRoom
-                    : code == SQLITE_BUSY                                ? Errc::kBusy
-                    : code == SQLITE_CORRUPT || code == SQLITE_NOTADB    ? Errc::kCorrupt
-                    : code == SQLITE_PERM || code == SQLITE_READONLY     ? Errc::kDenied
-                                                                         : Errc::kSystem;
+  const auto kind = code == SQLITE_FULL                               ? Errc::kNoRoom
+                    : code == SQLITE_BUSY                             ? Errc::kBusy
+                    : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? Errc::kCorrupt
+                    : code == SQLITE_PERM || code == SQLITE_READONLY  ? Errc::kDenied
+                                                                      : Errc::kSystem;
   return fail(kind, "{}: {}", path_,
               database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code));
 }

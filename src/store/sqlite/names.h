@@ -30,7 +30,7 @@ class Names {
 
   Result<> load(Database& database);
 
-  std::uint32_t name_of(std::string_view text);  // 0 of an empty one
+  std::uint32_t name_of(std::string_view text);     // 0 of an empty one
   std::uint32_t find(std::string_view text) const;  // 0: not there
   std::uint32_t path_of(std::uint32_t parent, std::uint32_t method);
 

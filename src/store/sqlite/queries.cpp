@@ -251,18 +251,17 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
     }));
     // The band is of all selected requests, with spans or not.
     std::sort(durations.begin(), durations.end());
-    const auto low =
-        query.from_percentile <= 0 ? 0 : percentile(durations, query.from_percentile);
-    const auto high = query.to_percentile >= 100 ? ~std::uint64_t{0}
-                                                 : percentile(durations, query.to_percentile);
+    const auto low = query.from_percentile <= 0 ? 0 : percentile(durations, query.from_percentile);
+    const auto high =
+        query.to_percentile >= 100 ? ~std::uint64_t{0} : percentile(durations, query.to_percentile);
     std::uint32_t service = 0;
     {
       const std::shared_lock lock{naming_};
       service = names_.find(query.selection.service);
       sums.resize(names_.paths());
     }
-    auto rows = TRY(
-        database.prepare("SELECT stacks FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
+    auto rows =
+        TRY(database.prepare("SELECT stacks FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
     std::uint64_t shortest = ~std::uint64_t{0}, longest = 0;
     for (const auto& chunk : chunks) {
       const auto in_band = [&](std::size_t i) {
@@ -357,7 +356,8 @@ Result<std::vector<HostSummary>> SqliteStore::hosts() {
   return reading([&](Database& database) -> Result<std::vector<HostSummary>> {
     auto rows = TRY(database.prepare(
         "SELECT host, service, version, instance, pid, runtime, relay_version, first, last, skew, "
-        "batches, duplicates, written_requests, written_spans, stored_requests, stored_spans, seen, "
+        "batches, duplicates, written_requests, written_spans, stored_requests, stored_spans, "
+        "seen, "
         "sampled, lost_requests, lost_spans, cpu FROM source ORDER BY host, service, first"));
     std::vector<HostSummary> found;
     while (TRY(rows.step())) {
@@ -382,7 +382,8 @@ Result<std::vector<HostSummary>> SqliteStore::hosts() {
                        .unrecorded_requests = rows.count(18),
                        .unrecorded_spans = rows.count(19),
                        .recorder_cpu = nanoseconds{rows.integer(20)}};
-      host.lost_requests = host.written_requests - std::min(host.written_requests, host.stored_requests);
+      host.lost_requests =
+          host.written_requests - std::min(host.written_requests, host.stored_requests);
       host.lost_spans = host.written_spans - std::min(host.written_spans, host.stored_spans);
       if (host.seen > 0)
         host.sampling_percent =

@@ -85,8 +85,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
                   schema.integer(0))
           .hint("update clrscope-fleet");
   }
-  std::unique_ptr<SqliteStore> store{
-      new SqliteStore{retention, std::move(lock), std::move(writer)}};  // its constructor is private
+  std::unique_ptr<SqliteStore> store{new SqliteStore{
+      retention, std::move(lock), std::move(writer)}};  // its constructor is private
   TRY(store->names_.load(*store->writer_));
   return store;
 }
@@ -119,14 +119,16 @@ RETURNING id)sql"));
 }
 
 Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& builders) {
-  auto ledger = TRY(writer_->prepare("INSERT OR IGNORE INTO batch(id, received) VALUES(?, ?) "
-                                     "RETURNING received"));
+  auto ledger =
+      TRY(writer_->prepare("INSERT OR IGNORE INTO batch(id, received) VALUES(?, ?) "
+                           "RETURNING received"));
   ledger.bind(as_bytes(batch.id), unix_ns(now));
   const bool is_new = TRY(ledger.step());
   if (is_new) TRY(ledger.run());
   if (!is_new) {
-    auto again = TRY(writer_->prepare("UPDATE source SET duplicates = duplicates + 1, last = ? "
-                                      "WHERE instance = ? AND host = ? AND service = ?"));
+    auto again =
+        TRY(writer_->prepare("UPDATE source SET duplicates = duplicates + 1, last = ? "
+                             "WHERE instance = ? AND host = ? AND service = ?"));
     again.bind(unix_ns(now), as_bytes(batch.source.instance), batch.source.host,
                batch.source.service);
     TRY(again.run());
@@ -182,10 +184,12 @@ Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& 
 
 Result<> SqliteStore::write_chunks(const Builders& builders) {
   auto last = TRY(writer_->prepare("SELECT max(seq) + 1 FROM chunk WHERE service = ? AND t = ?"));
-  auto insert = TRY(writer_->prepare("INSERT INTO chunk(service, t, seq, requests, sampled, errors, "
-                                     "spans, head, stacks, rest) VALUES(?,?,?,?,?,?,?,?,?,?)"));
-  auto trace = TRY(writer_->prepare("INSERT OR IGNORE INTO trace(key, service, t, seq) "
-                                    "VALUES(?, ?, ?, ?)"));
+  auto insert =
+      TRY(writer_->prepare("INSERT INTO chunk(service, t, seq, requests, sampled, errors, "
+                           "spans, head, stacks, rest) VALUES(?,?,?,?,?,?,?,?,?,?)"));
+  auto trace =
+      TRY(writer_->prepare("INSERT OR IGNORE INTO trace(key, service, t, seq) "
+                           "VALUES(?, ?, ?, ?)"));
   for (const auto& [key, builder] : builders) {
     const auto& [service, bucket] = key;
     last.bind(service, bucket);
@@ -236,8 +240,9 @@ Result<> SqliteStore::expire_before(std::int64_t bucket) {
     auto find = TRY(writer_->prepare(
         "SELECT service, t, seq, head FROM chunk WHERE service IN (SELECT DISTINCT service FROM "
         "chunk) AND t < ? LIMIT 200"));
-    auto traces = TRY(writer_->prepare("DELETE FROM trace WHERE key = ? AND service = ? AND t = ? "
-                                       "AND seq = ?"));
+    auto traces =
+        TRY(writer_->prepare("DELETE FROM trace WHERE key = ? AND service = ? AND t = ? "
+                             "AND seq = ?"));
     auto drop = TRY(writer_->prepare("DELETE FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
     struct Key {
       std::int64_t service, t, seq;
@@ -284,8 +289,7 @@ Result<> SqliteStore::expire(WallTime now) {
 Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention) {
   constexpr std::string_view kSqlite = "sqlite:";
   if (!where.starts_with(kSqlite) || where.size() == kSqlite.size())
-    return fail(Errc::kUsage, "--store {}: unknown kind of store", where)
-        .hint("use sqlite:FILE");
+    return fail(Errc::kUsage, "--store {}: unknown kind of store", where).hint("use sqlite:FILE");
   return TRY(SqliteStore::open(where.substr(kSqlite.size()), retention));
 }
 

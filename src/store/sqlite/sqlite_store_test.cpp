@@ -133,7 +133,9 @@ TEST_F(SqliteStoreTest, FlameGraphHoldsTheSelfTimeOfAllSpans) {
   open();
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < 5; ++i) {
-    const TestBatch one{.number = i, .requests = 40, .begin = kBegin + static_cast<std::int64_t>(i) * 7'000'000'000};
+    const TestBatch one{.number = i,
+                        .requests = 40,
+                        .begin = kBegin + static_cast<std::int64_t>(i) * 7'000'000'000};
     sum += self_of(make_batch(one));
     add(one);
   }
