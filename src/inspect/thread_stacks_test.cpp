@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "inspect/proc_view.h"
+#include "inspect/take_snapshot.h"
 
 namespace clrscope::inspect {
 namespace {
@@ -100,6 +101,31 @@ TEST_F(RememberedStacks, TheStackOfAThreadThatHasNotRunIsReadAgain) {
   const auto again = look();
   EXPECT_TRUE(again.unchanged);
   EXPECT_EQ(mark_on(again), 42U);
+}
+
+TEST_F(RememberedStacks, NamesAreMadeAnewWhenOthersAreAskedFor) {
+  SnapshotMemo memo;
+  const auto methods = [&](bool native) {
+    std::vector<std::string> names;
+    const auto seen =
+        take_snapshot(*target_, nullptr, {.native = native, .stop = StopPolicy::kNever}, &memo);
+    EXPECT_TRUE(seen.has_value());
+    const auto at = std::ranges::find(seen->threads, tid_.load(),
+                                      [](const ThreadView& one) { return one.os.tid; });
+    EXPECT_NE(at, seen->threads.end());
+    if (at != seen->threads.end())
+      for (const auto& frame : at->frames) names.push_back(frame.method);
+    return names;
+  };
+  const auto is_empty = [](const std::string& name) { return name.empty(); };
+  const auto first = methods(true);
+  EXPECT_FALSE(std::ranges::all_of(first, is_empty));
+  EXPECT_TRUE(memo.frames.contains(tid_));
+  EXPECT_EQ(methods(true), first);
+  const auto without = methods(false);
+  EXPECT_EQ(without.size(), first.size());
+  EXPECT_TRUE(std::ranges::all_of(without, is_empty));
+  EXPECT_EQ(methods(true), first);
 }
 
 TEST_F(RememberedStacks, AThreadThatHasEndedIsForgotten) {
