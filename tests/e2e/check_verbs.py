@@ -57,6 +57,8 @@ CALLS = [
     ("agent list", "agent list"),
     ("agent stacks", "agent stacks -p {web}"),
     ("agent wall", "agent wall -p {web} --duration 300ms"),
+    ("agent heap", "agent heap -p {web}"),
+    ("agent objects", "agent objects --moved --transitions -- {program} alloc --count 1"),
     ("detach", "detach -p {web}"),
     ("agent methods", "agent methods -p {web} --include Samples --duration 200ms"),
     ("requests", "requests -p {web} --include Samples --sample 1 --duration 1s"),
@@ -117,8 +119,12 @@ def answers_of(command, names):
     arguments = command.format(**names).split()
     if arguments[-1] == "…":
         return [json.loads(line) for line in first_lines(arguments[:-1])]
-    done = subprocess.run([CLRSCOPE, *arguments, "--json"], capture_output=True, text=True, check=False, timeout=180)
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    arguments.insert(at, "--json")
+    done = subprocess.run([CLRSCOPE, *arguments], capture_output=True, text=True, check=False, timeout=180)
     check(done.returncode == 0, f"{command}: exit code {done.returncode}: {done.stderr[-500:]}")
+    if arguments[-1] != "--json":  # a command that has said something too
+        return [json.loads(done.stdout.splitlines()[-1])]
     try:
         return [json.loads(done.stdout)]
     except json.JSONDecodeError:
@@ -135,7 +141,7 @@ def main():
         schemas.update(schemas_of(verb))
     check(set(schemas) == {title for title, _ in CALLS}, f"every answer is called here: {set(schemas) ^ {title for title, _ in CALLS}}")
     with tempfile.TemporaryDirectory() as tmp:
-        names = {"sick": sick, "web": web, "tmp": tmp, "key": ""}
+        names = {"sick": sick, "web": web, "tmp": tmp, "key": "", "program": os.readlink(f"/proc/{web}/exe")}
         count = 0
         for title, command in CALLS:
             for value in answers_of(command, names):

@@ -208,7 +208,7 @@ Result<int> heap(const Args& args, Console& console) {
   request.longest_pause = TRY(args.duration("--max-pause")).value_or(request.longest_pause);
   const auto rows = TRY(args.number("--number", 1, 100'000)).value_or(30);
   request.on_price = [&](const ops::AgentHeapPrice& price) {
-    console.talk("The heap has at most {}: the process will be paused for at most about {}{}",
+    console.talk("The heap has at most {}: the process will be paused for about {}{}",
                  format_bytes(price.bytes), format_duration(price.pause),
                  price.by_events ? ", with a full garbage collection" : "");
   };

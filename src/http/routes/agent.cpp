@@ -92,7 +92,8 @@ Result<HttpResponse> stacks(Call& call) {
 
 std::vector<std::string> patterns(const Call& call, std::string_view name) {
   std::vector<std::string> all;
-  for (const auto part : split(call.text(name).value_or(""), ','))
+  const auto words = call.text(name).value_or("");
+  for (const auto part : split(words, ','))
     if (const auto pattern = trim(part); !pattern.empty()) all.emplace_back(pattern);
   return all;
 }
