@@ -48,7 +48,8 @@ class RequestUplink {
 
   uplink::BatchEncoder encoder_;
   SentRequests answer_;
-  std::string waiting_;  // frames that the relay has not taken
+  uplink::Recording held_;  // of batches that did not fit
+  std::string waiting_;     // frames that the relay has not taken
   std::size_t taken_ = 0;
   pid_t relay_ = 0;
   UniqueFd input_;  // of the relay
