@@ -58,7 +58,7 @@ CALLS = [
     ("agent stacks", "agent stacks -p {web}"),
     ("agent wall", "agent wall -p {web} --duration 300ms"),
     ("agent heap", "agent heap -p {web}"),
-    ("agent objects", "agent objects --moved --transitions -- {program} alloc --count 1"),
+    ("agent objects", "agent objects --transitions -- {program} alloc --count 1"),
     ("detach", "detach -p {web}"),
     ("agent methods", "agent methods -p {web} --include Samples --duration 200ms"),
     ("requests", "requests -p {web} --include Samples --sample 1 --duration 1s"),

@@ -40,7 +40,6 @@ constexpr Option kAgent[] = {
      .value = "HZ",
      .help = "snapshots per second for wall, 1 to 10 (default: 10)"},
     {.name = "--references", .help = "heap: which types refer to which (.NET 9 and later)"},
-    {.name = "--moved", .help = "objects: how much memory collections move"},
     {.name = "--transitions", .help = "objects: calls between managed and native code, by method"},
     {.name = "--max-pause",
      .value = "TIME",
@@ -169,9 +168,7 @@ Result<int> objects(const Args& args, Console& console) {
         "to 265 ns with it){}",
         args.has("--transitions") ? "; calls to native code become slower too" : "");
   const auto hear = [&](const ops::ListenRequest& request) {
-    return ops::agent_objects({.listen = request,
-                               .moved = args.has("--moved"),
-                               .transitions = args.has("--transitions")});
+    return ops::agent_objects({.listen = request, .transitions = args.has("--transitions")});
   };
   return listen(args, console, hear, &ops::objects_document, std::chrono::seconds{10});
 }
