@@ -56,7 +56,7 @@ TEST(Routes, WhatRecordsOrReadsMemoryIsLimitedMost) {
               testing::UnorderedElementsAre("GET /trace", "POST /trace", "GET /agent/exceptions",
                                             "GET /agent/contention", "GET /agent/allocations",
                                             "GET /agent/survivors", "GET /agent/runtime",
-                                            "POST /agent/methods"));
+                                            "POST /agent/methods", "GET /requests"));
   EXPECT_THAT(
       routes_of(Load::kMemory),
       testing::UnorderedElementsAre("GET /dump", "GET /gcdump", "GET /heap", "POST /agent/heap"));

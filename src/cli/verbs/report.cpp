@@ -122,7 +122,7 @@ extern const Verb report_verb{
     .usage =
         "FILE… [REPORT] [-p PID | --name NAME] [-n N] [--json]\n\n"
         "Reports: overview events topn cpu waits threads syscalls gc jit exceptions contention\n"
-        "         threadpool thread-starts allocations database http dns tasks processes",
+        "         threadpool thread-starts allocations database http dns tasks requests processes",
     .options = kOptions,
     .examples =
         "  clrscope report shop.nettrace gc --json | jq .totalPauseMs\n"
