@@ -27,9 +27,6 @@ constexpr std::chrono::seconds kAnswer{10};
 constexpr std::chrono::seconds kStatusEvery{1};
 constexpr std::chrono::milliseconds kHandOverEvery{100};
 constexpr int kDrainMs = 5;  // a ring holds some 2,000 spans
-// Of one processor, for the probes of one method in requests that are not sampled: beyond that it
-// gets its own code back.
-constexpr std::uint32_t kMethodShare = 20'000;
 
 // Tells the managed helper where the agent is, so that it reports requests to it.
 Result<> bring_helper(Target& target, std::uint64_t api) {
@@ -106,10 +103,11 @@ class Profiling {
     if (helper != wire::HelperState::kReady && helper != wire::HelperState::kEnabled)
       TRY(bring_helper(target_, api));
     TRY(requests_->set_order(request_.sampling));
-    TRY(probes_->set_order({.include = request_.include,
-                            .exclude = request_.exclude,
-                            .share_ppm = kMethodShare,
-                            .for_requests = true}));
+    TRY(probes_->set_order(
+        {.include = request_.include,
+         .exclude = request_.exclude,
+         .share_ppm = static_cast<std::uint32_t>(request_.method_percent * 10'000),
+         .for_requests = true}));
     (void)TRY(connection_.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
     const auto applied = wait_for_probes(*probes_, connection_, wire::ProbeProgress::kApplied);
     if (!applied) {

@@ -30,6 +30,9 @@ struct ProfileRequest {
   std::vector<std::string> include{};  // method patterns; required
   std::vector<std::string> exclude{};
   SamplingOptions sampling{};
+  // Of one processor, that the probes of one method may cost in requests that are not sampled: one
+  // that costs more gets its own code back; 0: any.
+  double method_percent = 2;
   std::string output{};    // a .nettrace file; empty: none
   bool samples = true;     // CPU samples of the process in that file
   std::string trace_id{};  // or the beginning of one: requests that have it are kept in any case

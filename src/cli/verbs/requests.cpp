@@ -28,6 +28,9 @@ constexpr Option kRequests[] = {
     {.name = "--budget",
      .value = "PERCENT",
      .help = "CPU time of the process that --sample auto may cost, 1 to 50 (default: 1)"},
+    {.name = "--method-budget",
+     .value = "PERCENT",
+     .help = "of a CPU that the probes of one method may cost; 0: any (default: 2)"},
     {.name = "--duration",
      .value = "TIME",
      .help = "how long to profile (default: 10s; with --to until Ctrl+C)"},
@@ -93,6 +96,8 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
       TRY(ops::parse_probability(args.text("--sample").value_or("auto")));
   if (const auto budget = TRY(args.number("--budget", 1, 50)))
     request.sampling.budget_percent = static_cast<double>(*budget);
+  if (const auto percent = TRY(args.number("--method-budget", 0, 100)))
+    request.method_percent = static_cast<double>(*percent);
   // A secret: not an argument, which every user of the machine can read.
   if (const char* key = std::getenv("CLRSCOPE_DEBUG_KEY")) request.sampling.debug_key = key;
   if (const auto to = args.text("--to"))
