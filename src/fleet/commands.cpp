@@ -31,7 +31,8 @@ constexpr OptionText kServeOptions[] = {
     {"--http", "HOST:PORT", "address of the REST API (default: 127.0.0.1:52331; none: no REST)"},
     {"--tls-cert", "FILE", "PEM certificate with its chain; required beyond loopback"},
     {"--tls-key", "FILE", "private key of the certificate (default: in the certificate file)"},
-    {"--token-file", "FILE", "tokens of hosts and readers; required beyond loopback"},
+    {"--token-file", "FILE", "tokens of hosts and readers"},
+    {"--no-auth", "", "anybody on this machine may send and read; only on loopback"},
     {"--audit", "FILE", "log of every stream and query"},
     {"--retention", "TIME", "age at which requests are deleted (default: 7d)"},
     {"--max-size", "SIZE", "size of the store at which the oldest are deleted (default: none)"},
@@ -76,7 +77,7 @@ Result<int> serve(Words words) {
   const auto options = TRY(CommandOptions::parse(kServeOptions, words));
   if (options.has("--help")) {
     print(help_text("serve --store sqlite:FILE [options]", kServeOptions,
-                    "  clrscope-fleet serve --store sqlite:fleet.db\n"
+                    "  clrscope-fleet serve --store sqlite:fleet.db --token-file tokens\n"
                     "  clrscope-fleet serve --store sqlite:fleet.db --listen 0.0.0.0:52330 "
                     "--tls-cert tls.pem --token-file tokens"));
     return 0;
@@ -89,6 +90,7 @@ Result<int> serve(Words words) {
                        .tls_certificate = options.text("--tls-cert"),
                        .tls_key = options.text("--tls-key"),
                        .token_file = options.text("--token-file"),
+                       .no_auth = options.has("--no-auth"),
                        .audit_file = options.text("--audit")};
   if (setting.http == "none") setting.http.clear();
   setting.retention.age = TRY(options.duration("--retention", setting.retention.age));

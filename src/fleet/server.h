@@ -1,6 +1,7 @@
 // The fleet server: takes batches by gRPC, keeps them in a store, answers queries by gRPC and REST.
 //
-// Beyond loopback it starts only with TLS and tokens. Members end in the reverse of their order.
+// It starts with tokens, or, on loopback, when it is told to need none; beyond loopback only with
+// TLS. Members end in the reverse of their order.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ struct ServeSetting {
   std::string http{};    // HOST:PORT of REST; empty: none
   std::string tls_certificate{};
   std::string tls_key{};     // empty: in the certificate's file
-  std::string token_file{};  // empty: no tokens, loopback only
+  std::string token_file{};  // empty: only with no_auth
+  bool no_auth = false;      // anybody on this machine may send and read
   std::string audit_file{};
   store::Retention retention{};
   std::uint64_t host_limit = 0;  // spans and requests per second and host; 0: none

@@ -74,7 +74,7 @@ CALLS = [
     ("counters monitor", "counters monitor -p {sick} …"),
     ("events", "events -p {sick} --clrevents exception …"),
     ("top", "top -p {sick} …"),
-    ("fleet serve", "fleet serve --store sqlite:{tmp}/fleet.db --listen 127.0.0.1:0 --http 127.0.0.1:0 …"),
+    ("fleet serve", "fleet serve --store sqlite:{tmp}/fleet.db --no-auth --listen 127.0.0.1:0 --http 127.0.0.1:0 …"),
     ("serve", "serve --urls unix:{tmp}/socket --metric-urls= --folder {tmp}/state …"),
 ]
 

@@ -107,7 +107,8 @@ def refusals(folder):
 
     store = ("serve", "--store", f"sqlite:{folder}/a.db")
     for words, text in (((*store, "--listen", "0.0.0.0:0"), "requires TLS"), ((*store, "--http", "0.0.0.0:0"), "requires TLS"),
-                        (("serve",), "--store is required"), (("serve", "--store", "oracle:x"), "unknown kind of store"),
+                        (store, "--token-file is required"), ((*store, "--no-auth", "--listen", "0.0.0.0:0"), "requires TLS"),
+                        (("serve",), "--store is required"), (("serve", "--store", "oracle:x", "--no-auth"), "unknown kind of store"),
                         ((*store, "--retention", "0"), "greater than zero"), (("relay", "--to", "grpc://fleet.example:1"), "only with TLS"),
                         (("relay", "--to", "http://127.0.0.1:1"), "grpc://"), (("relay", "--too", "x"), "did you mean --to?"),
                         (("token", "--token-file", f"{folder}/t", "--name", "a", "--scope", "write"), "unknown scope")):

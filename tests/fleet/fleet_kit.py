@@ -50,7 +50,7 @@ class Server:
     def __init__(self, folder, *more, listen=None):
         self.folder = pathlib.Path(folder)
         self.listen = listen or f"unix:{self.folder}/grpc.sock"
-        self.more = more
+        self.more = more if "--token-file" in more else (*more, "--no-auth")
         self.start()
 
     def start(self):

@@ -26,7 +26,8 @@ constexpr Option kFleet[] = {
      .help = "private key of the certificate (default: in the certificate file)"},
     {.name = "--token-file",
      .value = "FILE",
-     .help = "tokens of hosts and readers; required beyond loopback"},
+     .help = "tokens of hosts and readers; create it with fleet token"},
+    {.name = "--no-auth", .help = "anybody on this machine may send and read; only on loopback"},
     {.name = "--audit", .value = "FILE", .help = "log of every stream and query"},
     {.name = "--retention",
      .value = "TIME",
@@ -82,6 +83,10 @@ Result<int> run(const Args& args, Console& /*console*/) {
     return fail(Errc::kUsage, "fleet requires a command: serve or token");
   std::vector<std::string> command{beside_us("clrscope-fleet"), words[0]};
   for (const auto& option : kFleet) {
+    if (option.value.empty()) {
+      if (args.has(option.name)) command.emplace_back(option.name);
+      continue;
+    }
     for (const auto& value : args.all(option.name)) {
       command.emplace_back(option.name);
       command.push_back(value);
@@ -108,10 +113,12 @@ constexpr JsonAnswer kAnswers[] = {answers_with<FleetAddresses>(JsonAnswer::Form
 extern const Verb fleet_verb{
     .name = "fleet",
     .summary = "Store the requests of many hosts and answer queries",
-    .usage = "(serve --store sqlite:FILE | token --token-file FILE --name NAME --scope LIST)",
+    .usage =
+        "(serve --store sqlite:FILE --token-file FILE | token --token-file FILE --name NAME "
+        "--scope LIST)",
     .options = kOptions,
     .examples =
-        "  clrscope fleet serve --store sqlite:fleet.db\n"
+        "  clrscope fleet serve --store sqlite:fleet.db --token-file tokens\n"
         "  clrscope fleet token --token-file tokens --name web-7 --scope ingest",
     .run = run,
     .positionals = 1,
