@@ -26,7 +26,8 @@ inline MadeRecord made(wire::RecordKind kind, void* fixed, std::size_t bytes,
   header->kind = kind;
   header->bytes = static_cast<std::uint16_t>(out.words.size() * 8);
   std::memcpy(out.words.data(), fixed, bytes);
-  std::memcpy(reinterpret_cast<char*>(out.words.data()) + bytes, text.data(), text.size());
+  if (!text.empty())
+    std::memcpy(reinterpret_cast<char*>(out.words.data()) + bytes, text.data(), text.size());
   return out;
 }
 

@@ -48,7 +48,7 @@ void put_column(ByteWriter& out, const std::vector<T>& column) {
 template <class T>
 void take_column(ByteReader& in, std::size_t count, std::vector<T>& column) {
   const auto bytes = in.take(count * sizeof(T));
-  if (!in.ok()) return;
+  if (!in.ok() || bytes.empty()) return;
   column.resize(count);
   std::memcpy(column.data(), bytes.data(), bytes.size());
 }

@@ -196,7 +196,8 @@ TEST_F(SqliteStoreTest, SelectsByTimeHostVersionAndStatus) {
   const auto count = [&](Selection selection) {
     selection.service = "shop";
     std::uint64_t sum = 0;
-    for (const auto& route : store_->routes(selection, {}).value()) sum += route.latency.requests;
+    const auto routes = store_->routes(selection, {});
+    for (const auto& route : *routes) sum += route.latency.requests;
     return sum;
   };
   EXPECT_EQ(count({}), 150U);
