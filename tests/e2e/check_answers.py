@@ -108,6 +108,9 @@ class Walk:
         for name in ("exceptions", "contention", "allocations", "survivors"):
             self.ask(f"GET /agent/{name}", f"/agent/{name}{of}&durationSeconds=1")
         self.ask("GET /agent/stacks", "/agent/stacks" + of)
+        self.ask("GET /agent/runtime", "/agent/runtime" + of + "&durationSeconds=1")
+        self.ask("POST /agent/heap", "/agent/heap" + of)
+        self.ask("POST /agent/methods", "/agent/methods" + of + "&durationSeconds=1&include=Samples.Symptoms.Exceptions")  # the last one: the agent stays
 
     def all(self):
         of = f"?pid={self.pid}"
