@@ -76,12 +76,12 @@ const std::string& FleetServer::http_address() const { return impl_->http_addres
 
 Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   TRY(check_exposure(setting, setting.listen));
+  if (!setting.http.empty()) TRY(check_exposure(setting, setting.http));
   if (setting.token_file.empty() && !setting.no_auth)
     return fail(Errc::kUsage, "--token-file is required")
         .hint(
             "create one with clrscope fleet token, or add --no-auth: anybody on this machine may "
             "then send and read");
-  if (!setting.http.empty()) TRY(check_exposure(setting, setting.http));
   const auto credentials = TRY(credentials_of(setting));
   auto tokens = TRY(Tokens::open(setting.token_file));
   auto audit = TRY(FleetAudit::open(setting.audit_file));

@@ -17,7 +17,11 @@ class PairedReader final : public RuntimeReader {
     return code_ ? SnapshotSource::kContractsAndDac : contracts_->source();
   }
   std::string_view version() const override { return contracts_->version(); }
-  Result<std::vector<RuntimeThread>> threads() override { return contracts_->threads(); }
+  Result<std::vector<RuntimeThread>> threads() override {
+    // Methods are compiled all the time: what the library has read of code is old as well.
+    if (code_) TRY(code_->look_again());
+    return contracts_->threads();
+  }
   Result<TypeInfo> type_of_table(std::uint64_t method_table) override {
     return contracts_->type_of_table(method_table);
   }

@@ -110,6 +110,8 @@ class RuntimeReader {
 
   virtual SnapshotSource source() const = 0;
   virtual std::string_view version() const = 0;  // of the runtime, "10.0.12"; empty: unknown
+  // Forgets what a process that runs may have changed; threads() does so too.
+  virtual Result<> look_again() { return {}; }
   virtual Result<std::vector<RuntimeThread>> threads() = 0;
   // The method whose code holds this address; kNotFound when it is no managed code.
   virtual Result<MethodInfo> method_at(std::uint64_t pc) = 0;

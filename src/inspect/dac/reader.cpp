@@ -50,6 +50,16 @@ class DacReader final : public RuntimeReader {
   SnapshotSource source() const override { return SnapshotSource::kDac; }
   std::string_view version() const override { return runtime_.version; }
 
+  Result<> look_again() override {
+    seen_.clear();
+    if (target_.kind() != TargetKind::kLive) return {};
+    kept_.look_again();
+    if (!asked_) return {};
+    TRY(ask(Kind::kForget, {}));
+    asked_ = false;
+    return {};
+  }
+
   Result<std::vector<RuntimeThread>> threads() override {
     TRY(look_again());
     const auto body = TRY(ask(Kind::kThreads, {}));
@@ -155,16 +165,6 @@ class DacReader final : public RuntimeReader {
   // A type takes microseconds, unless the target was frozen while it changed its tables of types:
   // then the library may search them forever.
   static constexpr std::chrono::seconds kTypePatience{3};
-
-  Result<> look_again() {
-    seen_.clear();
-    if (target_.kind() != TargetKind::kLive) return {};
-    kept_.look_again();
-    if (!asked_) return {};
-    TRY(ask(Kind::kForget, {}));
-    asked_ = false;
-    return {};
-  }
 
   // Errors of the worker say whose they are.
   template <class T>
