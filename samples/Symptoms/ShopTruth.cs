@@ -137,7 +137,7 @@ static class ShopTruth
     static void Keep(Request request)
     {
         Interlocked.Increment(ref s_measured);
-        if (!s_requests.TryAdd(request.TraceId, request)) return;  // the same id twice: the first one is told
+        if (!s_requests.TryAdd(request.TraceId, request)) return;  // the same id twice: the first one stays
         s_order.Enqueue(request.TraceId);
         while (s_order.Count > MostKept && s_order.TryDequeue(out var oldest))
             if (s_requests.TryRemove(oldest, out _)) Interlocked.Increment(ref s_forgotten);

@@ -1,7 +1,7 @@
 // The fleet server: takes batches by gRPC, keeps them in a store, answers queries by gRPC and REST.
 //
-// It starts with tokens, or, on loopback, when it is told to need none; beyond loopback only with
-// TLS. Members end in the reverse of their order.
+// It requires tokens, or no_auth on loopback; beyond loopback also TLS. Members end in the reverse
+// of their order.
 #pragma once
 
 #include <memory>
