@@ -40,9 +40,9 @@ TEST(RequestTally, TakesPercentilesOfAllRequestsNotOnlyTheSampledOnes) {
   ASSERT_THAT(routes, SizeIs(1));
   EXPECT_EQ(routes[0].count, 100U);
   EXPECT_DOUBLE_EQ(routes[0].per_second, 10);
-  EXPECT_NEAR(static_cast<double>(routes[0].p50.count()), 50e6, 1e6);
-  EXPECT_NEAR(static_cast<double>(routes[0].p95.count()), 95e6, 2e6);
-  EXPECT_NEAR(static_cast<double>(routes[0].p99.count()), 99e6, 2e6);
+  EXPECT_NEAR(static_cast<double>(routes[0].p50.count()), 50e6, 50e6 * 0.016);
+  EXPECT_NEAR(static_cast<double>(routes[0].p95.count()), 95e6, 95e6 * 0.016);
+  EXPECT_NEAR(static_cast<double>(routes[0].p99.count()), 99e6, 99e6 * 0.016);
   EXPECT_EQ(routes[0].max, milliseconds{100});
   EXPECT_EQ(routes[0].sampled, 1U);
   EXPECT_DOUBLE_EQ(routes[0].sampled_percent, 1);

@@ -13,7 +13,7 @@ import sys
 
 CLOCK = 0.02  # ms by which two readings of one clock may differ after conversion
 ITERATOR = "Samples.Shop.Products.StreamAsync"
-CLOSE = 1.0  # ms by which half of the spans may be longer than what they cover
+CLOSE = 0.05  # ms by which half of the spans may be longer than what they cover
 
 
 def measured_only(spans):
