@@ -69,6 +69,7 @@ def lost_work(kit):
     worker = kit.worker("--work")
     seconds = 1 if kit.quick else 3
     lost = {"agent": [], "runtime": []}
+    told = []  # what clrscope itself says that the agent took
     for _ in range(1 if kit.quick else 8):
         before = worker.rates(seconds)
         for sampler, losses in lost.items():
@@ -82,13 +83,14 @@ def lost_work(kit):
                     break
             recorded = worker.rates(seconds)
             recorder.send_signal(signal.SIGINT)
-            recorder.communicate(timeout=60)
+            told += re.findall(r"([\d.]+) % of their CPU time", recorder.communicate(timeout=60)[1])
             time.sleep(0.3)
             after = worker.rates(seconds)
             losses.append(100 * (1 - 2 * recorded[1] / (before[1] + after[1])))
             before = after
     worker.process.kill()
-    return [Row("agent: work lost to CPU sampling in the process at the kernel's tick", "%", median(lost["agent"]), 2, median(lost["runtime"]), "the runtime's sampler")]
+    return [Row("agent: work lost to CPU sampling in the process at the kernel's tick", "%", median(lost["agent"]), 2, median(lost["runtime"]), "the runtime's sampler"),
+            Row("agent: time in its CPU timers' handler, of the CPU time", "%", median([float(one) for one in told]), 2)]
 
 
 def requests_per_second(url, seconds):
@@ -121,6 +123,39 @@ def idle_loss(kit, ask):
     return [Row("agent: requests lost while it is attached and idle", "%", median(losses), 0.2)]
 
 
+def thread_seconds(pid):
+    """CPU time of each thread so far."""
+    return {task.name: int((task / "schedstat").read_text().split()[0]) / 1e9 for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+
+
+def idle_thread(kit, ask):
+    """CPU time of the agent's own threads while nobody listens: those that came with it."""
+    process, _ = kit.sample("idle")
+    before = thread_seconds(process.pid)
+    ask("attach", "-p", str(process.pid))
+    time.sleep(1)  # what loading it took
+    begun, start = thread_seconds(process.pid), time.monotonic()
+    time.sleep(2 if kit.quick else 30)
+    ended, seconds = thread_seconds(process.pid), time.monotonic() - start
+    used = sum(spent - begun.get(thread, 0) for thread, spent in ended.items() if thread not in before)
+    kit.end_sample(process)
+    return [Row("agent: CPU of its threads, attached and idle", "%", 100 * used / seconds, 0.2)]
+
+
+def object_price(kit, target):
+    """Nanoseconds that an allocation takes without and with `agent objects`: CPU time of a long run less that of a short one, so that starting costs
+    nothing."""
+    program = str(pathlib.Path(kit.tool("publish_samples")) / target / "samples")
+    short, long = (400, 2000) if kit.quick else (2000, 12000)  # rounds of 512 objects
+    spent = {}
+    for name, before in ("plain", []), ("counted", [kit.clrscope, "agent", "objects", "--json", "--"]):
+        times = [min(kit.weigh(*before, program, "alloc", "--count", rounds, "--rate", 100000).cpu_seconds for _ in range(1 if kit.quick else 3))
+                 for rounds in (short, long)]
+        spent[name] = 1e9 * (times[1] - times[0]) / (512 * (long - short))
+    return [Row(f"agent: an allocation, {target}, without `agent objects`", "ns", spent["plain"]),
+            Row(f"agent: an allocation, {target}, with `agent objects`", "ns", spent["counted"])]
+
+
 def run(kit):
     def ask(*words):
         done = subprocess.run([str(kit.clrscope), *words, "--json"], capture_output=True, text=True, env=kit.env)
@@ -128,7 +163,9 @@ def run(kit):
             raise RuntimeError(f"clrscope {' '.join(words)}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    rows = idle_loss(kit, ask) + lost_work(kit)
+    rows = idle_loss(kit, ask) + idle_thread(kit, ask) + lost_work(kit)
+    for target in ("net10.0",) if kit.quick else ("net8.0", "net9.0", "net10.0"):
+        rows += object_price(kit, target)
     program = pathlib.Path(kit.clrscope).parent / "agent_bench"
     lines = subprocess.run([str(program), "1" if kit.quick else "20"], check=True, capture_output=True, text=True).stdout.splitlines()
     of = {line.split()[0]: float(line.split()[1]) for line in lines}

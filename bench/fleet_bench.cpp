@@ -1,8 +1,9 @@
 // The fleet server without its sockets: fleet_bench SPANS FOLDER
 //
-// Takes batches as they come from the network (compressed messages), stores them, and asks for the
-// flame graph of all of them. Prints processor time, and what lies on disk. The data are those of
-// an invented shop: 10 services, 20 spans per request, an hour.
+// Takes batches as they come from the network (compressed messages), stores them, merges chunks
+// every minute of their time as the server does, and asks. Prints processor time, and what lies on
+// disk. The data are those of an invented shop, 20 spans per request, an hour: once 10 services,
+// and once the same number of spans of a single route, each batch in a transaction of its own.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -70,72 +71,136 @@ double peak_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-}  // namespace
+constexpr std::size_t kRequests = 500, kSpans = 20;  // of a batch
+constexpr std::int64_t kMinute = 60'000'000'000, kHour = 60 * kMinute;
 
-int main(int argc, char** argv) {
-  if (argc < 3) return 3;
-  const auto wanted = std::strtoull(argv[1], nullptr, 10);
-  const auto file = std::string{argv[2]} + "/bench.db";
-  constexpr std::size_t kRequests = 500, kSpans = 20, kServices = 10, kAtOnce = 20;
-  const auto batches = wanted / (kRequests * kSpans);
-  constexpr std::int64_t kHour = 3'600'000'000'000;
-  const auto start = wall_now().time_since_epoch().count() - kHour;
-  auto store = store::open_store("sqlite:" + file, {.age = std::chrono::hours{24 * 365 * 100}});
-  if (!store) return fmt::print(stderr, "{}\n", store.error().what), 1;
-  double ingest = 0;
-  std::uint64_t wire = 0;
-  for (std::uint64_t i = 0; i < batches;) {
-    std::vector<std::string> arrived;
-    for (std::size_t k = 0; k < kAtOnce && i < batches; ++k, ++i)
-      arrived.push_back(envelope_of(
-          store::make_batch({.host = fmt::format("web-{}", i % 7),
-                             .service = fmt::format("shop-{}", (i / kAtOnce) % kServices),
-                             .number = i,
-                             .requests = kRequests,
-                             .spans = kSpans,
-                             .begin = start + static_cast<std::int64_t>(i) * kHour /
-                                                  static_cast<std::int64_t>(batches),
-                             .step = 1'000})));
-    const auto before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
-    std::vector<store::Batch> taken;
-    for (const auto& bytes : arrived) {
-      wire += bytes.size();
-      fleet::v1::BatchEnvelope envelope;
-      if (!envelope.ParseFromString(bytes)) return 1;
-      taken.push_back(fleet::batch_of(envelope, 16 << 20).value());
+template <class T>
+T or_exit(Result<T> result) {
+  if (result) return std::move(*result);
+  fmt::print(stderr, "{}\n", result.error().what);
+  std::exit(1);
+}
+
+struct Filling {
+  std::string file{};
+  std::uint64_t batches = 0;
+  std::size_t services = 1, routes = 1;
+  std::size_t at_once = 1;  // batches of a transaction
+};
+
+class Bench {
+ public:
+  explicit Bench(const Filling& filling)
+      : filling_(filling),
+        store_(or_exit(store::open_store("sqlite:" + filling.file,
+                                         {.age = std::chrono::hours{24 * 365 * 100}}))) {
+    const auto start = wall_now().time_since_epoch().count() - kHour;
+    auto merged = start;
+    for (std::uint64_t i = 0; i < filling.batches;) {
+      std::vector<std::string> arrived;
+      auto time = start;
+      for (std::size_t k = 0; k < filling.at_once && i < filling.batches; ++k, ++i) {
+        time = start +
+               static_cast<std::int64_t>(i) * kHour / static_cast<std::int64_t>(filling.batches);
+        arrived.push_back(envelope_of(store::make_batch(
+            {.host = fmt::format("web-{}", i % 7),
+             .service = fmt::format("shop-{}", (i / filling.at_once) % filling.services),
+             .number = i,
+             .requests = kRequests,
+             .spans = kSpans,
+             .begin = time,
+             .step = 1'000,
+             .routes = filling.routes})));
+      }
+      take(arrived);
+      if (time < merged + kMinute) continue;
+      merged = time;
+      merge(WallTime{std::chrono::nanoseconds{time}});
     }
-    const auto done = (*store)->add(taken, wall_now());
-    if (!done) return fmt::print(stderr, "{}\n", done.error().what), 1;
-    for (const auto& one : *done)
-      if (one.outcome != store::Stored::Outcome::kStored) return 1;
-    ingest += cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
+    merge(wall_now() + std::chrono::minutes{10});
   }
-  const auto spans = static_cast<double>(batches * kRequests * kSpans);
-  const auto ask = [&](const char* name, const store::FlameQuery& query) {
+
+  double spans() const { return static_cast<double>(filling_.batches * kRequests * kSpans); }
+  double wire() const { return static_cast<double>(wire_) / spans(); }
+  double ingest() const { return spans() / ingest_ / 1e6; }  // millions per second
+  double merging() const { return spans() / merging_ / 1e6; }
+  store::Store& store() { return *store_; }
+  double close() {  // bytes on disk
+    store_.reset();
+    return static_cast<double>(std::filesystem::file_size(filling_.file));
+  }
+
+  void ask(const char* name, const store::FlameQuery& query) {
     double best = 1e9;
     std::uint64_t found = 0;
     for (int round = 0; round < 3; ++round) {
       const auto before = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-      const auto flame = (*store)->flame(query).value();
+      const auto flame = or_exit(store_->flame(query));
       best = std::min(best, cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - before);
       found = flame.spans;
     }
     fmt::print("{} {} ms\n{}_spans {} spans\n", name, best * 1e3, name, found);
-  };
-  fmt::print("ingest {} M/s\n", spans / ingest / 1e6);
-  fmt::print("wire {} bytes/span\n", static_cast<double>(wire) / spans);
-  ask("flame_service", {.selection = {.service = "shop-3"}});
-  ask("flame_route", {.selection = {.service = "shop-3", .route = "GET /route/1"}});
-  ask("flame_slowest", {.selection = {.service = "shop-3"}, .from_percentile = 99});
+  }
+
+ private:
+  void take(const std::vector<std::string>& arrived) {
+    const auto before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    std::vector<store::Batch> taken;
+    for (const auto& bytes : arrived) {
+      wire_ += bytes.size();
+      fleet::v1::BatchEnvelope envelope;
+      if (!envelope.ParseFromString(bytes)) std::exit(1);
+      taken.push_back(or_exit(fleet::batch_of(envelope, 16 << 20)));
+    }
+    for (const auto& one : or_exit(store_->add(taken, wall_now())))
+      if (one.outcome != store::Stored::Outcome::kStored) std::exit(1);
+    ingest_ += cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
+  }
+  void merge(WallTime now) {
+    const auto before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    if (!store_->compact(now)) std::exit(1);
+    merging_ += cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
+  }
+
+  Filling filling_;
+  std::unique_ptr<store::Store> store_;
+  double ingest_ = 0, merging_ = 0;
+  std::uint64_t wire_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 3;
+  const auto batches = std::strtoull(argv[1], nullptr, 10) / (kRequests * kSpans);
+  const std::string folder = argv[2];
+  Bench fleet{{.file = folder + "/fleet.db",
+               .batches = batches,
+               .services = 10,
+               .routes = 4,
+               .at_once = 20}};
+  fmt::print("ingest {} M/s\n", fleet.ingest());
+  fmt::print("merging {} M/s\n", fleet.merging());
+  fmt::print("wire {} bytes/span\n", fleet.wire());
   const auto before = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-  const auto routes = (*store)->routes({.service = "shop-3"}, std::chrono::minutes{1}).value();
+  const auto routes = or_exit(fleet.store().routes({.service = "shop-3"}, std::chrono::minutes{1}));
   fmt::print("routes {} ms\n", (cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - before) * 1e3);
   const auto last = store::test_trace(batches - 1, 3);
   const auto then = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
-  const auto found = (*store)->find(last).value();
+  const auto found = or_exit(fleet.store().find(last));
   fmt::print("find {} ms\n", (cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - then) * 1e3);
-  store->reset();
-  fmt::print("disk {} bytes/span\n", static_cast<double>(std::filesystem::file_size(file)) / spans);
+  fmt::print("disk {} bytes/span\n", fleet.close() / fleet.spans());
+
+  Bench route{{.file = folder + "/route.db", .batches = batches}};
+  fmt::print("route_ingest {} M/s\n", route.ingest());
+  fmt::print("route_merging {} M/s\n", route.merging());
+  const store::Selection selection{.service = "shop-0", .route = "GET /route/0"};
+  route.ask("flame", {.selection = selection});
+  route.ask("flame_slowest", {.selection = selection, .from_percentile = 99});
+  auto one_host = selection;
+  one_host.host = "web-3";
+  route.ask("flame_host", {.selection = one_host});
+  fmt::print("route_disk {} bytes/span\n", route.close() / route.spans());
   fmt::print("memory {} MB\n", peak_mb());
   return found.size() == 1 && routes.size() == 4 ? 0 : 1;
 }

@@ -1,7 +1,8 @@
 """What request profiling costs: one probe in its three states, and the CPU time of a request under load at default sampling.
 
 The probe is put into a method of 2 ns of the sample shop, which times itself. Load is taken in alternation without and with `clrscope requests`, on one process;
-the spread of the pairs is printed, since load and program share the machine.
+the spread of the pairs is printed, since load and program share the machine. What stays after a profile is the same in two processes by turns: one that was profiled
+between the two series, and one that never was.
 """
 import json
 import re
@@ -108,10 +109,41 @@ def load_row(kit, address, pid):
     return Row("CPU time of a request, default sampling", "%", statistics.median(ratios), 1)
 
 
+def compare(kit, used, plain):
+    """CPU of a request in one process, by that in the other: pairs by turns."""
+    rounds, seconds = (1, 1) if kit.quick else (6, 5)
+    ratios = []
+    for turn in range(rounds):
+        pair = [load(*used, seconds), load(*plain, seconds)] if turn % 2 == 0 else [load(*plain, seconds), load(*used, seconds)][::-1]
+        ratios.append(pair[0] / pair[1])
+    return ratios
+
+
+def removal_row(kit):
+    """A process that was profiled, beside one that never was: before the profile and after it."""
+    settles = 1 if kit.quick else 8
+    processes = [kit.sample("shop"), kit.sample("shop")]
+    used, plain = [(ready["truth"]["address"], process.pid) for process, ready in processes]
+    for one in (used, plain):
+        load(*one, settles)
+    before = compare(kit, used, plain)
+    with Profiler(kit, used[1], "--sample", "1"):
+        load(*used, settles)
+    load(*used, settles)
+    load(*plain, settles)
+    after = compare(kit, used, plain)
+    for process, _ in processes:
+        kit.end_sample(process)
+    told = "; ".join(f"{name} {', '.join(f'{100 * (one - 1):+.1f} %' for one in ratios)}" for name, ratios in (("before", before), ("after", after)))
+    note(f"CPU a request, the process that was profiled by the other: {told}")
+    return Row("CPU time of a request after removal", "%", 100 * (statistics.median(after) / statistics.median(before) - 1), 1)
+
+
 def run(kit):
     process, ready = kit.sample("shop")
     address = ready["truth"]["address"]
     rows = probe_rows(kit, address, process.pid)
     rows.append(load_row(kit, address, process.pid))
     kit.end_sample(process)
+    rows.append(removal_row(kit))
     return rows

@@ -1,4 +1,4 @@
-# clrscope_web(TARGET): bundles web/ and puts the result into TARGET, as src/http/assets.h gives it out.
+# clrscope_web(TARGET): bundles web/ and puts the result into TARGET, as src/site/assets.h gives it out.
 #
 # All build trees share web/node_modules; a lock keeps two of them from installing at once.
 function(clrscope_web target)
@@ -13,17 +13,17 @@ function(clrscope_web target)
   set(out ${CMAKE_BINARY_DIR}/web)
   file(MAKE_DIRECTORY ${out})
   file(GLOB_RECURSE inputs CONFIGURE_DEPENDS ${web}/src/* ${web}/public/* ${web}/templates/*)
-  list(FILTER inputs EXCLUDE REGEX "/api/types\\.ts$")  # made from openapi.json by build.mjs
+  list(FILTER inputs EXCLUDE REGEX "/api/(fleet-)?types\\.ts$")  # made from openapi.json by build.mjs
   add_custom_command(
     OUTPUT ${out}/assets.S ${out}/assets.inc ${out}/pages.inc
     COMMAND ${FLOCK} ${web}/package-lock.json ${NODE} ${web}/install.mjs ${NPM}
     COMMAND ${NODE} ${web}/build.mjs ${out}
     DEPENDS ${inputs} ${web}/package-lock.json ${web}/install.mjs ${web}/build.mjs
-            ${web}/types.mjs ${PROJECT_SOURCE_DIR}/docs/openapi.json
+            ${web}/types.mjs ${PROJECT_SOURCE_DIR}/docs/openapi.json ${PROJECT_SOURCE_DIR}/docs/fleet-openapi.json
     COMMENT "Bundling the pages"
     VERBATIM)
   # The assembler's .incbin is seen by nobody: assets.S is new whenever a blob is.
   set_source_files_properties(${out}/assets.S PROPERTIES COMPILE_OPTIONS "-I${out}")
   target_sources(${target} PRIVATE ${out}/assets.S ${out}/assets.inc ${out}/pages.inc)
-  target_include_directories(${target} PRIVATE ${out})
+  target_include_directories(${target} PUBLIC ${out})
 endfunction()

@@ -13,10 +13,10 @@
 #include "http/audit.h"
 #include "http/exposure.h"
 #include "http/keys.h"
-#include "http/origin.h"
 #include "http/router.h"
-#include "http/sign_in_page.h"
 #include "net/http_parser.h"
+#include "site/origin.h"
+#include "site/sign_in_page.h"
 
 namespace {
 
@@ -43,8 +43,8 @@ void ask(const net::HttpRequest& request) {
   // There is no key and no visit: whatever is sent, nobody is let in.
   const auto who = access.identify(request);
   CHECK(std::holds_alternative<net::HttpResponse>(who));
-  (void)from_own_page(request);
-  (void)from_foreign_page(request, true);
+  (void)site::from_own_page(request);
+  (void)site::from_foreign_page(request, true);
 }
 
 }  // namespace
@@ -59,10 +59,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     buffer.erase(0, used = parser.put(buffer));
   if (parser.phase() == net::HttpPhase::kDone) ask(parser.request());
 
-  const auto place = own_place(text);
+  const auto place = site::own_place(text);
   CHECK(place.starts_with('/') && !place.starts_with("//"));
   CHECK(place.find_first_of("\r\n\\") == std::string::npos);
-  CHECK(sign_in_page("", text, text).find("<script") == std::string::npos);
+  CHECK(site::sign_in_page({}, "", text, text).find("<script") == std::string::npos);
   const auto line = json_text(Use{.caller = std::string{text}, .target = without_secrets(text)});
   CHECK(line.find('\n') == std::string::npos && read_json(line));
   (void)http::parse_url(text);

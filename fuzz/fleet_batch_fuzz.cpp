@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "fleet/convert.h"
-#include "store/sqlite/chunk.h"
+#include "store/sqlite/chunk_sums.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace clrscope;
@@ -23,21 +23,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     builder.add(request, 1, request.begin / store::kBucket, batch->spans, span, step, paths);
     span += request.spans, step += request.steps;
   }
-  const auto blobs = builder.finish();
+  const auto blobs = builder.finish(1);
   const auto head = store::read_head(as_bytes(blobs.head));
   const auto stacks = store::read_stacks(as_bytes(blobs.stacks));
   CHECK(head && stacks && head->size() == batch->requests.size());
-  span = 0;
-  for (std::size_t r = 0; r < batch->requests.size(); ++r) {
-    const auto spans = store::read_spans(*head, r, *stacks, as_bytes(blobs.rest));
-    CHECK(spans && spans->size() == batch->requests[r].spans);
-    for (const auto& one : *spans) {
-      CHECK(one.begin == batch->spans.begin[span] && one.self == batch->spans.self[span]);
-      CHECK(one.duration == batch->spans.duration[span] && one.parent == batch->spans.parent[span]);
-      CHECK(one.thread == batch->spans.thread[span] && one.kind == batch->spans.kind[span]);
-      CHECK(one.steps.size() == batch->spans.steps[span]);
-      ++span;
-    }
+  CHECK(blobs.sums.empty() || store::ChunkSums::read(as_bytes(blobs.sums)));
+  const auto all = store::read_spans(*head, 0, head->size(), *stacks, as_bytes(blobs.rest));
+  CHECK(all && all->parent == batch->spans.parent && all->kind == batch->spans.kind);
+  CHECK(all->begin == batch->spans.begin && all->duration == batch->spans.duration);
+  CHECK(all->self == batch->spans.self && all->queued == batch->spans.queued);
+  CHECK(all->thread == batch->spans.thread && all->steps == batch->spans.steps);
+  CHECK(all->step_begin == batch->spans.step_begin);
+  CHECK(all->step_duration == batch->spans.step_duration);
+  CHECK(all->step_thread == batch->spans.step_thread);
+  for (std::size_t r = 0; r < head->size(); ++r) {
+    const auto one = store::read_spans(*head, r, 1, *stacks, as_bytes(blobs.rest));
+    CHECK(one && one->method.size() == batch->requests[r].spans);
   }
   return 0;
 }

@@ -67,7 +67,7 @@ static class Catalog
         new("counters", "EventCounters of each kind", "", Counters.Run),
         new("meters", "Meter instruments of each kind, with tags", "[--histograms N]", Meters.Run),
         new("flood", "numbered events as fast as they can be written", "[--rate N/s] [--threads N] [--count N] [--kinds] [--listen] [--wait-enabled]", Flood.Run),
-        new("gc", "a known number of collections of each generation", "[--rounds N] [--interval-ms N]", Gc.Run),
+        new("gc", "a known number of collections of each generation", "[--rounds N] [--interval-ms N] [--moving N]", Gc.Run),
         new("gc-pressure", "large buffers made anew all the time", "", GcPressure.Run),
         new("gc-hang", "a collection that waits for a thread in native code that never returns", "", GcHang.Run),
         new("heartbeat", "a thread that beats every millisecond beside threads that allocate", "[--threads N] [--signal N] [--rate MB/s] [--kept-mb N]", Heartbeat.Run),

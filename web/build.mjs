@@ -1,8 +1,8 @@
 // Bundles the web app and makes it part of the binary.
 //   node build.mjs OUT    writes OUT/site/… (the files), and for the compiler OUT/assets.S, OUT/assets.inc and OUT/pages.inc
 //
-// Everything in site/ is embedded, compressed where that makes it smaller. See src/http/assets.h. site/templates/ holds the
-// documents around the app (src/http/template.h); pages.inc lists the addresses that the app answers.
+// Everything in site/ is embedded, compressed where that makes it smaller. See src/site/assets.h. site/templates/ holds the
+// documents around the app (src/site/template.h); pages.inc lists the addresses that the app answers.
 import {createHash} from 'node:crypto';
 import {cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, extname, join, relative} from 'node:path';
@@ -49,14 +49,16 @@ cpSync(join(folder, 'public'), site, {recursive: true});
 cpSync(join(folder, 'node_modules/speedscope/dist/release'), join(site, 'speedscope'), {recursive: true});
 cpSync(join(folder, 'node_modules/speedscope/LICENSE'), join(site, 'speedscope/LICENSE.txt'));
 makeTemplates();
-writeFileSync(join(out, 'pages.inc'), (await pagePaths()).map((path) => `PAGE(${JSON.stringify(path)})\n`).join(''));
+const {pages, fleetPages} = await pagePaths();
+const inc = (macro, paths) => paths.map((path) => `${macro}(${JSON.stringify(path)})\n`).join('');
+writeFileSync(join(out, 'pages.inc'), inc('PAGE', pages) + inc('FLEET_PAGE', fleetPages));
 
 function etagOf(content) {
   return createHash('sha256').update(content).digest('hex').slice(0, 16);
 }
 
 // What is the same for every request is put in here: etags, and the app itself into the single-file page, where a policy
-// allows it by its hash. The marks that are left are filled in by src/http/template.cpp.
+// allows it by its hash. The marks that are left are filled in by src/site/template.cpp.
 function makeTemplates() {
   for (const name of readdirSync(join(folder, 'templates'))) {
     const page = readFileSync(join(folder, 'templates', name), 'utf8')
@@ -103,10 +105,11 @@ async function pagePaths() {
   });
   const module = {exports: {}};
   new Function('module', 'exports', outputFiles[0].text)(module, module.exports);
-  const paths = module.exports.pages.map((page) => page.path);
-  for (const path of paths)
-    if (!/^\/[a-z{}/-]*$/.test(path)) throw new Error(`src/pages/index.ts: ${path} is not the path of a page`);
-  return paths;
+  const pathsOf = (pages) => pages.map((page) => page.path);
+  const found = {pages: pathsOf(module.exports.pages), fleetPages: pathsOf(module.exports.fleetPages)};
+  for (const path of [...found.pages, ...found.fleetPages])
+    if (!/^\/[a-zA-Z{}/-]*$/.test(path)) throw new Error(`src/pages/index.ts: ${path} is not the path of a page`);
+  return found;
 }
 
 const files = readdirSync(site, {recursive: true, withFileTypes: true})

@@ -1,6 +1,7 @@
 // Serves the app from source, for work on pages: rebuilt on every reload, everything else is passed on to a controller.
 //   clrscope serve --urls http://127.0.0.1:5001 --no-auth --metric-urls ""      in one terminal
 //   node web/dev.mjs http://127.0.0.1:5001 [PORT]                                in another; prints its address
+// The same with the address of a fleet server: open /fleet/services there.
 import http from 'node:http';
 import {readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
@@ -34,7 +35,8 @@ async function bundle() {
 }
 
 let files = {};
-const shell = '<!doctype html><html lang="en" data-base=""><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/style.css"><script defer src="/assets/app.js"></script></head><body><div id="app"></div></body></html>';
+// The pages of a fleet server are below /fleet.
+const shellOf = (path) => `<!doctype html><html lang="en" data-base="" data-server="${path.startsWith('/fleet/') ? 'fleet' : 'controller'}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/style.css"><script defer src="/assets/app.js"></script></head><body><div id="app"></div></body></html>`;
 
 function passOn(request, answer) {
   const to = http.request(new URL(request.url, controller), {method: request.method, headers: {...request.headers, host: new URL(controller).host, origin: controller}}, (from) => {
@@ -55,7 +57,7 @@ const server = http.createServer(async (request, answer) => {
   if (!isPage || /^\/recordings\/|^\/trace|^\/dump/.test(path)) return passOn(request, answer);
   try {
     files = await bundle();
-    answer.writeHead(200, {'Content-Type': 'text/html; charset=utf-8'}).end(shell);
+    answer.writeHead(200, {'Content-Type': 'text/html; charset=utf-8'}).end(shellOf(path));
   } catch (error) {
     answer.writeHead(500, {'Content-Type': 'text/plain'}).end(String(error));
   }

@@ -1,5 +1,6 @@
-// Writes src/api/types.ts: the answers and bodies that docs/openapi.json describes, as TypeScript types.
-//   node types.mjs        run by build.mjs and `npm run check`; the file is not kept in git
+// Writes src/api/types.ts and src/api/fleet-types.ts: the answers and bodies that docs/openapi.json and docs/fleet-openapi.json
+// describe, as TypeScript types.
+//   node types.mjs        run by build.mjs and `npm run check`; the files are not kept in git
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -49,16 +50,18 @@ function membersOf(schema) {
     .join('');
 }
 
-export function typesOf(document) {
+export function typesOf(document, source) {
   const parts = Object.entries(document.components.schemas).map(([name, schema]) => `// ${schema.description}\nexport interface ${name} {\n${membersOf(schema)}}\n`);
-  return `// Made by web/types.mjs from docs/openapi.json: do not edit.\n\n${parts.join('\n')}`;
+  return `// Made by web/types.mjs from docs/${source}: do not edit.\n\n${parts.join('\n')}`;
 }
 
 // Unchanged, it keeps its time: nothing is built anew because of it.
 export function writeTypes() {
-  const text = typesOf(JSON.parse(readFileSync(join(folder, '../docs/openapi.json'), 'utf8')));
-  const file = join(folder, 'src/api/types.ts');
-  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+  for (const [source, name] of [['openapi.json', 'types.ts'], ['fleet-openapi.json', 'fleet-types.ts']]) {
+    const text = typesOf(JSON.parse(readFileSync(join(folder, '../docs', source), 'utf8')), source);
+    const file = join(folder, 'src/api', name);
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeTypes();

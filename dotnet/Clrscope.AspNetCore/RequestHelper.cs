@@ -13,7 +13,7 @@ namespace Clrscope.AspNetCore;
 /// </remarks>
 internal static unsafe class RequestHelper
 {
-    const uint Version = 1;
+    const uint Version = 2;
     const uint Faulted = 8, Cancelled = 16;
     const uint Ready = 1, EnabledState = 2, Failed = 3;
 
@@ -32,6 +32,7 @@ internal static unsafe class RequestHelper
         public delegate* unmanaged[SuppressGCTransition]<long, ulong> SpanOf;
         public delegate* unmanaged[SuppressGCTransition]<uint, void> Fault;
         public delegate* unmanaged[SuppressGCTransition]<uint, ulong, void> Queued;
+        public delegate* unmanaged[SuppressGCTransition]<ulong> PlainSpan;
         public uint* HasKey;
     }
 
@@ -69,6 +70,7 @@ internal static unsafe class RequestHelper
         RuntimeHelpers.PrepareMethod(((Func<int, nint, int, long>)EnterStep).Method.MethodHandle);
         RuntimeHelpers.PrepareMethod(((Action<object, long>)OnFault).Method.MethodHandle);
         RuntimeHelpers.PrepareMethod(((Func<int, nint, object, long>)OnQueued).Method.MethodHandle);
+        RuntimeHelpers.PrepareMethod(((Action<Task, ulong>)GiveAway).Method.MethodHandle);
         QueuedSteps.Prepare();
         delegate*<int, nint, int, long> enter = &EnterStep;
         delegate*<object, long, void> fault = &OnFault;
@@ -133,11 +135,24 @@ internal static unsafe class RequestHelper
         if (start != 0) s_api->Fault(exception is OperationCanceledException ? Cancelled : Faulted);
     }
 
-    /// <summary>What the queue of the thread pool calls with each piece of work. No span begins: 0.</summary>
+    /// <summary>What the queue of the thread pool calls with each piece of work while a sampled request runs. No span begins: 0.</summary>
     static long OnQueued(int id, nint saved, object work)
     {
         if (QueuedSteps.ValueOf(work, s_flow!) is Flow { Method: not 0 } flow) s_api->Queued(flow.Request, flow.Span);
+        else if (work is Task task && s_api->PlainSpan() is not 0 and var span) GiveAway(task, span);
         return 0;
+    }
+
+    // A plain method gives work to the pool (Task.Run): the work belongs to the call of the method. Its context is exchanged for one that differs in the flow alone, if
+    // it was captured in this one.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void GiveAway(Task task, ulong span)
+    {
+        if (s_flow!.Value is not { } outer || ExecutionContext.Capture() is not { } context) return;
+        s_flow.Value = new Flow(outer.Request, span, 0);
+        var inside = ExecutionContext.Capture();
+        ExecutionContext.Restore(context);
+        if (inside is not null) QueuedSteps.Exchange(task, context, inside);
     }
 
     public static bool HasKey => *s_api->HasKey != 0;

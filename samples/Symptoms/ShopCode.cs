@@ -9,6 +9,10 @@ using Samples.Symptoms;
 
 namespace Samples.Shop;
 
+/// <summary>What tests select by attribute: --include '[Timed]'.</summary>
+[AttributeUsage(AttributeTargets.Method | AttributeTargets.Class)]
+sealed class TimedAttribute : Attribute;
+
 /// <summary>A client of the database: up to 32 connections, async I/O; whoever finds none waits.</summary>
 static class Database
 {
@@ -79,6 +83,7 @@ static class Health
 }
 
 /// <summary>Products with an even number are cached: their ValueTask has ended when it comes.</summary>
+[Timed]
 static class Products
 {
     public static async ValueTask<string> GetAsync(int id)
@@ -120,6 +125,7 @@ static class Orders
         return $"order {id}: {lines} lines, {stock} in stock";
     }
 
+    [Timed]
     static async Task<int> LoadAsync(int id)
     {
         using var call = ShopTruth.Measure(typeof(Orders));
@@ -184,6 +190,37 @@ static class Mail
         _ = Task.Run(() => SendAsync(ms ?? 60));
         return $"queued {topic}";
     }
+
+    /// <summary>Two plain methods deep; the second gives its work away and waits for it. Then one that throws is caught.</summary>
+    public static string Campaign(string topic) => $"{topic}: {Deliver(5)} {Refused()}";
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Deliver(int ms)
+    {
+        var sent = Task.Run(() => SendAsync(ms));
+        sent.Wait();
+        return ms > 0 ? ms : 1;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static bool Refused()
+    {
+        try
+        {
+            Reject("no such list");
+            return false;
+        }
+        catch (InvalidOperationException)
+        {
+            return true;
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Reject(string why)
+    {
+        if (why.Length > 0) throw new InvalidOperationException(why);
+    }
 }
 
 /// <summary>Three things at a time.</summary>
@@ -221,6 +258,7 @@ static class Prices
         return $"{currency} {Sum(rounds ?? 4_000_000)}";
     }
 
+    [Timed]
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static ulong Sum(int rounds)
     {
@@ -229,6 +267,22 @@ static class Prices
         for (var i = 0; i < rounds; ++i) sum = sum * 6364136223846793005 + 1442695040888963407;
         return sum;
     }
+}
+
+/// <summary>CPU time in a known ratio: three quarters of the rounds in one method, one quarter in the other.</summary>
+static class Quotes
+{
+    public static string Compute(string currency, int? rounds)
+    {
+        var quarter = (rounds ?? 8_000_000) / 4;
+        return $"{currency} {Base(quarter * 3) + Tax(quarter)}";
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static ulong Base(int rounds) => Prices.Sum(rounds) | 1;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static ulong Tax(int rounds) => Prices.Sum(rounds) | 2;
 }
 
 static class Reports

@@ -48,6 +48,8 @@ sealed class ShopServer : IDisposable
         _app.MapGet("/search/{term}", Search.FindAsync);
         _app.MapGet("/feed/{topic}", Search.FollowAsync);
         _app.MapPost("/newsletter/{topic}", Mail.Newsletter);
+        _app.MapGet("/quotes/{currency}", Quotes.Compute);
+        _app.MapGet("/campaigns/{topic}", Mail.Campaign);
         _app.MapGet("/calls/{count}", Calls.Measure);
         _app.MapGet("/truth", (string? traceId) => ShopTruth.Tell(traceId));
         _app.StartAsync().GetAwaiter().GetResult();

@@ -114,8 +114,7 @@ HResult Agent::start(ComObject* runtime, wire::Identity identity, const void* da
   if (!take_interfaces(runtime)) return give_up(kUnsupportedRuntime);
   if (!recorder_.open() || !control_.open(attach.socket)) return give_up(kCancelActivation);
   if (!objects_.start(data ? 0 : start_features())) return give_up(kCancelActivation);
-  const auto set = call(runtime_, info::kSetEventMask2, mask_of(false, 0) | objects_.mask(),
-                        objects_.high_mask());
+  const auto set = call(runtime_, info::kSetEventMask2, mask_of(false, 0) | objects_.mask(), 0);
   if (set < 0) {
     control_.close();
     return give_up(set);
@@ -236,8 +235,7 @@ HResult Agent::run_job(Job job, std::uint32_t value) {
           ((value & (wire::kSourceSurvivors | wire::kSourceRuntime)) != 0 ? mask::kHighBasicGc : 0);
       if ((value & wire::kSourceSurvivors) == 0) survivors_.release(runtime_);
       return call(runtime_, info::kSetEventMask2,
-                  mask_of(listening, value) | rejit_.mask() | objects_.mask(),
-                  high | objects_.high_mask());
+                  mask_of(listening, value) | rejit_.mask() | objects_.mask(), high);
     }
     case Job::kSnapshot:
       return snapshot_.take(runtime_, recorder_, own_events_);
@@ -482,8 +480,8 @@ wire::Outcome Agent::on_probes(wire::RequestKind kind) {
   return wire::Outcome::kTimeout;
 }
 
+// Also beside another profiler: then no method has probes, and requests have no spans.
 wire::Outcome Agent::on_requests(wire::RequestKind kind) {
-  if (identity_ != wire::Identity::kMain) return wire::Outcome::kUnsupported;
   if (!rejit_.open() || !requests_.open()) return wire::Outcome::kRefused;
   if (kind == wire::RequestKind::kRequestsStop) requests_.stop();
   if (kind == wire::RequestKind::kRequestsStart && !requests_.start())

@@ -322,9 +322,13 @@ enum Slot : unsigned {
   kCloseEnum = 3,
   kEnumTypeDefs = 6,
   kGetTypeDefProps = 12,
+  kGetTypeRefProps = 14,
   kEnumMethods = 18,
   kGetMethodProps = 30,
+  kGetMemberRefProps = 31,
   kGetSigFromToken = 41,
+  kEnumCustomAttributes = 53,
+  kGetCustomAttributeProps = 54,
   kGetCustomAttributeByName = 60,
   kGetNestedClassProps = 62
 };
@@ -347,6 +351,7 @@ constexpr std::uint32_t kClassLoads = 0x2;
 constexpr std::uint32_t kModuleLoads = 0x4;
 constexpr std::uint32_t kJitCompilation = 0x20;
 constexpr std::uint32_t kExceptions = 0x40;
+constexpr std::uint32_t kMonitorGc = 0x80;  // from the start only: ends background collections
 constexpr std::uint32_t kObjectAllocated = 0x100;
 constexpr std::uint32_t kThreads = 0x200;
 constexpr std::uint32_t kCodeTransitions = 0x800;  // from the start only
@@ -356,7 +361,6 @@ constexpr std::uint32_t kEnableObjectAllocated = 0x80'0000;  // from the start o
 constexpr std::uint32_t kStackSnapshot = 0x1000'0000;
 constexpr std::uint32_t kHighDynamicUnloads = 0x4;
 constexpr std::uint32_t kHighBasicGc = 0x10;
-constexpr std::uint32_t kHighGcMoved = 0x20;
 constexpr std::uint32_t kHighEventPipe = 0x80;
 }  // namespace mask
 

@@ -189,9 +189,8 @@ TEST_F(HeapWalkTest, EventsWithoutObjectsAreAFailure) {
 
 TEST_F(HeapWalkTest, CountsEveryAllocationAndWhatIsMovedAndCalled) {
   ASSERT_TRUE(objects_.start(wire::kStartObjects | wire::kStartMoved | wire::kStartTransitions));
-  EXPECT_EQ(objects_.mask(),
-            mask::kObjectAllocated | mask::kEnableObjectAllocated | mask::kCodeTransitions);
-  EXPECT_EQ(objects_.high_mask(), mask::kHighGcMoved);
+  EXPECT_EQ(objects_.mask(), mask::kObjectAllocated | mask::kEnableObjectAllocated |
+                                 mask::kMonitorGc | mask::kCodeTransitions);
   for (Id object = 1; object <= kObjects; ++object)
     objects_.allocated(&runtime_, object, type_of(object));
   const Id from[] = {1, 2, 3}, to[] = {1, 20, 30};

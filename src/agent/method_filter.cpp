@@ -47,10 +47,35 @@ std::uint32_t length_of(const char* text) {
   return size;
 }
 
+bool ends_with(const char* name, std::uint32_t size, const char* end) {
+  const auto count = length_of(end);
+  return count <= size && starts_with(name + (size - count), count, end, count);
+}
+
+// The full name, or the end of it behind a dot or plus: "Route" is Shop.Route too.
+bool matches_end(const char* pattern, std::uint32_t pattern_size, const char* name,
+                 std::uint32_t size) {
+  for (std::uint32_t at = 0; at < size; ++at)
+    if ((at == 0 || name[at - 1] == '.' || name[at - 1] == '+') &&
+        matches_glob(pattern, pattern_size, name + at, size - at))
+      return true;
+  return false;
+}
+
+// With "Attribute" at the end of the name or, as in source code, without.
+bool matches_attribute(const char* pattern, std::uint32_t pattern_size, const char* name,
+                       std::uint32_t size) {
+  constexpr char kEnd[] = "Attribute";
+  constexpr std::uint32_t kEndSize = sizeof kEnd - 1;
+  return matches_end(pattern, pattern_size, name, size) ||
+         (ends_with(name, size, kEnd) && matches_end(pattern, pattern_size, name, size - kEndSize));
+}
+
 }  // namespace
 
 bool MethodFilter::parse(const char* text, std::uint32_t size) {
   count_ = 0;
+  attributes_ = 0;
   bool includes = false;
   for (std::uint32_t at = 0; at < size;) {
     auto end = at;
@@ -58,7 +83,13 @@ bool MethodFilter::parse(const char* text, std::uint32_t size) {
     if (end > at) {
       const bool excludes = text[at] == '-';
       if ((!excludes && text[at] != '+') || end - at < 2 || count_ == kMostPatterns) return false;
-      patterns_[count_++] = {text + at + 1, end - at - 1, excludes};
+      auto& pattern = patterns_[count_++];
+      pattern = {text + at + 1, end - at - 1, excludes, 0};
+      if (pattern.text[0] == '[') {
+        if (pattern.size < 3 || text[end - 1] != ']' || attributes_ == kMostAttributes)
+          return false;
+        pattern = {pattern.text + 1, pattern.size - 2, excludes, Marks{1} << attributes_++};
+      }
       includes = includes || !excludes;
     }
     at = end + 1;
@@ -66,26 +97,37 @@ bool MethodFilter::parse(const char* text, std::uint32_t size) {
   return includes;
 }
 
-MethodFilter::Verdict MethodFilter::judge(const char* name, std::uint32_t size) const {
+MethodFilter::Marks MethodFilter::marks_of(const char* attribute, std::uint32_t size) const {
+  Marks marks = 0;
+  for (std::uint32_t i = 0; i < count_; ++i)
+    if (const auto& pattern = patterns_[i];
+        pattern.mark != 0 && matches_attribute(pattern.text, pattern.size, attribute, size))
+      marks |= pattern.mark;
+  return marks;
+}
+
+MethodFilter::Verdict MethodFilter::judge(const char* name, std::uint32_t size, Marks marks) const {
   auto verdict = Verdict::kNone;
   for (std::uint32_t i = 0; i < count_; ++i) {
     const auto& pattern = patterns_[i];
-    if (!matches(pattern.text, pattern.size, name, size)) continue;
+    if (pattern.mark != 0 ? (pattern.mark & marks) == 0
+                          : !matches(pattern.text, pattern.size, name, size))
+      continue;
     if (pattern.excludes) return Verdict::kExcluded;
     verdict = Verdict::kChosen;
   }
   return verdict;
 }
 
-bool MethodFilter::chooses(const char* name, std::uint32_t size) const {
-  return judge(name, size) == Verdict::kChosen;
+bool MethodFilter::chooses(const char* name, std::uint32_t size, Marks marks) const {
+  return judge(name, size, marks) == Verdict::kChosen;
 }
 
-bool MethodFilter::chooses_step(const char* name, std::uint32_t size) const {
+bool MethodFilter::chooses_step(const char* name, std::uint32_t size, Marks marks) const {
   char written[kLongestStepName];
   const auto written_size = step_name(name, size, written);
-  const auto own = judge(name, size);
-  const auto other = written_size > 0 ? judge(written, written_size) : Verdict::kNone;
+  const auto own = judge(name, size, marks);
+  const auto other = written_size > 0 ? judge(written, written_size, marks) : Verdict::kNone;
   if (own == Verdict::kExcluded || other == Verdict::kExcluded) return false;
   return own == Verdict::kChosen || other == Verdict::kChosen;
 }
@@ -110,11 +152,6 @@ bool is_runtime_helper(const char* name, std::uint32_t size) {
 }
 
 namespace {
-
-bool ends_with(const char* name, std::uint32_t size, const char* end) {
-  const auto count = length_of(end);
-  return count <= size && starts_with(name + (size - count), count, end, count);
-}
 
 // Where the innermost type that the compiler named begins, at its '<'; `size`: there is none.
 std::uint32_t compiler_type(const char* name, std::uint32_t size) {
@@ -141,6 +178,10 @@ bool is_state_machine(const char* name, std::uint32_t size, std::uint32_t open) 
 }
 
 }  // namespace
+
+bool is_compiler_type(const char* name, std::uint32_t size) {
+  return compiler_type(name, size) != size;
+}
 
 bool is_made_by_compiler(const char* name, std::uint32_t size) {
   const auto open = compiler_type(name, size);

@@ -60,11 +60,9 @@ std::uint32_t Objects::mask() const {
   return ((features_ & wire::kStartObjects) != 0
               ? mask::kObjectAllocated | mask::kEnableObjectAllocated
               : 0) |
+         // The flag for moved objects alone is accepted, and never called back (8, 9, 10).
+         ((features_ & wire::kStartMoved) != 0 ? mask::kMonitorGc : 0) |
          ((features_ & wire::kStartTransitions) != 0 ? mask::kCodeTransitions : 0);
-}
-
-std::uint32_t Objects::high_mask() const {
-  return (features_ & wire::kStartMoved) != 0 ? mask::kHighGcMoved : 0;
 }
 
 void Objects::allocated(ComObject* runtime, Id object, Id type) {

@@ -21,7 +21,6 @@ class Objects {
   bool start(std::uint32_t features);
   std::uint32_t features() const { return features_; }
   std::uint32_t mask() const;
-  std::uint32_t high_mask() const;
 
   // On the threads of the app.
   void allocated(ComObject* runtime, Id object, Id type);

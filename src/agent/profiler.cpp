@@ -75,6 +75,8 @@ HResult MovedReferences2(Callbacks*, std::uint32_t count, const Id* from, const 
   g_agent.count_objects([&](Objects& all, ComObject*) { all.moved(count, from, to, bytes); });
   return kOk;
 }
+// Comes with moved references, of every object after a collection: a failure ends that walk.
+HResult ObjectReferences(Callbacks*, Id, Id, std::uint32_t, const Id*) { return kFail; }
 constexpr std::uint32_t kTransitionCall = 0;  // not a return
 HResult ManagedToUnmanagedTransition(Callbacks*, Id function, std::uint32_t reason) {
   if (reason == kTransitionCall)
@@ -198,6 +200,7 @@ void fill_tables() {
   table[callback::kJITCompilationFinished] = as_slot(&JITCompilationFinished);
   table[callback::kObjectAllocated] = as_slot(&ObjectAllocated);
   table[callback::kMovedReferences2] = as_slot(&MovedReferences2);
+  table[callback::kObjectReferences] = as_slot(&ObjectReferences);
   table[callback::kManagedToUnmanagedTransition] = as_slot(&ManagedToUnmanagedTransition);
   table[callback::kUnmanagedToManagedTransition] = as_slot(&UnmanagedToManagedTransition);
   table[callback::kReJITCompilationStarted] = as_slot(&JITCompilationStarted);

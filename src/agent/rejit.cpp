@@ -333,6 +333,7 @@ il::Reason Rejit::instrument(ComObject* runtime, Entry& entry, ComObject* contro
                     : is_queue ? helper.queued
                                : request_enter_address();
       probe.leave = is_step ? request_leave_step_address() : request_leave_address();
+      probe.leave_fault = is_step || is_queue ? 0 : request_leave_fault_address();
       probe.machine = is_step ? &machine : nullptr;
       probe.fault = helper.fault;
       probe.fault_token = module->fault;

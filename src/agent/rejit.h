@@ -118,7 +118,7 @@ class Rejit {
                 Text& name, Batch& batch);
   il::Reason examine(ComObject* runtime, ComObject* metadata, Id module, Token method,
                      bool& skipped, std::uint32_t& il_bytes);
-  bool chooses(const Text& name) const;
+  bool chooses(const Text& name, MethodFilter::Marks marks) const;
   static bool is_queue(const Text& name);
   void request(ComObject* runtime, Batch& batch);
   void give_back(ComObject* runtime, Batch& batch);

@@ -1,24 +1,11 @@
 // Chooses the methods that an order means, in all modules that are loaded.
+#include "agent/attributes.h"
 #include "agent/names.h"
 #include "agent/rejit.h"
+#include "agent/tokens.h"
 
 namespace clrscope::agent {
 namespace {
-
-constexpr std::uint32_t kChunk = 64;
-
-// Calls take(token) with everything an enumeration of the metadata gives.
-template <class Next, class Take>
-void for_each_token(ComObject* metadata, Next next, Take take) {
-  void* position = nullptr;
-  Token tokens[kChunk];
-  for (std::uint32_t got = kChunk; got == kChunk;) {
-    got = 0;
-    if (next(&position, &tokens[0], kChunk, &got) < 0 || got > kChunk) break;
-    for (std::uint32_t i = 0; i < got; ++i) take(tokens[i]);
-  }
-  if (position) call(metadata, metadata::kCloseEnum, position);
-}
 
 bool has_attribute(ComObject* metadata, Token token, const char16_t* name) {
   const void* data = nullptr;
@@ -104,6 +91,8 @@ void Rejit::scan_type(ComObject* runtime, ComObject* metadata, Id module, Token 
   put_type(metadata, type, type_name);
   type_name.put('.');
   int intrinsic = -1;  // asked for only when a method matches
+  const auto marks =
+      filter_.has_attributes() ? marks_on_type(metadata, type, filter_) : MethodFilter::Marks{0};
   for_each_token(
       metadata,
       [&](void** position, Token* tokens, std::uint32_t count, std::uint32_t* got) {
@@ -121,15 +110,17 @@ void Rejit::scan_type(ComObject* runtime, ComObject* metadata, Id module, Token 
         name.put(own, length < 512 ? length : 512);
         constexpr std::uint32_t kNotIl = 3 | 4 | 0x1000;  // code type, unmanaged, internal call
         if (address == 0 || (flags & kNotIl) != 0) return;
-        if (!chooses(name)) return;
+        if (!chooses(name, filter_.has_attributes() ? marks | marks_on(metadata, method, filter_)
+                                                    : MethodFilter::Marks{0}))
+          return;
         if (intrinsic < 0) intrinsic = is_intrinsic(metadata, type) ? 1 : 0;
         consider(runtime, metadata, module, method, intrinsic == 1, name, batch);
       });
 }
 
-bool Rejit::chooses(const Text& name) const {
-  if (!for_requests()) return filter_.chooses(name.data(), name.size());
-  return is_queue(name) || (filter_.chooses_step(name.data(), name.size()) &&
+bool Rejit::chooses(const Text& name, MethodFilter::Marks marks) const {
+  if (!for_requests()) return filter_.chooses(name.data(), name.size(), marks);
+  return is_queue(name) || (filter_.chooses_step(name.data(), name.size(), marks) &&
                             !is_made_by_compiler(name.data(), name.size()));
 }
 
@@ -145,7 +136,7 @@ void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token m
   bool skipped = false;
   std::uint32_t il_bytes = 0;
   auto reason = examine(runtime, metadata, module, method, skipped, il_bytes);
-  if (skipped) return;
+  if (skipped && !(for_requests() && is_queue(name))) return;
   if (for_requests() && starts_state_machine(metadata, method)) return;
   if (reason == il::Reason::kNone &&
       (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method)))

@@ -38,6 +38,39 @@ TEST(MethodFilter, LeavesOutWhatIsExcluded) {
   EXPECT_FALSE(chooses("-*.get_*\n+Shop\n", "Shop.Orders.get_Id"));
 }
 
+TEST(MethodFilter, TakesAttributesByTheirFullNameOrItsEnd) {
+  const auto marks = [](const std::string& patterns, const std::string& attribute) {
+    MethodFilter filter;
+    EXPECT_TRUE(filter.parse(patterns.data(), static_cast<std::uint32_t>(patterns.size())));
+    EXPECT_TRUE(filter.has_attributes());
+    return filter.marks_of(attribute.data(), static_cast<std::uint32_t>(attribute.size()));
+  };
+  const std::string route = "Shop.Web.RouteAttribute";
+  for (const std::string pattern :
+       {"[Route]", "[RouteAttribute]", "[Web.Route]", "[Shop.Web.Route]", "[Shop.*]", "[Ro*]",
+        "[Shop.Web.RouteAttribute]"})
+    EXPECT_EQ(marks("+" + pattern, route), 1U) << pattern;
+  for (const std::string pattern : {"[oute]", "[Shop]", "[Route.Attribute]", "[RouteA]", "[Web]"})
+    EXPECT_EQ(marks("+" + pattern, route), 0U) << pattern;
+  EXPECT_EQ(marks("+Shop\n+[Other]\n-[Route]", route), 2U);
+  EXPECT_EQ(marks("+[Inner]", "Shop.Outer+InnerAttribute"), 1U);
+}
+
+TEST(MethodFilter, ChoosesByAttributesAsByNames) {
+  MethodFilter filter;
+  const std::string patterns = "+[Timed]\n+Shop.Orders\n-[Hidden]";
+  ASSERT_TRUE(filter.parse(patterns.data(), static_cast<std::uint32_t>(patterns.size())));
+  const auto chosen = [&](const std::string& name, MethodFilter::Marks marks) {
+    return filter.chooses_step(name.data(), static_cast<std::uint32_t>(name.size()), marks);
+  };
+  constexpr MethodFilter::Marks kTimed = 1, kHidden = 2;
+  EXPECT_TRUE(chosen("Shop.Stock.Take", kTimed));
+  EXPECT_TRUE(chosen("Shop.Orders.Save", 0));
+  EXPECT_FALSE(chosen("Shop.Stock.Take", 0));
+  EXPECT_FALSE(chosen("Shop.Orders.Save", kHidden));
+  EXPECT_FALSE(chosen("Shop.Stock.Take", kTimed | kHidden));
+}
+
 std::string name_of_step(const std::string& name) {
   char out[kLongestStepName];
   return {out, step_name(name.data(), static_cast<std::uint32_t>(name.size()), out)};
@@ -79,7 +112,7 @@ TEST(MethodFilter, KnowsWhatTheCompilerMakes) {
 }
 
 TEST(MethodFilter, RefusesWhatIsNotAList) {
-  for (const std::string text : {"", "-Shop", "Shop", "+", "+Shop\n?x"}) {
+  for (const std::string text : {"", "-Shop", "Shop", "+", "+Shop\n?x", "+[]", "+[Shop"}) {
     MethodFilter filter;
     EXPECT_FALSE(filter.parse(text.data(), static_cast<std::uint32_t>(text.size()))) << text;
   }
@@ -215,6 +248,28 @@ struct TinyRuntime {
     set_other(metadata::kGetMethodProps, &method_props);
     set_other(
         metadata::kGetCustomAttributeByName, +[] { return kFalse; });
+    // Save carries [Timed], by a reference to its constructor.
+    set_other(
+        metadata::kEnumCustomAttributes,
+        +[](ComObject*, void** at, Token of, Token, Token* out, std::uint32_t, std::uint32_t* got) {
+          *got = *at || of != 0x0600'0001 ? 0 : 1;
+          *at = &next_;
+          return *out = 0x0c00'0001, kOk;
+        });
+    set_other(
+        metadata::kGetCustomAttributeProps,
+        +[](ComObject*, Token, Token*, Token* constructor, const void**, std::uint32_t*) {
+          return *constructor = 0x0a00'0001, kOk;
+        });
+    set_other(
+        metadata::kGetMemberRefProps,
+        +[](ComObject*, Token, Token* type, char16_t*, std::uint32_t, std::uint32_t*,
+            const std::uint8_t**, std::uint32_t*) { return *type = 0x0100'0001, kOk; });
+    set_other(
+        metadata::kGetTypeRefProps,
+        +[](ComObject*, Token, Token*, char16_t* name, std::uint32_t, std::uint32_t* size) {
+          return put(u"Shop.TimedAttribute", name, size), kOk;
+        });
     set_other(
         emit::kGetTokenFromSig, +[](ComObject*, const std::uint8_t*, std::uint32_t, Token* token) {
           return *token = 0x1100'0001 + signatures++, kOk;
@@ -404,6 +459,18 @@ TEST(Rejit, TakesNoOrderThatCannotBe) {
   EXPECT_EQ(rejit->apply(clr.runtime()), kOk);
   EXPECT_FALSE(rejit->is_active());
   EXPECT_FALSE(ProbeTable::is_on());
+}
+
+TEST(Rejit, ChoosesByAttributesOfMethods) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  order(*rejit, rejit->shared(), "+[Route]");
+  EXPECT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_EQ(TinyRuntime::requested, (std::vector<Token>{}));
+  order(*rejit, rejit->shared(), "+[Timed]");
+  EXPECT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_EQ(TinyRuntime::requested, (std::vector<Token>{kSave}));
 }
 
 }  // namespace

@@ -259,6 +259,12 @@ void on_queued(std::uint32_t request, std::uint64_t span) {
   });
 }
 
+std::uint64_t plain_span() {
+  const auto* thread = this_probe_thread();
+  if (!thread || thread->flow.request == 0 || thread->flow.current == thread->flow.span) return 0;
+  return thread->flow.current;
+}
+
 constexpr RequestsApi make_api() {
   return {.version = kRequestsApiVersion,
           .size = sizeof(RequestsApi),
@@ -272,6 +278,7 @@ constexpr RequestsApi make_api() {
           .span_of = span_of_start,
           .fault = on_fault,
           .queued = on_queued,
+          .plain_span = plain_span,
           .has_key = &g_requests.has_key};
 }
 constexpr RequestsApi kApi = make_api();
@@ -305,14 +312,26 @@ std::int64_t request_enter(std::int32_t id, std::uint64_t* saved) {
   return static_cast<std::int64_t>(start);
 }
 
-void request_leave(std::int32_t id, std::int64_t start, std::uint64_t saved) {
+namespace {
+
+void leave(std::int32_t id, std::int64_t start, std::uint64_t saved, std::uint32_t flags) {
   const auto end = read_tsc();
   auto* thread = this_probe_thread();
   if (!thread) return;
   const auto begin = static_cast<std::uint64_t>(start);
   const auto span = span_of(begin, *thread);
   if (thread->flow.current == span) thread->flow.current = saved;
-  put_span(*thread, begin, end, span, saved, id, 0);
+  put_span(*thread, begin, end, span, saved, id, flags);
+}
+
+}  // namespace
+
+void request_leave(std::int32_t id, std::int64_t start, std::uint64_t saved) {
+  leave(id, start, saved, 0);
+}
+
+void request_leave_fault(std::int32_t id, std::int64_t start, std::uint64_t saved) {
+  leave(id, start, saved, wire::kSpanFaulted);
 }
 
 std::int64_t request_enter_step(std::int32_t id, std::uint64_t* saved, std::int32_t state) {
@@ -353,6 +372,9 @@ void request_leave_step(std::int32_t id, std::int64_t start, std::uint64_t saved
 std::uint64_t request_gate_address() { return reinterpret_cast<std::uint64_t>(&g_requests.gate); }
 std::uint64_t request_enter_address() { return reinterpret_cast<std::uint64_t>(&request_enter); }
 std::uint64_t request_leave_address() { return reinterpret_cast<std::uint64_t>(&request_leave); }
+std::uint64_t request_leave_fault_address() {
+  return reinterpret_cast<std::uint64_t>(&request_leave_fault);
+}
 std::uint64_t request_leave_step_address() {
   return reinterpret_cast<std::uint64_t>(&request_leave_step);
 }

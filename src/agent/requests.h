@@ -14,7 +14,7 @@
 
 namespace clrscope::agent {
 
-constexpr std::uint32_t kRequestsApiVersion = 1;
+constexpr std::uint32_t kRequestsApiVersion = 2;
 
 // What the helper says of a request that begins; it reads the rest.
 struct BeginningRequest {
@@ -51,6 +51,8 @@ struct RequestsApi {
   std::uint64_t (*span_of)(std::int64_t start);  // of a step that began on this thread
   void (*fault)(std::uint32_t flags);
   void (*queued)(std::uint32_t request, std::uint64_t span);
+  // The call of a plain method that this thread is in; 0: none, or only an async one.
+  std::uint64_t (*plain_span)();
   const std::uint32_t* has_key;
 };
 
@@ -80,11 +82,13 @@ class RequestTable {
 std::uint64_t request_gate_address();
 std::uint64_t request_enter_address();
 std::uint64_t request_leave_address();
+std::uint64_t request_leave_fault_address();
 std::uint64_t request_leave_step_address();
 
 // What instrumented methods call.
 std::int64_t request_enter(std::int32_t id, std::uint64_t* saved);
 void request_leave(std::int32_t id, std::int64_t start, std::uint64_t saved);
+void request_leave_fault(std::int32_t id, std::int64_t start, std::uint64_t saved);
 // A step of an async method. Negative: its first one; the caller must set the flow to the span of
 // -result, then use -result.
 std::int64_t request_enter_step(std::int32_t id, std::uint64_t* saved, std::int32_t state);

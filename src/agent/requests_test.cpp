@@ -149,6 +149,29 @@ TEST_F(RequestsTest, RecordsBeginSpansAndEnd) {
   EXPECT_EQ(shared()->header.in_flight.load(), 0U);
 }
 
+TEST_F(RequestsTest, MarksAPlainCallThatAnExceptionEndsAndKnowsTheOneItIsIn) {
+  start();
+  const auto request = begin(9);
+  EXPECT_EQ(api.plain_span(), 0U);
+  std::uint64_t outer_saved = 0, inner_saved = 0;
+  const auto outer = request_enter(1, &outer_saved);
+  const auto outer_span = api.plain_span();
+  EXPECT_NE(outer_span, 0U);
+  const auto inner = request_enter(2, &inner_saved);
+  EXPECT_EQ(inner_saved, outer_span);
+  request_leave_fault(2, inner, inner_saved);
+  EXPECT_EQ(api.plain_span(), outer_span);
+  request_leave(1, outer, outer_saved);
+  EXPECT_EQ(api.plain_span(), 0U);
+  end(request);
+  EXPECT_EQ(api.plain_span(), 0U);
+  std::vector<std::uint32_t> flags;
+  for (const auto& record : drain())
+    if (record.kind == wire::RecordKind::kSpan)
+      flags.push_back(record.as<wire::SpanRecord>().flags);
+  EXPECT_EQ(flags, (std::vector<std::uint32_t>{wire::kSpanFaulted, 0}));
+}
+
 TEST_F(RequestsTest, LeavesOutRequestsThatAreNotSampledButCountsThem) {
   start(0);
   const auto request = begin(1);

@@ -29,8 +29,22 @@ void FlameBuilder::on_batch(const nettrace::Reader& reader, const nettrace::Batc
     const auto provider = providers_.of(*event.type);
     if (provider == Provider::kSampler && is_sample(event, provider)) ++sampler_events_;
   }
-  kernel_.on_batch(reader, batch);
+  kernel_.on_batch(reader, keep_ ? kept(batch) : batch);
   runtime_.on_batch(reader, batch);
+}
+
+// Without the kernel's samples that do not count, and without its switches. The runtime's samples
+// are filtered later: each stands for the time to the next one of its thread.
+nettrace::Batch FlameBuilder::kept(const nettrace::Batch& batch) {
+  kept_.clear();
+  for (const Event& event : batch.events) {
+    if (providers_.of(*event.type) == Provider::kUniversalEvents) {
+      if (event.type->name == "cswitch") continue;
+      if (event.type->name == "cpu" && !keep_(event.thread, event.time)) continue;
+    }
+    kept_.push_back(event);
+  }
+  return {.events = kept_, .sequence_point = batch.sequence_point};
 }
 
 void FlameBuilder::end_of_trace(const nettrace::Reader& reader) {
@@ -85,7 +99,7 @@ void FlameBuilder::add_kernel(const StackSamples& samples, std::span<const Frame
 
 void FlameBuilder::add_runtime(const Profile& profile) {
   const bool on = graph_.on_from == Teller::kNobody;
-  const bool off = graph_.off_from == Teller::kNobody;
+  const bool off = graph_.off_from == Teller::kNobody && !keep_;
   constexpr auto kUnset = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> node_of(profile.stacks.size(), kUnset);
   node_of[0] = 0;
@@ -103,6 +117,7 @@ void FlameBuilder::add_runtime(const Profile& profile) {
     const bool waiting = sample.state == ThreadState::kWaiting;
     if (waiting ? !off : !on) continue;
     const auto& by = profile.threads[sample.thread];
+    if (keep_ && !keep_(by.thread, sample.time)) continue;
     if (sample.stack == kNoStack) ++graph_.without_stack;
     const auto us = micros(static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, std::chrono::nanoseconds{sample.weight}.count())));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "analyze/profile.h"
 #include "analyze/profile_builder.h"
+#include "analyze/request_parts.h"
 #include "analyze/universal_samples.h"
 #include "base/shape.h"
 
@@ -68,8 +70,12 @@ class FlameBuilder {
  public:
   static constexpr std::size_t kMaxNodes = 400'000;
 
+  // Which CPU samples count. With a filter the graph has no waiting.
+  using Keep = std::function<bool(ThreadId, TraceTime)>;
+
   // With more nodes than `most_nodes` the smallest are folded into their parents.
-  explicit FlameBuilder(std::size_t most_nodes = kMaxNodes) : most_nodes_(most_nodes) {}
+  explicit FlameBuilder(std::size_t most_nodes = kMaxNodes, Keep keep = {})
+      : most_nodes_(most_nodes), keep_(std::move(keep)) {}
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace(const nettrace::Reader& reader);
@@ -79,6 +85,7 @@ class FlameBuilder {
  private:
   using Row = FlameGraph::Row;
 
+  nettrace::Batch kept(const nettrace::Batch& batch);
   void add_kernel(const StackSamples& samples, std::span<const FrameId> frames);
   void add_runtime(const Profile& profile);
   void add(const Row& row);
@@ -92,6 +99,8 @@ class FlameBuilder {
 
   FlameGraph graph_;
   std::size_t most_nodes_;
+  Keep keep_;
+  std::vector<Event> kept_;  // of the last batch
   Providers providers_;
   std::uint64_t sampler_events_ = 0;
   FrameTable kernel_frames_;
@@ -127,6 +136,7 @@ struct FlameAnswer {
   std::uint64_t lost = 0;
   std::optional<std::uint64_t> broken_stacks{};
   std::optional<std::string> damage{};
+  std::optional<RouteSamples> route{};
   std::vector<std::string> modules{};
   std::vector<std::string> names{};
   std::vector<std::uint32_t> name_module{};

@@ -60,6 +60,7 @@ const Shape& shape_of(const FlameAnswer*) {
        member<&A::lost>("lost", "events lost"),
        member<&A::broken_stacks>("brokenStacks", "stacks that do not reach their root"),
        member<&A::damage>("damage", "what could not be read"),
+       member<&A::route>("route", "the route whose CPU samples these are, if it is only that"),
        member<&A::modules>("modules", "names of modules"),
        member<&A::names>("names", "names of functions"),
        member<&A::name_module>("nameModule", "module of each function: index into modules"),

@@ -75,6 +75,40 @@ TEST_F(FlameTest, KeepsThreadsApartInTheRows) {
   EXPECT_EQ(got.threads.size(), 2U);
 }
 
+RequestTrace request(std::string route, std::vector<RunningPart> parts) {
+  return {.method = "GET", .route = std::move(route), .sampled = true, .parts = std::move(parts)};
+}
+
+TEST_F(FlameTest, KeepsTheCpuSamplesOfOneRouteByThreadAndTime) {
+  const auto at = [](std::int64_t ns) { return TraceTime{std::chrono::nanoseconds{ns}}; };
+  RequestParts parts{"GET /a"};
+  parts.add(request("/a", {{.begin = at(10), .end = at(20), .thread = 7},
+                           {.begin = at(10), .end = at(12), .thread = 8}}));
+  parts.add(request("/b", {{.begin = at(30), .end = at(40), .thread = 7}}));
+  parts.add(request("/a", {{.begin = at(50), .end = at(60), .thread = 7}}));
+  parts.finish();
+  trace_.universal("cpu", {.time = 15, .thread = 7}, 1000, {kWork, kMain});
+  trace_.universal("cpu", {.time = 15, .thread = 8}, 1000, {kRest, kMain});
+  trace_.universal("cpu", {.time = 25, .thread = 7}, 1000, {kRest, kMain});
+  trace_.universal("cpu", {.time = 35, .thread = 7}, 1000, {kRest, kMain});
+  trace_.universal("cpu", {.time = 55, .thread = 7}, 1000, {kWork, kMain});
+  trace_.universal("cpu", {.time = 55, .thread = 9}, 1000, {kRest, kMain});
+  trace_.universal("cswitch", {.time = 56, .thread = 7}, 5000, {kRest, kMain});
+  names();
+  FlameBuilder builder{FlameBuilder::kMaxNodes,
+                       [&](ThreadId thread, TraceTime time) { return parts.take(thread, time); }};
+  trace_.read_into(builder);
+  const auto got = std::move(builder).finish();
+  EXPECT_THAT(paths(got), testing::ElementsAre("App.Main()", "App.Main() > App.Work()"));
+  EXPECT_EQ(got.samples, 2U);
+  EXPECT_EQ(off(got), 0U);
+  const auto& seen = parts.seen();
+  EXPECT_EQ(seen.requests, 2U);
+  EXPECT_EQ(seen.samples, 2U);
+  EXPECT_EQ(seen.other, 1U);
+  EXPECT_EQ(seen.outside, 3U);
+}
+
 TEST_F(FlameTest, CountsTheKernelsSwitchesAsWaiting) {
   trace_.universal("cswitch", {.time = 5'000'000}, 3'000'000, {kWork, kMain});
   trace_.universal("cpu", {.time = 6'000'000}, 1, {kMain});

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analyze/durations.h"
+#include "analyze/request_parts.h"
 
 namespace clrscope::analyze {
 namespace {
@@ -117,13 +118,12 @@ ProfiledRequest request_answer(const RequestTrace& from, const std::vector<std::
 }  // namespace
 
 RequestTally::Route& RequestTally::route_of(const RequestTrace& request) {
-  const auto& place = request.route.empty() ? request.path : request.route;
-  const auto key = request.method + ' ' + place;
+  const auto key = route_name(request);
   if (const auto found = routes_.find(key); found != routes_.end()) return found->second;
   if (routes_.size() < limits_.routes) {
     auto& made = routes_[key];
     made.method = request.method;
-    made.route = place;
+    made.route = request.route.empty() ? request.path : request.route;
     return made;
   }
   auto& others = routes_[std::string{kOtherRoutes}];

@@ -38,6 +38,7 @@ class RequestTally {
   std::vector<ProfiledRoute> routes(std::chrono::nanoseconds duration) const;
   std::vector<ProfiledRequest> requests(const WallOf& wall_of) const;
   std::uint64_t not_kept() const { return sampled_ - kept_; }
+  std::size_t spans() const { return spans_; }  // of the requests that are kept
 
  private:
   struct Route {

@@ -42,7 +42,7 @@ std::span<const std::string_view> names_of(OperationStatus) {
 const Shape& shape_of(const OperationSummary*) {
   using O = OperationSummary;
   static const auto shape = describe<O>(
-      "OperationSummary", "A trace, dump, session or examination that a client asked for",
+      "OperationSummary", "A trace, dump, session, examination or profile that a client asked for",
       {member<&O::id>("operationId", "id of the operation"),
        member<&O::created>("createdDateTime", "time of the request"),
        member<&O::status>("status", "state of the operation"),
@@ -50,7 +50,7 @@ const Shape& shape_of(const OperationSummary*) {
        member<&O::stoppable>("isStoppable", "whether DELETE with stop=true ends it early"),
        member_or_null<&O::process>("process", "target process; null: the whole machine"),
        member<&O::tags>("tags", "tags of the request"),
-       member<&O::kind>("kind", "trace, dump, session or doctor")});
+       member<&O::kind>("kind", "trace, dump, session, doctor or requests")});
   return shape;
 }
 

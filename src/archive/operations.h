@@ -1,5 +1,5 @@
-// Long-running work for clients: traces, dumps, sessions, examinations; dotnet-monitor's
-// /operations. Any thread.
+// Long-running work for clients: traces, dumps, sessions, examinations, profiles of requests;
+// dotnet-monitor's /operations. Any thread.
 //
 // The code that does the work holds an OperationHandle; destroying it ends the operation. The last
 // hundred ended operations are kept.
@@ -26,7 +26,7 @@ std::span<const std::string_view> names_of(OperationStatus);  // "Running", …
 
 struct Operation {
   std::string id{};    // a GUID
-  std::string kind{};  // "trace", "dump", "session", "doctor"
+  std::string kind{};  // "trace", "dump", "session", "doctor", "requests"
   Process process{};
   std::string tags{};  // separated by commas
   WallTime created{};

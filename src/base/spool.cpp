@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/private_folder.h"
 #include "base/text.h"
 
@@ -191,6 +192,7 @@ void Spool::commit(Place place) {
     if (id > place.segment || (id == place.segment && (place.offset < size || written_on))) break;
     ::unlink(path_of(id).c_str());
     if (id == last_segment_) writing_.reset();
+    if (id == reading_segment_) reading_.reset();  // an open file would keep its room
     segments_.erase(segments_.begin());
   }
 }
@@ -217,18 +219,35 @@ Result<> Spool::push(std::string message, std::uint32_t items) {
   if (bytes() + size > limit_)
     return fail(Errc::kSystem, "the spool {1} is full: {0} are waiting", format_bytes(bytes()),
                 folder_);
-  if (!writing_ || segments_[last_segment_] >= segment_limit_) TRY(begin_segment());
   Header header{.length = static_cast<std::uint32_t>(message.size()), .items = items};
   header.checksum = checksum_of(header, message);
   message.insert(0, as_text(bytes_of(header)));
-  auto& end = segments_[last_segment_];
-  if (const auto done = write_at(writing_.get(), end, as_bytes(message)); !done) {
-    // What was written of it goes; where even that fails, the next begins a file of its own.
-    if (::ftruncate(writing_.get(), static_cast<off_t>(end)) != 0) writing_.reset();
+  auto done = append(as_bytes(message));
+  if (!done && segments_.empty()) done = append(as_bytes(message));  // there may be room now
+  if (!done)
     return fail(Errc::kSystem, "cannot write to the spool {}: {}", folder_, done.error().what);
-  }
-  end += size;
   return {};
+}
+
+Result<> Spool::append(Bytes record) {
+  if (!writing_ || segments_[last_segment_] >= segment_limit_) TRY(begin_segment());
+  auto& end = segments_[last_segment_];
+  auto done = write_at(writing_.get(), end, record);
+  if (done) {
+    end += record.size();
+    return {};
+  }
+  // What was written of it goes. The next begins a file of its own: this one is deleted once it is
+  // delivered, and gives its room back when the disk is full.
+  if (::ftruncate(writing_.get(), static_cast<off_t>(end)) != 0)
+    log(LogLevel::kDebug, "{}: {}", path_of(last_segment_), errno_text());
+  writing_.reset();
+  if (end == 0) {
+    ::unlink(path_of(last_segment_).c_str());
+    segments_.erase(last_segment_);
+  }
+  commit(delivered_);
+  return done;
 }
 
 std::optional<Message> Spool::read_record(const Place& place, std::uint64_t segment_size) {

@@ -53,6 +53,7 @@ class Spool final : public Waiting {
   void commit(Place place);
   std::string path_of(std::uint64_t segment) const;
   Result<> begin_segment();
+  Result<> append(Bytes record);
   std::optional<Message> read_record(const Place& place, std::uint64_t segment_size);
   std::uint64_t next_whole_record(const Place& place, std::uint64_t segment_size);
   void skip_to(const Place& place);

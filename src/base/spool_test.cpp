@@ -179,6 +179,28 @@ TEST_F(SpoolTest, SaysWhatTheDiskRefused) {
 
 // A child that writes and delivers as fast as it can is killed at some instant; again and again.
 // What it had delivered or left must be every number, in order.
+TEST_F(SpoolTest, GivesRoomBackToAFullDiskOnceAllIsDelivered) {
+  const auto spool = open();
+  const std::string text(1000, 'x');
+  rlimit was{};
+  ::getrlimit(RLIMIT_FSIZE, &was);
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{20'000, was.rlim_max};
+  ASSERT_TRUE(spool->push(text, 1));
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const auto too_large = spool->push(std::string(30'000, 'y'), 1);
+  EXPECT_FALSE(too_large);
+  EXPECT_EQ(take_all(*spool).size(), 1U);
+  spool->forget(1);
+  EXPECT_TRUE(segments().empty());  // not kept for more: there is no room for it
+  const auto again = spool->push(text, 1);
+  EXPECT_FALSE(spool->push(std::string(30'000, 'y'), 1));  // alone, and still too large
+  ::setrlimit(RLIMIT_FSIZE, &was);
+  EXPECT_TRUE(again);
+  EXPECT_EQ(take_all(*spool).size(), 1U);
+  EXPECT_EQ(spool->damaged(), 0U);
+}
+
 TEST_F(SpoolTest, LosesNothingToKillsAtAnyInstant) {
   const auto delivered_path =
       folder_ + "/../" + std::filesystem::path{folder_}.filename().string() + ".delivered";

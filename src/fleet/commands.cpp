@@ -28,7 +28,8 @@ using Words = std::span<const std::string_view>;
 constexpr OptionText kServeOptions[] = {
     {"--store", "STORE", "where requests are kept: sqlite:FILE (required)"},
     {"--listen", "HOST:PORT", "address of gRPC (default: 127.0.0.1:52330)"},
-    {"--http", "HOST:PORT", "address of the REST API (default: 127.0.0.1:52331; none: no REST)"},
+    {"--http", "HOST:PORT",
+     "address of the pages and the REST API (default: 127.0.0.1:52331; none: no HTTP)"},
     {"--tls-cert", "FILE", "PEM certificate with its chain; required beyond loopback"},
     {"--tls-key", "FILE", "private key of the certificate (default: in the certificate file)"},
     {"--token-file", "FILE", "tokens of hosts and readers"},
@@ -107,11 +108,16 @@ Result<int> serve(Words words) {
   if (options.has("--json")) {
     JsonWriter json;
     json.begin_object().member("grpc", server->grpc_address());
-    json.member("http", server->http_address()).end_object();
+    json.member("http", server->http_address());
+    if (const auto open = server->one_time_address(); !open.empty()) json.member("open", open);
+    json.end_object();
     print(std::move(json).take() + "\n");
   } else {
     log(LogLevel::kInfo, "gRPC on {}", server->grpc_address());
-    if (!server->http_address().empty()) log(LogLevel::kInfo, "REST on {}", server->http_address());
+    if (!server->http_address().empty())
+      log(LogLevel::kInfo, "pages and REST on {}", server->http_address());
+    if (const auto open = server->one_time_address(); !open.empty())
+      log(LogLevel::kInfo, "open this address in a browser, once, within 15 minutes: {}", open);
   }
   pollfd wait{stop.get(), POLLIN, 0};
   while (::poll(&wait, 1, 1000) == 0) server->tick();

@@ -131,11 +131,12 @@ Result<BatchOutline> outline_of(std::string_view serialized_batch) {
 }
 
 store::TimeRange range_of(const v1::TimeRange& range) {
-  store::TimeRange out;
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  out.from = static_cast<std::int64_t>(std::min<std::uint64_t>(range.from_unix_ns(), kMost));
-  if (range.to_unix_ns() != 0)
-    out.to = static_cast<std::int64_t>(std::min<std::uint64_t>(range.to_unix_ns(), kMost));
+  const auto time_of = [](std::uint64_t unix_ns) {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(unix_ns, kMost));
+  };
+  store::TimeRange out{.from = time_of(range.from_unix_ns())};
+  if (range.to_unix_ns() != 0) out.to = time_of(range.to_unix_ns());
   return out;
 }
 
@@ -187,6 +188,10 @@ void fill(const store::Latency& from, v1::Latency& to) {
   to.set_p99_ns(unsigned_ns(from.p99));
   to.set_max_ns(unsigned_ns(from.max));
   to.set_running_ns(unsigned_ns(from.running));
+  to.set_sampled(from.sampled);
+  to.set_p95_ns(unsigned_ns(from.p95));
+  to.set_waiting_ns(unsigned_ns(from.waiting));
+  to.set_queued_ns(unsigned_ns(from.queued));
 }
 
 }  // namespace

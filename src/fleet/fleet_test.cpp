@@ -205,9 +205,18 @@ TEST_F(FleetTest, RestAnswersQueriesAndNamesWhatIsWrong) {
       store::open_store("sqlite:" + folder_ + "/a.db", {.age = seconds{1LL << 32}}).value();
   ASSERT_TRUE(store->add(std::vector{store::make_batch({})}, WallTime{seconds{1'800'000'000}}));
   const auto get = [&](const std::string& path, const std::string& query = {}) {
-    return Rest::answer({.method = "GET", .path = path, .query = query}, *store);
+    return Rest::answer({.method = "GET", .path = path, .query = query}, *store, {});
   };
-  EXPECT_THAT(get("/fleet/services").body, HasSubstr(R"("service":"shop","requests":10)"));
+  EXPECT_THAT(get("/fleet/services").body,
+              HasSubstr(R"("service":"shop","versions":["1.0"],"hosts":["web-1"],"requests":10)"));
+  EXPECT_THAT(
+      get("/fleet/series", "by=service&step=1m").body,
+      HasSubstr(R"({"by":"service","stepMs":60000,"series":[{"group":"shop","requests":10)"));
+  EXPECT_THAT(get("/fleet/requests", "service=shop&limit=1").body, HasSubstr(R"("spanCount":8)"));
+  EXPECT_THAT(get("/fleet/status").body, HasSubstr(R"("signedIn":false)"));
+  for (const auto* query : {"", "by=host", "by=moon&service=shop", "by=service&step=1ms"})
+    EXPECT_EQ(get("/fleet/series", query).status, 400) << query;
+  EXPECT_EQ(get("/fleet/requests", "service=shop&limit=0").status, 400);
   EXPECT_THAT(get("/fleet/routes", "service=shop&route=GET+/route/1").body,
               HasSubstr(R"("route":"GET /route/1","requests":3)"));
   EXPECT_THAT(get("/fleet/routes", "service=shop&status=4xx").body, HasSubstr(R"("routes":[])"));
@@ -222,7 +231,7 @@ TEST_F(FleetTest, RestAnswersQueriesAndNamesWhatIsWrong) {
   EXPECT_EQ(get("/fleet/requests/xyz").status, 400);
   EXPECT_EQ(get("/fleet/requests/" + std::string(32, '0')).status, 404);
   EXPECT_EQ(get("/nothing").status, 404);
-  EXPECT_EQ(Rest::answer({.method = "POST", .path = "/fleet/hosts"}, *store).status, 405);
+  EXPECT_EQ(Rest::answer({.method = "POST", .path = "/fleet/hosts"}, *store, {}).status, 405);
 }
 
 TEST(CommandOptions, NameWhatIsWrong) {

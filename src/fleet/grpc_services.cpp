@@ -140,7 +140,9 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
     if (gone_) return;
     if (!stored) {
       log(LogLevel::kWarning, "cannot store a batch: {}", stored.error().what);
-      return finish({grpc::StatusCode::UNAVAILABLE, "cannot store: retry later"});
+      return finish({grpc::StatusCode::UNAVAILABLE, stored.error().code == Errc::kNoRoom
+                                                        ? "the disk of the server is full"
+                                                        : "cannot store: retry later"});
     }
     using Outcome = store::Stored::Outcome;
     auto& answer = *answers_.emplace_back().mutable_acknowledgement();

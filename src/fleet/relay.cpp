@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/zstd_block.h"
 #include "fleet/convert.h"
+#include "fleet/server.h"
 #include "uplink/batch_encoder.h"
 
 namespace clrscope::fleet {
@@ -40,12 +41,6 @@ Result<Target> parse_target(const std::string& to) {
   if (target.address.rfind(':') == std::string::npos || target.address.ends_with(':'))
     return fail(Errc::kUsage, "--to {}: a port is required", to);
   return target;
-}
-
-bool is_local(std::string_view address) {
-  if (address.starts_with("unix:")) return true;
-  const auto host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host == "127.0.0.1";
 }
 
 }  // namespace
@@ -170,7 +165,10 @@ class Relay::Impl {
   }
 
   void note_trouble(const grpc::Status& status) {
-    auto text = fmt::format("{}: {}", setting_.to, status.error_message());
+    auto text = fmt::format("{}: {}", setting_.to,
+                            status.error_code() == grpc::StatusCode::UNIMPLEMENTED
+                                ? "the server does not know clrscope.fleet.v1: update it"
+                                : status.error_message());
     if (text == state_.trouble) return;
     state_.trouble = std::move(text);
     log(LogLevel::kWarning, "{}; batches wait and are sent again", state_.trouble);
@@ -262,7 +260,7 @@ RelayState Relay::state() const { return impl_->state(); }
 
 Result<std::unique_ptr<Relay>> Relay::start(RelaySetting setting) {
   auto target = TRY(parse_target(setting.to));
-  if (!target.tls && !is_local(target.address))
+  if (!target.tls && !is_loopback(target.address))
     return fail(Errc::kUsage, "--to {}: beyond loopback only with TLS", setting.to)
         .hint("use grpcs://{}", target.address);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();

@@ -1,176 +1,194 @@
 #include "fleet/rest.h"
 
-#include <charconv>
-#include <cmath>
-
-#include "base/json.h"
 #include "base/text.h"
-#include "fleet/convert.h"
+#include "site/accept.h"
+#include "site/answer.h"
+#include "site/assets.h"
+#include "site/origin.h"
+#include "site/sign_in.h"
+#include "site/template.h"
 
 namespace clrscope::fleet {
 namespace {
 
 using net::HttpRequest;
 using net::HttpResponse;
+using site::problem;
 
-HttpResponse problem(int status, std::string_view what, std::string_view hint = {}) {
-  JsonWriter json;
-  json.begin_object().member("status", status).member("title", net::status_text(status));
-  json.member("detail", what);
-  if (!hint.empty()) json.member("hint", hint);
-  json.end_object();
-  return {.status = status, .type = "application/problem+json", .body = std::move(json).take()};
+constexpr std::string_view kHome = "/fleet/services";
+constexpr std::string_view kAssets = "/assets/";
+constexpr std::uint64_t kFormLimit = 4096;
+
+// A page of the web app; web/build.mjs makes the list from web/src/pages.
+bool is_page(std::string_view path) {
+  static constexpr std::string_view kPages[] = {
+#define PAGE(address)
+#define FLEET_PAGE(address) address,
+#include <pages.inc>
+#undef FLEET_PAGE
+#undef PAGE
+  };
+  for (const auto page : kPages) {
+    const auto brace = page.find('{');
+    if (brace == std::string_view::npos
+            ? page == path
+            : path.size() > brace && path.starts_with(page.substr(0, brace)) &&
+                  path.find('/', brace) == std::string_view::npos)
+      return true;
+  }
+  return false;
 }
 
-HttpResponse problem(const Error& error) {
-  const int status = error.code == Errc::kUsage      ? 400
-                     : error.code == Errc::kNotFound ? 404
-                     : error.code == Errc::kTooLarge ? 413
-                                                     : 503;
-  return problem(status, error.what, error.hint);
+bool is_sign_in(std::string_view path) {
+  return path == "/sign-in" || path == "/sign-in/key" || path == "/sign-out";
 }
 
-HttpResponse json_answer(std::string body) {
-  return {.type = "application/json",
-          .fields = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}},
-          .body = std::move(body)};
+// The app's document: for a page, and for an address that does not exist.
+HttpResponse shell(const HttpRequest& request) {
+  const bool found = is_page(request.path);
+  const auto data = find_route(request.path).route ? request.path : std::string{kHome};
+  const auto query = found && !request.query.empty() ? "?" + request.query : std::string{};
+  const auto text = data + query + (query.empty() ? "?" : "&") + "accept=application/json";
+  const site::Mark marks[] = {
+      {"base", ""}, {"server", "fleet"}, {"version", CLRSCOPE_VERSION}, {"text", text}};
+  return site::html_answer(site::page_from("index.html", marks), found ? 200 : 404);
 }
 
-Result<double> number_at(const HttpRequest& request, std::string_view name, double otherwise) {
-  const auto text = request.parameter(name);
-  if (!text) return otherwise;
-  double value = 0;
-  const auto [end, bad] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (bad != std::errc{} || end != text->data() + text->size() || !std::isfinite(value))
-    return fail(Errc::kUsage, "{} must be a number, not {}", name, *text);
-  return value;
+bool wants_page(const HttpRequest& head) {
+  if (head.method != "GET" && head.method != "HEAD") return false;
+  const bool has_data = find_route(head.path).route != nullptr;
+  if (has_data && !is_page(head.path)) return false;
+  return site::prefers_html(has_data || !is_page(head.path) ? site::kJson : "",
+                            site::accept_of(head));
 }
 
-// from and to: unix seconds, with a fraction if need be; or last: a duration such as 15m.
-Result<store::TimeRange> range_at(const HttpRequest& request) {
-  constexpr double kMost = 9e9;  // the year 2255
-  store::TimeRange range;
-  const auto from = TRY(number_at(request, "from", 0)), to = TRY(number_at(request, "to", kMost));
-  if (from < 0 || to < from || to > kMost)
-    return fail(Errc::kUsage, "from and to must be unix seconds, from before to");
-  range.from = static_cast<std::int64_t>(from * 1e9);
-  if (to < kMost) range.to = static_cast<std::int64_t>(to * 1e9);
-  if (const auto last = request.parameter("last"))
-    range.from = (wall_now().time_since_epoch() - TRY(parse_duration(*last))).count();
-  return range;
+HttpResponse secured(HttpResponse response) {
+  site::add_security_fields(response);
+  return response;
 }
-
-Result<store::Selection> selection_at(const HttpRequest& request) {
-  store::Selection selection{.range = TRY(range_at(request)),
-                             .service = request.parameter("service").value_or(""),
-                             .route = request.parameter("route").value_or(""),
-                             .host = request.parameter("host").value_or(""),
-                             .version = request.parameter("version").value_or("")};
-  if (selection.service.empty())
-    return fail(Errc::kUsage, "service is required").hint("see /fleet/services");
-  const auto status = request.parameter("status").value_or("");
-  if (status.empty()) return selection;
-  // "500", "500-599" or "5xx"
-  const auto dash = status.find('-');
-  const bool is_class = status.size() == 3 && status.ends_with("xx");
-  const auto low = parse_number(is_class ? status.substr(0, 1) : status.substr(0, dash));
-  const auto high = dash == std::string::npos ? low : parse_number(status.substr(dash + 1));
-  if (!low || !high || *high > 999)
-    return fail(Errc::kUsage, "status must be such as 404, 500-599 or 5xx, not {}", status);
-  selection.status_from = static_cast<std::uint32_t>(is_class ? *low * 100 : *low);
-  selection.status_to = static_cast<std::uint32_t>(is_class ? *low * 100 + 99 : *high);
-  return selection;
-}
-
-template <class T>
-std::string in_object(std::string_view name, const std::vector<T>& values) {
-  JsonWriter json;
-  json.begin_object().key(name).raw(json_text(values)).end_object();
-  return std::move(json).take();
-}
-
-Result<std::string> services(const HttpRequest& request, store::Store& store) {
-  const auto range = TRY(range_at(request));
-  return in_object("services", TRY(store.services(range)));
-}
-
-Result<std::string> routes(const HttpRequest& request, store::Store& store) {
-  const auto selection = TRY(selection_at(request));
-  std::chrono::nanoseconds step{};
-  if (const auto text = request.parameter("step")) step = TRY(parse_duration(*text));
-  return in_object("routes", TRY(store.routes(selection, step)));
-}
-
-Result<std::string> flame(const HttpRequest& request, store::Store& store) {
-  const store::FlameQuery query{.selection = TRY(selection_at(request)),
-                                .from_percentile = TRY(number_at(request, "fromPercentile", 0)),
-                                .to_percentile = TRY(number_at(request, "toPercentile", 100))};
-  return json_text(TRY(store.flame(query)));
-}
-
-Result<std::string> requests(std::string_view trace, store::Store& store) {
-  const auto id = TRY(parse_trace_id(trace));
-  const auto found = TRY(store.find(id));
-  if (found.empty()) return fail(Errc::kNotFound, "no sampled request has the trace id {}", trace);
-  return in_object("requests", found);
-}
-
-Result<std::string> hosts(store::Store& store) { return in_object("hosts", TRY(store.hosts())); }
 
 }  // namespace
 
-HttpResponse Rest::answer(const HttpRequest& request, store::Store& store) {
-  constexpr std::string_view kRequests = "/fleet/requests/";
-  if (request.method != "GET") return problem(405, "only GET is allowed");
-  const auto done = [](Result<std::string> body) {
-    return body ? json_answer(*std::move(body)) : problem(body.error());
-  };
-  const auto& path = request.path;
-  if (path == "/health") return json_answer(R"({"status":"ok"})");
-  if (path == "/fleet/services") return done(services(request, store));
-  if (path == "/fleet/routes") return done(routes(request, store));
-  if (path == "/fleet/flame") return done(flame(request, store));
-  if (path == "/fleet/hosts") return done(hosts(store));
-  if (path.starts_with(kRequests)) return done(requests(path.substr(kRequests.size()), store));
-  return problem(404, "no such route: " + path,
-                 "routes: /fleet/services /fleet/routes /fleet/flame /fleet/requests/{traceId} "
-                 "/fleet/hosts /health");
+HttpResponse Rest::answer(const HttpRequest& request, store::Store& store, const Reader& reader) {
+  if (request.method != "GET" && request.method != "HEAD")
+    return problem(405, "only GET is allowed");
+  auto match = find_route(request.path);
+  if (!match.route)
+    return problem(404, "no such route: " + request.path, "/openapi.json lists all routes");
+  auto body = match.route->answer({.request = request,
+                                   .store = store,
+                                   .reader = reader,
+                                   .now = wall_now(),
+                                   .value = std::move(match.value)});
+  if (body) return site::json_answer(*std::move(body) + "\n");
+  // What the store cannot do now it may do later.
+  if (body.error().code == Errc::kSystem) return problem(503, body.error().what, body.error().hint);
+  return problem(body.error());
 }
 
-Rest::Rest(store::Store& store, Access access) : store_(store), access_(access) {
+Rest::Rest(store::Store& store, Access access)
+    : store_(store),
+      access_(access),
+      visits_({.find_key = [this](std::string_view word) -> std::optional<site::Visit> {
+                 const auto token = access_.tokens.find("Bearer " + std::string{word});
+                 if (!token || !token->may(Scope::kRead)) return std::nullopt;
+                 return site::Visit{.name = token->name, .key = token->digest};
+               },
+               .is_good =
+                   [this](const std::string& digest) {
+                     return access_.tokens.has(digest, Scope::kRead);
+                   },
+               // Behind a proxy the name is that of the proxy.
+               .is_at_home =
+                   [](const HttpRequest& head) {
+                     return head.peer.uid || !net::local_host_field(head.field("Host"), {});
+                   },
+               .key_word = "token",
+               .key_command = "clrscope fleet token --token-file FILE --name you --scope read",
+               .serve_command = "clrscope fleet serve"}) {
   for (auto& worker : workers_)
     worker = std::jthread{[this](const std::stop_token& stop) { work(stop); }};
 }
 
 void Rest::work(const std::stop_token& stop) {
-  while (auto job = jobs_.pop(stop))
-    if (!job->reply->gone()) job->reply->send(answer(job->request, store_));
+  while (auto job = jobs_.pop(stop)) {
+    if (job->reply->gone()) continue;
+    const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
+    job->reply->send(secured(answer(job->request, store_, admitted.reader)));
+  }
 }
 
-net::HttpAdmission Rest::admit(const HttpRequest& head) const {
-  net::HttpAdmission admission{.body_limit = 0};
-  if (head.path == "/health") {
-    admission.health = true;
+// Who sent this head, or the answer that refuses it.
+std::optional<HttpResponse> Rest::identify(const HttpRequest& head, Reader& reader) {
+  const auto authorization = head.field("Authorization");
+  // Pages ask for it every few seconds: there would be nothing else in the log.
+  const auto what = head.path == "/fleet/status" ? "" : head.method + " " + head.target;
+  if (!authorization && access_.tokens.required())
+    if (const auto visit = visits_.find(head)) {
+      reader = {.name = visit->name, .signed_in = true};
+      access_.allow(visit->name, what, head.peer.address);
+      return std::nullopt;
+    }
+  switch (access_.check(authorization.value_or(""), Scope::kRead, what, head.peer.address,
+                        &reader.name)) {
+    case Access::Answer::kYes:
+      return std::nullopt;
+    case Access::Answer::kWrongScope:
+      return problem(403, "the token does not have the scope read");
+    case Access::Answer::kNoToken:
+      break;
+  }
+  auto refusal = problem(401, "send the header Authorization: Bearer TOKEN");
+  refusal.fields.push_back({"WWW-Authenticate", "Bearer"});
+  return refusal;
+}
+
+net::HttpAdmission Rest::admit(const HttpRequest& head) {
+  auto admitted = std::make_shared<Admitted>();
+  net::HttpAdmission admission{.body_limit = 0, .admitted = admitted};
+  const auto refuse = [&](HttpResponse refusal) {
+    admission.refusal = secured(std::move(refusal));
+    return admission;
+  };
+  const auto match = find_route(head.path);
+  // A page of another site must not read what a token-free server on loopback answers.
+  if (!access_.tokens.required() && head.path != "/health" &&
+      !net::local_host_field(head.field("Host"), {}))
+    return refuse(problem(403, "the Host header must name this machine"));
+  if (match.route && match.route->open) {
+    admission.health = head.path == "/health";
     return admission;
   }
-  const auto word = head.field("Authorization").value_or("");
-  const auto what = head.method + " " + head.target;
-  switch (access_.check(word, Scope::kRead, what, head.peer.address)) {
-    case Access::Answer::kYes:
-      admission.known = access_.tokens.required();
-      break;
-    case Access::Answer::kNoToken:
-      admission.refusal = problem(401, "send the header Authorization: Bearer TOKEN");
-      admission.refusal->fields.push_back({"WWW-Authenticate", "Bearer"});
-      break;
-    case Access::Answer::kWrongScope:
-      admission.refusal = problem(403, "the token does not have the scope read");
-      break;
+  if (head.path.starts_with(kAssets)) return admission;
+  admitted->is_page = wants_page(head) || head.path == "/";
+  if (site::from_foreign_page(head, admitted->is_page || head.path == "/sign-in"))
+    return refuse(problem(403, "this request does not come from a page of this server",
+                          "a page of another site may link to pages of this one, no more"));
+  if (is_sign_in(head.path)) {
+    admission.body_limit = kFormLimit;
+    return admission;
   }
-  // A page of another site must not read what a token-free server on loopback answers.
-  if (!access_.tokens.required() && !net::local_host_field(head.field("Host"), {}))
-    admission.refusal = problem(403, "the Host header must name this machine");
+  if (auto refusal = identify(head, admitted->reader))
+    return refuse(site::refusal_page(visits_, head, "", head.target, std::move(*refusal)));
+  admission.known = access_.tokens.required();
   return admission;
+}
+
+std::optional<HttpResponse> Rest::answer_at_once(const HttpRequest& request) {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (request.path == "/sign-in" && reads) return site::sign_in(visits_, request, "");
+  if (request.path == "/sign-in/key" && request.method == "POST")
+    return site::sign_in_by_key(visits_, request, "");
+  if (request.path == "/sign-out" && request.method == "POST")
+    return site::sign_out(visits_, request, "");
+  if (is_sign_in(request.path)) return problem(405, request.path + " is not for " + request.method);
+  if (request.path.starts_with(kAssets)) {
+    auto asset = site::asset_answer(request, request.path.substr(kAssets.size()));
+    return asset ? *std::move(asset) : problem(asset.error());
+  }
+  if (!std::static_pointer_cast<Admitted>(request.admitted)->is_page) return std::nullopt;
+  if (request.path != "/") return shell(request);
+  return HttpResponse{.status = 303, .type = "", .fields = {{"Location", std::string{kHome}}}};
 }
 
 Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, store::Store& store,
@@ -180,10 +198,11 @@ Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, sto
   setting.admit = [raw = rest.get()](const HttpRequest& head) { return raw->admit(head); };
   rest->server_ = TRY(net::HttpServer::start(
       std::move(setting), [raw = rest.get()](HttpRequest request, net::HttpReply reply) {
+        if (auto now = raw->answer_at_once(request)) return reply.send(secured(*std::move(now)));
         Job job{std::move(request), std::make_shared<net::HttpReply>(std::move(reply))};
         const auto shared = job.reply;
         if (!raw->jobs_.try_push(std::move(job)))
-          shared->send(problem(503, "too many queries are waiting: retry later"));
+          shared->send(secured(problem(503, "too many queries are waiting: retry later")));
       }));
   return rest;
 }

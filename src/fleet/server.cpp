@@ -74,6 +74,11 @@ FleetServer::~FleetServer() = default;
 const std::string& FleetServer::grpc_address() const { return impl_->grpc_address; }
 const std::string& FleetServer::http_address() const { return impl_->http_address; }
 
+std::string FleetServer::one_time_address() {
+  if (!impl_->rest || !impl_->tokens.required()) return {};
+  return impl_->rest->one_time_address(impl_->http_address);
+}
+
 Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   TRY(check_exposure(setting, setting.listen));
   if (!setting.http.empty()) TRY(check_exposure(setting, setting.http));
@@ -122,6 +127,7 @@ void FleetServer::tick() {
   if (now - impl_->expired < kExpireEvery) return;
   impl_->expired = now;
   if (const auto done = impl_->store->expire(wall_now()); !done) log_error(done.error());
+  if (const auto done = impl_->store->compact(wall_now()); !done) log_error(done.error());
 }
 
 }  // namespace clrscope::fleet

@@ -90,6 +90,14 @@ std::optional<Token> Tokens::find(std::string_view authorization) const {
   });
 }
 
+bool Tokens::has(std::string_view digest, Scope scope) const {
+  return tokens_->with([&](const State& state) {
+    return std::ranges::any_of(state.tokens, [&](const Token& token) {
+      return token.digest == digest && token.may(scope);
+    });
+  });
+}
+
 Result<std::string> add_token(const std::string& path, const std::string& name,
                               const std::string& scopes) {
   TRY(scopes_of(scopes));

@@ -36,6 +36,8 @@ class Tokens {
   bool required() const { return !path_.empty(); }
   // The token of the word after "Bearer "; nothing: none of that word.
   std::optional<Token> find(std::string_view authorization) const;
+  // Whether a token of that digest is still there.
+  bool has(std::string_view digest, Scope scope) const;
   // About once a second. A failure keeps the tokens that were there.
   Result<> refresh();
 

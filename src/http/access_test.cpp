@@ -4,8 +4,6 @@
 
 #include <filesystem>
 
-#include "http/sign_in_page.h"
-
 namespace clrscope::http {
 namespace {
 
@@ -77,7 +75,7 @@ TEST_F(AccessTest, WrongRevokedAndExpiredKeysAreToldApartByNobody) {
 
 TEST_F(AccessTest, ManyWrongKeysOfAnAddressAreSlowedAndAGoodOneStillPasses) {
   const auto made = make(ScopeSet::all());
-  for (std::size_t i = 0; i < Failures::kMost; ++i)
+  for (std::size_t i = 0; i < site::Failures::kMost; ++i)
     EXPECT_EQ(status(head({bearer("csk_guess")})), 401);
   EXPECT_EQ(status(head({bearer("csk_guess")})), 429);
   EXPECT_EQ(status(head({bearer(made.word)})), 200);
@@ -87,27 +85,27 @@ TEST_F(AccessTest, ManyWrongKeysOfAnAddressAreSlowedAndAGoodOneStillPasses) {
 }
 
 TEST_F(AccessTest, AOneTimeWordWorksOnce) {
-  const auto word = access_->new_one_time_word();
-  EXPECT_FALSE(access_->redeem("wrong", head(), "/"));
-  const auto set = access_->redeem(word, head(), "/base/");
+  const auto word = access_->visits().new_one_time_word();
+  EXPECT_FALSE(access_->visits().redeem("wrong", head(), "/"));
+  const auto set = access_->visits().redeem(word, head(), "/base/");
   ASSERT_TRUE(set);
   EXPECT_NE(set->find("; Path=/base/; HttpOnly; SameSite=Strict; Max-Age=43200"),
             std::string::npos);
   EXPECT_EQ(set->find("Secure"), std::string::npos);
-  EXPECT_FALSE(access_->redeem(word, head(), "/"));
+  EXPECT_FALSE(access_->visits().redeem(word, head(), "/"));
   EXPECT_EQ(status(head({cookie(*set)})), 200);
 }
 
 TEST_F(AccessTest, ACookieIsForTlsOnlyWhereThereIsTls) {
   auto request = head();
   request.peer.tls = true;
-  const auto set = access_->redeem(access_->new_one_time_word(), request, "/");
+  const auto set = access_->visits().redeem(access_->visits().new_one_time_word(), request, "/");
   ASSERT_TRUE(set);
   EXPECT_TRUE(set->ends_with("; Secure"));
 }
 
 TEST_F(AccessTest, ACookieChangesSomethingOnlyFromOwnPages) {
-  const auto set = access_->redeem(access_->new_one_time_word(), head(), "/");
+  const auto set = access_->visits().redeem(access_->visits().new_one_time_word(), head(), "/");
   const auto with = [&](std::vector<net::HttpField> fields) {
     fields.push_back(cookie(*set));
     fields.push_back({"Host", "127.0.0.1:52323"});
@@ -125,12 +123,12 @@ TEST_F(AccessTest, ACookieChangesSomethingOnlyFromOwnPages) {
 
 TEST_F(AccessTest, AVisitEndsWithItsKeyAndWithSigningOut) {
   const auto made = make(ScopeSet{}.add(Scope::kRead));
-  EXPECT_FALSE(access_->sign_in("csk_wrong", head(), "/"));
-  const auto one = access_->sign_in(made.word, head(), "/");
-  const auto two = access_->sign_in(" " + made.word + "\n", head(), "/");
+  EXPECT_FALSE(access_->visits().sign_in("csk_wrong", head(), "/"));
+  const auto one = access_->visits().sign_in(made.word, head(), "/");
+  const auto two = access_->visits().sign_in(" " + made.word + "\n", head(), "/");
   ASSERT_TRUE(one && two);
   EXPECT_EQ(status(head({cookie(*one)})), 200);
-  const auto removal = access_->sign_out(head({cookie(*one)}), "/");
+  const auto removal = access_->visits().sign_out(head({cookie(*one)}), "/");
   EXPECT_NE(removal.find("Max-Age=0"), std::string::npos);
   EXPECT_EQ(status(head({cookie(*one)})), 401);
   EXPECT_EQ(status(head({cookie(*two)})), 200);
@@ -142,9 +140,9 @@ TEST_F(AccessTest, AVisitEndsWithItsKeyAndWithSigningOut) {
 TEST_F(AccessTest, PagesOfLoopbackHaveANameOfTheirOwn) {
   setting_.hosts = {"box.example", "127.0.0.2"};
   const auto place = [&](const std::string& host) {
-    return access_->safer_place(head({{"Host", host}})).value_or("");
+    return access_->visits().safer_place(head({{"Host", host}})).value_or("");
   };
-  const auto& own = access_->own_name();
+  const auto& own = access_->visits().own_name();
   EXPECT_EQ(own.size(), std::string{"clrscope-0123456789abcdef.localhost"}.size());
   EXPECT_EQ(place("127.0.0.1:52323"), "http://" + own + ":52323");
   EXPECT_EQ(place("[::1]:9"), "http://" + own + ":9");
@@ -157,24 +155,24 @@ TEST_F(AccessTest, PagesOfLoopbackHaveANameOfTheirOwn) {
   EXPECT_NE(place("127.0.0.23:1"), "");
   auto tls = head({{"Host", "127.0.0.1"}});
   tls.peer.tls = true;
-  EXPECT_FALSE(access_->safer_place(tls));
+  EXPECT_FALSE(access_->visits().safer_place(tls));
   auto admitted = head({{"Host", "127.0.0.1"}});
   admitted.peer.uid = ::geteuid();
-  EXPECT_FALSE(access_->safer_place(admitted));
+  EXPECT_FALSE(access_->visits().safer_place(admitted));
   Access other{setting_, *keys_};
-  EXPECT_NE(other.own_name(), own);
+  EXPECT_NE(other.visits().own_name(), own);
 }
 
 TEST_F(AccessTest, AWordMadeForAKeyHasItsScopesAndEndsWithIt) {
   const auto made = make(ScopeSet{}.add(Scope::kRead));
-  EXPECT_FALSE(access_->one_time_word_for("csk_wrong"));
-  const auto word = access_->one_time_word_for(made.word);
+  EXPECT_FALSE(access_->visits().one_time_word_for("csk_wrong"));
+  const auto word = access_->visits().one_time_word_for(made.word);
   ASSERT_TRUE(word);
-  EXPECT_TRUE(access_->is_good_word(*word));
-  EXPECT_FALSE(access_->is_good_word("guess"));
-  const auto set = access_->redeem(*word, head(), "/");
+  EXPECT_TRUE(access_->visits().is_good_word(*word));
+  EXPECT_FALSE(access_->visits().is_good_word("guess"));
+  const auto set = access_->visits().redeem(*word, head(), "/");
   ASSERT_TRUE(set);
-  EXPECT_FALSE(access_->is_good_word(*word));
+  EXPECT_FALSE(access_->visits().is_good_word(*word));
   const auto who = access_->identify(head({cookie(*set)}));
   ASSERT_TRUE(std::holds_alternative<Caller>(who));
   EXPECT_EQ(std::get<Caller>(who).scopes, ScopeSet{}.add(Scope::kRead));
@@ -185,8 +183,8 @@ TEST_F(AccessTest, AWordMadeForAKeyHasItsScopesAndEndsWithIt) {
 
 TEST_F(AccessTest, VisitsAreBounded) {
   for (int i = 0; i < 1100; ++i)
-    ASSERT_TRUE(access_->redeem(access_->new_one_time_word(), head(), "/"));
-  EXPECT_EQ(access_->visits(), 1000U);
+    ASSERT_TRUE(access_->visits().redeem(access_->visits().new_one_time_word(), head(), "/"));
+  EXPECT_EQ(access_->visits().count(), 1000U);
 }
 
 TEST_F(AccessTest, ReadOnlyTakesAwayWhatChangesAndWhatHoldsSecrets) {
@@ -223,30 +221,6 @@ TEST_F(AccessTest, AnAppThatForwardsSpeaksForItsCallers) {
 
 TEST_F(AccessTest, OverTcpNobodySpeaksForOthers) {
   EXPECT_EQ(status(head({{"X-Clrscope-User", "root"}, {"X-Clrscope-Caller", "app"}})), 401);
-}
-
-TEST(Failures, AreBoundedAndForgotten) {
-  Failures failures;
-  const TraceTime start{};
-  for (std::size_t i = 0; i < Failures::kMostAddresses + 100; ++i)
-    failures.note(std::to_string(i), start);
-  EXPECT_EQ(failures.addresses(), Failures::kMostAddresses);
-  for (std::size_t i = 0; i <= Failures::kMost; ++i) failures.note("a", start);
-  EXPECT_TRUE(failures.note("a", start));
-  EXPECT_FALSE(failures.note("a", start + std::chrono::minutes{2}));
-}
-
-TEST(SignInPage, LeadsNowhereElse) {
-  EXPECT_EQ(own_place("/stacks?pid=7"), "/stacks?pid=7");
-  for (const auto* place : {"", "//evil.example", "http://evil.example", "/\\evil.example",
-                            "/a\r\nSet-Cookie: x=y", "/\xff", "/a b"})
-    EXPECT_EQ(own_place(place), "/") << place;
-}
-
-TEST(SignInPage, EscapesWhatWasSent) {
-  const auto page = sign_in_page("/b", "/\"><script>alert(1)</script>", "<b>");
-  EXPECT_EQ(page.find("<script"), std::string::npos);
-  EXPECT_EQ(page.find("<b>"), std::string::npos);
 }
 
 }  // namespace

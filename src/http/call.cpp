@@ -1,6 +1,6 @@
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/route.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 

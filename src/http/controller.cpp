@@ -5,24 +5,21 @@
 #include "archive/examinations.h"
 #include "archive/operations.h"
 #include "archive/recordings.h"
+#include "archive/request_runs.h"
 #include "archive/sessions.h"
 #include "archive/state_folder.h"
 #include "base/log.h"
 #include "base/proc.h"
 #include "base/text.h"
-#include "http/accept.h"
 #include "http/access.h"
-#include "http/answer.h"
 #include "http/audit.h"
 #include "http/exposure.h"
 #include "http/keys.h"
 #include "http/limits.h"
-#include "http/origin.h"
 #include "http/processes.h"
 #include "http/router.h"
 #include "http/services.h"
 #include "http/shell.h"
-#include "http/sign_in_page.h"
 #include "http/workers.h"
 #include "live/agents.h"
 #include "live/metrics.h"
@@ -30,6 +27,10 @@
 #include "net/http_server.h"
 #include "ops/processes.h"
 #include "ops/runtimes.h"
+#include "site/accept.h"
+#include "site/answer.h"
+#include "site/origin.h"
+#include "site/sign_in.h"
 
 namespace clrscope::http {
 namespace {
@@ -76,8 +77,6 @@ struct Controller::Impl {
       : setting(std::move(chosen)), runtimes(std::move(connected)) {}
 
   net::HttpAdmission admit(const net::HttpRequest& head, bool metrics_only);
-  HttpResponse refusal_for(const net::HttpRequest& head, const Admitted& admitted,
-                           std::string_view target, HttpResponse refusal) const;
   void answered(const net::HttpRequest& outline, const net::HttpOutcome& outcome);
   void handle(net::HttpRequest request, net::HttpReply reply);
   Result<> listen(const std::vector<std::string>& urls, bool metrics_only);
@@ -98,6 +97,7 @@ struct Controller::Impl {
   archive::Recordings recordings{setting};
   archive::Sessions sessions{recordings, operations};
   archive::Examinations examinations{setting, operations};
+  archive::RequestRuns request_runs{operations};
   live::Live live{live::LiveSetting{.limits = {.keep = setting.keep_live}}};
   live::Watch watch{{.list = [this] { return processes.list(); },
                      .reach = [this](const Process& one) { return processes.target(one); }}};
@@ -119,6 +119,7 @@ struct Controller::Impl {
                     .recordings = recordings,
                     .sessions = sessions,
                     .examinations = examinations,
+                    .request_runs = request_runs,
                     .live = live,
                     .metrics = metrics,
                     .watch = watch,
@@ -188,7 +189,8 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
     auto who = access.identify(head);
     if (auto* refusal = std::get_if<HttpResponse>(&who))
       return refuse(metrics_only ? std::move(*refusal)
-                                 : refusal_for(head, *admitted, target, std::move(*refusal)));
+                                 : site::refusal_page(access.visits(), head, admitted->base_path,
+                                                      target, std::move(*refusal)));
     admitted->caller = std::get<Caller>(std::move(who));
     if (!admitted->caller.scopes.has(route.scope))
       return refuse(problem(403, fmt::format("{} needs the scope {}", *path, name_of(route.scope)),
@@ -222,17 +224,6 @@ net::HttpAdmission Controller::Impl::admit(const net::HttpRequest& head, bool me
           },
           .admitted = std::move(admitted),
           .known = known};
-}
-
-// A browser is given a page that says what to do.
-HttpResponse Controller::Impl::refusal_for(const net::HttpRequest& head, const Admitted& admitted,
-                                           std::string_view target, HttpResponse refusal) const {
-  if (refusal.status != 401 || (head.method != "GET" && head.method != "HEAD")) return refusal;
-  const auto accept = accept_of(head);
-  if (!accept || accept->find(kHtml) == std::string_view::npos) return refusal;
-  auto page = html_answer(sign_in_page(admitted.base_path, own_place(target), ""), 401);
-  for (auto& field : refusal.fields) page.fields.push_back(std::move(field));
-  return page;
 }
 
 void Controller::Impl::answered(const net::HttpRequest& outline, const net::HttpOutcome& outcome) {
@@ -340,13 +331,7 @@ const std::vector<std::string>& Controller::warnings() const { return impl_->war
 std::string Controller::one_time_address() {
   for (const auto& one : impl_->exposed) {
     if (!one.needs_key || one.metrics_only) continue;
-    // Over plain HTTP it is a loopback address.
-    constexpr std::string_view kPlain = "http://";
-    std::optional<std::string> safer;
-    if (one.url.starts_with(kPlain))
-      safer = impl_->access.safer_place({.fields = {{"Host", one.url.substr(kPlain.size())}}});
-    return fmt::format("{}{}/sign-in?once={}", safer.value_or(one.url), impl_->setting.base_path,
-                       impl_->access.new_one_time_word());
+    return impl_->access.visits().one_time_address(one.url, impl_->setting.base_path);
   }
   return {};
 }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/processes.h"
 #include "http/services.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

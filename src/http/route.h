@@ -20,6 +20,7 @@
 #include "http/load.h"
 #include "http/scope.h"
 #include "net/http_server.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 
@@ -27,6 +28,7 @@ struct Services;
 struct Route;
 
 using net::HttpResponse;
+using namespace site;  // what every server answers browsers with: JSON, problems, pages
 
 // What was decided when only the head was there.
 struct Admitted {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/route.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {
@@ -113,7 +113,8 @@ TEST(Routes, LimitWhatTheyLeaveRunning) {
   for (const auto* route : all_routes())
     if (route->running.all != 0) limited.insert(name_of(*route));
   EXPECT_THAT(limited,
-              testing::UnorderedElementsAre("POST /sessions", "GET /doctor", "POST /doctor"));
+              testing::UnorderedElementsAre("POST /sessions", "GET /doctor", "POST /doctor",
+                                            "GET /requests", "POST /requests"));
 }
 
 }  // namespace

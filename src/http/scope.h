@@ -23,6 +23,7 @@ class ScopeSet {
  public:
   constexpr ScopeSet() = default;
   static constexpr ScopeSet all() { return ScopeSet{0x1f}; }
+  static constexpr ScopeSet of(std::uint8_t bits) { return ScopeSet{bits}; }
   constexpr ScopeSet& add(Scope scope) {
     bits_ = static_cast<std::uint8_t>(bits_ | static_cast<std::uint8_t>(scope));
     return *this;

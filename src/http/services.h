@@ -5,6 +5,7 @@ namespace clrscope::archive {
 class Examinations;
 class Operations;
 class Recordings;
+class RequestRuns;
 class Sessions;
 }  // namespace clrscope::archive
 namespace clrscope::live {
@@ -36,6 +37,7 @@ struct Services {
   archive::Recordings& recordings;
   archive::Sessions& sessions;
   archive::Examinations& examinations;
+  archive::RequestRuns& request_runs;
   live::Live& live;
   live::LiveMetrics& metrics;
   live::Watch& watch;

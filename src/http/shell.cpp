@@ -4,19 +4,21 @@
 #include <vector>
 
 #include "base/text.h"
-#include "http/accept.h"
-#include "http/answer.h"
 #include "http/router.h"
-#include "http/sign_in_page.h"
-#include "http/template.h"
+#include "site/accept.h"
+#include "site/answer.h"
+#include "site/sign_in_page.h"
+#include "site/template.h"
 
 namespace clrscope::http {
 namespace {
 
 HttpResponse shell(const Call& call, int status) {
   const auto& admitted = call.admitted();
-  const Mark marks[] = {
-      {"base", admitted.base_path}, {"version", CLRSCOPE_VERSION}, {"text", admitted.text_link}};
+  const Mark marks[] = {{"base", admitted.base_path},
+                        {"server", "controller"},
+                        {"version", CLRSCOPE_VERSION},
+                        {"text", admitted.text_link}};
   return html_answer(page_from("index.html", marks), status);
 }
 
@@ -46,7 +48,9 @@ std::vector<Route> page_routes() {
   return {
 #define PAGE(address) \
   Route{.method = "GET", .path = address, .summary = "", .answer = kShell.answer},
+#define FLEET_PAGE(address)
 #include <pages.inc>
+#undef FLEET_PAGE
 #undef PAGE
   };
 }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/answer.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

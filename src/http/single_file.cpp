@@ -1,6 +1,6 @@
 #include "http/single_file.h"
 
-#include "http/template.h"
+#include "site/template.h"
 
 namespace clrscope::http {
 

@@ -7,7 +7,7 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
-#include "http/answer.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

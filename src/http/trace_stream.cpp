@@ -14,9 +14,9 @@
 #include "archive/recordings.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/services.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

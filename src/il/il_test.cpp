@@ -68,7 +68,8 @@ struct Rewritten {
 };
 
 // `returns`: the bytes of the returned type.
-Rewritten rewrite_it(const Code& bytes, const Code& returns = {0x01}, std::uint32_t room = 65536) {
+Rewritten rewrite_it(const Code& bytes, const Code& returns = {0x01}, std::uint32_t room = 65536,
+                     std::uint64_t leave_fault = 0) {
   Rewritten out;
   Code sig{0x00, 0x00};
   sig.insert(sig.end(), returns.begin(), returns.end());
@@ -92,7 +93,8 @@ Rewritten rewrite_it(const Code& bytes, const Code& returns = {0x01}, std::uint3
                           .leave = 0x3000,
                           .enter_token = kEnter,
                           .leave_token = kLeaveToken,
-                          .locals_token = 0x1100'0102},
+                          .locals_token = 0x1100'0102,
+                          .leave_fault = leave_fault},
                          map.data(), static_cast<std::uint32_t>(map.size()), out.bytes.data(), room,
                          out.layout);
   if (out.reason != Reason::kNone) return out;
@@ -130,6 +132,27 @@ TEST(IlRewrite, KeepsATinyMethodAndReturnsItsValue) {
   EXPECT_EQ(made.body.max_stack, 8U);
   EXPECT_EQ(made.body.clause_count, 1U);
   EXPECT_EQ(made.body.locals, 0x1100'0102U);
+}
+
+TEST(IlRewrite, CallsAnotherProbeWhenAnExceptionEndsTheMethod) {
+  for (const auto& method : {tiny({kLdcI4, 7, kReturn}), nested()}) {
+    const bool returns = method.size() < 12;
+    const auto made = rewrite_it(method, {std::uint8_t(returns ? 0x08 : 0x01)}, 65536, 0x4000);
+    ASSERT_EQ(made.reason, Reason::kNone);
+    EXPECT_EQ(made.wrong, "");
+    EXPECT_TRUE(made.layout.has_fault);
+    // In the handler the one for faults, behind it the other.
+    const auto probe = [&](std::uint32_t from) {
+      Instruction instruction;
+      for (auto offset = from; offset < made.body.code_size; offset += instruction.size) {
+        if (!decode(made.body.code, made.body.code_size, offset, instruction)) break;
+        if (instruction.opcode == 0x21) return read32(made.body.code + instruction.operand);
+      }
+      return 0U;
+    };
+    EXPECT_EQ(probe(made.layout.handler), 0x4000U);
+    EXPECT_EQ(probe(made.layout.end), 0x3000U);
+  }
 }
 
 TEST(IlRewrite, MovesBranchesSwitchesAndClauses) {

@@ -163,7 +163,7 @@ void put_enter(Writer& out, const NewLocals& locals, const Probe& probe) {
 }
 constexpr std::uint32_t kEnterBytes = 2 + 4 + 10 + 1 + 2 + 29;
 
-void put_leave(Writer& out, const NewLocals& locals, const Probe& probe) {
+void put_leave(Writer& out, const NewLocals& locals, const Probe& probe, std::uint64_t function) {
   const std::uint32_t call_bytes = 5 + 4 + 4 + 10 + 5 + (probe.machine ? kLocalBytes : 0);
   out.local(kLdLoc, locals.start);
   out.byte(0x2c);  // brfalse.s
@@ -173,11 +173,10 @@ void put_leave(Writer& out, const NewLocals& locals, const Probe& probe) {
   out.local(kLdLoc, locals.start);
   out.local(kLdLoc, locals.saved);
   if (probe.machine) out.local(kLdLoc, probe.machine->local);
-  out.pointer(probe.leave);
+  out.pointer(function);
   out.token(kCalli, probe.leave_token);
-  out.op(kEndFinally);
 }
-constexpr std::uint32_t kLeaveProbeBytes = 4 + 2 + 28 + 1;
+constexpr std::uint32_t kLeaveProbeBytes = 4 + 2 + 28, kEndFinallyBytes = 1;
 
 // The exception is on the stack, and stays there.
 void put_fault(Writer& out, const NewLocals& locals, const Probe& probe) {
@@ -276,7 +275,7 @@ void put_clauses(Writer& out, const Body& body, const std::uint32_t* map, const 
     if (clause.flags == kFilter) clause.token_or_filter = map[clause.token_or_filter];
     put_clause(out, clause);
   }
-  put_clause(out, {.flags = kFinally,
+  put_clause(out, {.flags = layout.has_fault ? kFault : kFinally,
                    .try_offset = layout.try_begin,
                    .try_length = layout.handler - layout.try_begin,
                    .handler_offset = layout.handler,
@@ -363,8 +362,11 @@ Reason rewrite(const Body& body, const MethodSignature& signature, const NewLoca
                                map_count, layout.handler);
   if (mapped != Reason::kNone) return mapped;
   if (const auto checked = check_targets(body, map); checked != Reason::kNone) return checked;
-  layout.end = layout.handler + kLeaveProbeBytes + (probe.machine ? kLocalBytes : 0);
-  const auto code_size = layout.end + (signature.is_void ? 1 : 5);
+  layout.has_fault = probe.leave_fault != 0 && !probe.machine;
+  layout.end =
+      layout.handler + kLeaveProbeBytes + kEndFinallyBytes + (probe.machine ? kLocalBytes : 0);
+  const auto code_size =
+      layout.end + (layout.has_fault ? kLeaveProbeBytes : 0) + (signature.is_void ? 1 : 5);
   Writer to{out, capacity};
   constexpr std::uint32_t kFatHeader = 0x3003, kMoreSections = 8, kInitLocals = 0x10;
   to.number(kFatHeader | kMoreSections | (body.init_locals ? kInitLocals : 0), 2);
@@ -374,7 +376,9 @@ Reason rewrite(const Body& body, const MethodSignature& signature, const NewLoca
   to.number(probe.locals_token, 4);
   put_enter(to, locals, probe);
   put_code(to, body, signature.is_void, locals, probe, map, layout);
-  put_leave(to, locals, probe);
+  put_leave(to, locals, probe, layout.has_fault ? probe.leave_fault : probe.leave);
+  to.op(kEndFinally);
+  if (layout.has_fault) put_leave(to, locals, probe, probe.leave);
   if (!signature.is_void) to.local(kLdLoc, locals.result);
   to.op(kRet);
   if (to.ok() && to.at() != kHeaderBytes + code_size) return Reason::kDamaged;

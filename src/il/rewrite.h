@@ -5,6 +5,12 @@
 //   finally { if (start != 0) leave(id, start, saved); }
 //   return the value
 //
+// With a `leave_fault` of its own, an exception that ends the method calls that:
+//
+//   try { … } fault { if (start != 0) leave_fault(id, start, saved); }
+//   if (start != 0) leave(id, start, saved);
+//   return the value
+//
 // The gate is one load and one branch while nothing is measured. Probes are called with calli,
 // managed: native leaf functions that neither wait nor call the runtime. Short branches become long
 // ones and tail calls plain ones; all else stays as it was. Allocates nothing, needs no library.
@@ -47,6 +53,7 @@ struct Probe {
   const StateMachine* machine = nullptr;
   std::uint64_t fault = 0;  // void fault(object exception, int64 start)
   std::uint32_t fault_token = 0;
+  std::uint64_t leave_fault = 0;  // as leave, when an exception ends the method; not of a machine
   // Instead of the state: an object, the argument of this number, from 0 to 3.
   std::uint32_t argument = kNoArgument;
 };
@@ -63,6 +70,7 @@ struct Layout {
   std::uint32_t try_begin = 0;  // offsets in the code; the enter probe lies before
   std::uint32_t handler = 0;
   std::uint32_t end = 0;                  // behind the handler: the only return
+  bool has_fault = false;                 // the handler is a fault block; `leave` is at the end
   const StateMachine* machine = nullptr;  // of the probe
 };
 

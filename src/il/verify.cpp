@@ -294,11 +294,12 @@ std::string verify_rewritten(const Body& body, const Layout& layout, bool is_voi
   if (auto wrong = verify(body, is_void, calls); !wrong.empty()) return wrong;
   if (body.clause_count == 0) return "no clauses";
   const auto last = clause_at(body, body.clause_count - 1);
-  if (last.flags != kFinally || last.try_offset != layout.try_begin ||
+  if (last.flags != (layout.has_fault ? kFault : kFinally) || last.try_offset != layout.try_begin ||
       last.try_offset + last.try_length != layout.handler ||
       last.handler_offset != layout.handler ||
       last.handler_offset + last.handler_length != layout.end)
     return "the last clause is not a finally block around the method";
+  bool leaves_at_end = false;
   Instruction instruction;
   for (std::uint32_t offset = 0; offset < body.code_size; offset += instruction.size) {
     if (!decode(body.code, body.code_size, offset, instruction)) return at(offset, "not decoded");
@@ -306,6 +307,7 @@ std::string verify_rewritten(const Body& body, const Layout& layout, bool is_voi
     if (opcode == kRet && offset + 1 != body.code_size)
       return at(offset, "a return that is not the last instruction");
     if (opcode == kJmp || opcode == kTail) return at(offset, "a way out that is not a return");
+    leaves_at_end = leaves_at_end || (opcode == kCalli && offset >= layout.end);
     const bool branches = is_short_branch(opcode) || is_long_branch(opcode);
     const auto target = branches ? branch_target(body.code, instruction) : 0;
     if (branches && target >= layout.end && offset < layout.end &&
@@ -318,6 +320,7 @@ std::string verify_rewritten(const Body& body, const Layout& layout, bool is_voi
         target < layout.try_begin)
       return at(offset, "runs the enter probe twice");
   }
+  if (leaves_at_end != layout.has_fault) return "the leave probe is not on the way out, or twice";
   return instruction.opcode == kRet ? "" : "the last instruction is not a return";
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "analyze/request_events.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "ops/trace_file.h"
@@ -51,9 +52,10 @@ Times times_by_name(const FlameGraph& graph) {
 
 }  // namespace
 
-Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress,
-                             const TraceLimits& limits) {
-  analyze::FlameBuilder builder;
+namespace {
+
+Result<FlameRead> read_into(analyze::FlameBuilder builder, const std::string& path,
+                            const OnTraceProgress& on_progress, const TraceLimits& limits) {
   const TraceVisitor visitor{
       .on_batch = [&](const auto& reader, const auto& batch) { builder.on_batch(reader, batch); },
       .on_end = [&](const auto& reader) { builder.end_of_trace(reader); },
@@ -68,7 +70,60 @@ Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_
   return flame;
 }
 
+}  // namespace
+
+Result<FlameRead> read_flame(const std::string& path, const OnTraceProgress& on_progress,
+                             const TraceLimits& limits) {
+  return read_into(analyze::FlameBuilder{}, path, on_progress, limits);
+}
+
+Result<FlameRead> read_route_flame(const std::string& path, const std::string& route,
+                                   const TraceLimits& limits) {
+  if (path == "-")
+    return fail(Errc::kUsage, "--route needs a file: the trace is read twice")
+        .hint("save the trace first");
+  analyze::RequestParts parts{route};
+  analyze::RequestEventReader requests{[&](const RequestTrace& one) { parts.add(one); }};
+  (void)TRY(read_trace(path,
+                       {.on_batch =
+                            [&](const auto&, const nettrace::Batch& batch) {
+                              for (const auto& event : batch.events) requests.on_event(event);
+                            },
+                        .on_end = [&](const auto&) { requests.end_of_trace(); }},
+                       {}, limits));
+  if (parts.seen().requests == 0) {
+    if (parts.routes().empty())
+      return fail(Errc::kNotFound, "{} contains no profiled requests", display_name(path))
+          .hint("record them with clrscope requests -p PID --include PATTERN -o FILE.nettrace");
+    return fail(Errc::kNotFound, "{} contains no request of the route {}", display_name(path),
+                route)
+        .hint("choose one of: {}", fmt::join(parts.routes(), ", "));
+  }
+  parts.finish();
+  auto flame = TRY(read_into(analyze::FlameBuilder{analyze::FlameBuilder::kMaxNodes,
+                                                   [&](ThreadId thread, TraceTime time) {
+                                                     return parts.take(thread, time);
+                                                   }},
+                             path, {}, limits));
+  flame.route = parts.seen();
+  flame.title = fmt::format("{} · CPU time of {}", flame.title, route);
+  return flame;
+}
+
+std::string route_line(const RouteSamples& route) {
+  return fmt::format(
+      "{}: {} requests, {} of them sampled, {} CPU samples in these. Not in the graph: {} CPU "
+      "samples in requests of other routes, {} in no sampled request.",
+      route.route, format_count(route.requests), format_count(route.sampled),
+      format_count(route.samples), format_count(route.other), format_count(route.outside));
+}
+
 Error no_samples(const FlameRead& read, const std::string& path) {
+  if (read.route)
+    return {Errc::kNotFound,
+            fmt::format("{} contains no CPU samples of the route: {}", display_name(path),
+                        route_line(*read.route)),
+            "profile for longer, with --sample 1 and without --no-samples"};
   return {Errc::kNotFound,
           fmt::format("{} contains no stack samples ({} events){}", display_name(path),
                       format_count(read.events),
@@ -81,6 +136,7 @@ std::string flame_json(const FlameRead& read) {
   auto answer = analyze::flame_answer(read.graph, read.title);
   answer.broken_stacks = read.broken_stacks;
   if (!read.damage.empty()) answer.damage = read.damage;
+  answer.route = read.route;
   JsonWriter json;
   write_json(json, answer);
   return std::move(json).take() + "\n";
@@ -91,6 +147,7 @@ std::string flame_text(const FlameRead& read, std::size_t rows) {
   auto out = fmt::format("{}: {} samples on CPU, {} waiting ({} unfinished), lost {}\n\n",
                          read.title, format_count(graph.samples), format_count(graph.waits),
                          format_count(graph.unfinished), format_count(graph.lost));
+  if (read.route) out += route_line(*read.route) + "\n\n";
   const auto times = times_by_name(graph);
   const auto whole = std::accumulate(times.self.begin(), times.self.end(), std::uint64_t{0});
   if (whole == 0) return out + "No stack samples.\n";

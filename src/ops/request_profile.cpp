@@ -11,6 +11,7 @@
 #include "analyze/request_recording.h"
 #include "analyze/request_tally.h"
 #include "base/text.h"
+#include "collect/agent/outer_threads.h"
 #include "collect/agent/request_assembler.h"
 #include "ops/agent_place.h"
 #include "ops/probe_progress.h"
@@ -26,7 +27,8 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds kAnswer{10};
 constexpr std::chrono::seconds kStatusEvery{1};
 constexpr std::chrono::milliseconds kHandOverEvery{100};
-constexpr int kDrainMs = 5;  // a ring holds some 2,000 spans
+constexpr int kDrainMs = 5;                 // a ring holds some 2,000 spans
+constexpr std::size_t kLiveSpans = 20'000;  // told in a few milliseconds
 
 // Tells the managed helper where the agent is, so that it reports requests to it.
 Result<> bring_helper(Target& target, std::uint64_t api) {
@@ -68,15 +70,18 @@ class Profiling {
 
   Result<RequestProfile> run() {
     const auto status = TRY(connection_.demand(wire::RequestKind::kHello, 0, Deadline{kAnswer}));
-    if (status.identity != wire::Identity::kMain)
-      return fail(Errc::kUnsupported,
-                  "another profiler has the main place in process {}: methods cannot be "
-                  "instrumented",
-                  target_.process.pid)
-          .hint("start the app without the other profiler (CORECLR_ENABLE_PROFILING=0)");
     arena_.emplace(TRY(connection_.open_arena(Deadline{kAnswer})));
-    probes_.emplace(TRY(connection_.open_probes(Deadline{kAnswer})));
+    // Beside another profiler the agent cannot change methods. It hears requests all the same, and
+    // knows when which thread works for which.
+    if (status.identity == wire::Identity::kMain)
+      probes_.emplace(TRY(connection_.open_probes(Deadline{kAnswer})));
+    else
+      notes_.push_back(fmt::format(
+          "Another profiler has the main place in process {}: methods cannot be instrumented. "
+          "Requests have no spans; their times, threads and CPU samples are there.",
+          target_.process.pid));
     requests_.emplace(TRY(connection_.open_requests(Deadline{kAnswer})));
+    threads_.emplace(TRY(collect::OuterThreads::of(target_.process.pid)));
     // Before the methods are changed: a file that cannot be written costs the process nothing.
     if (!request_.output.empty())
       file_ = TRY(RequestFile::create(request_.output, target_.process.pid, request_.samples));
@@ -103,10 +108,13 @@ class Profiling {
     if (helper != wire::HelperState::kReady && helper != wire::HelperState::kEnabled)
       TRY(bring_helper(target_, api));
     TRY(requests_->set_order(request_.sampling));
+    if (!probes_) return {};
     TRY(probes_->set_order(
         {.include = request_.include,
          .exclude = request_.exclude,
+         .smallest_il = request_.smallest_il,
          .share_ppm = static_cast<std::uint32_t>(request_.method_percent * 10'000),
+         .with_accessors = request_.with_accessors,
          .for_requests = true}));
     (void)TRY(connection_.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
     const auto applied = wait_for_probes(*probes_, connection_, wire::ProbeProgress::kApplied);
@@ -125,6 +133,7 @@ class Profiling {
     }
     TRY(wait_for_helper());
     started_ = TraceClock::now();
+    started_wall_ = wall_now();
     if (watcher_.on_start) watcher_.on_start();
     const Deadline deadline{request_.listen.duration};
     std::vector<pollfd> polled{{connection_.fd(), POLLIN, 0}};
@@ -140,11 +149,12 @@ class Profiling {
         next_batch = now + kHandOverEvery;
       }
       if (now >= next_status && watcher_.on_status) {
-        watcher_.on_status(state(now - started_));
+        watcher_.on_status(live_state(now - started_));
         next_status = now + kStatusEvery;
       }
     }
     alive_ = polled[0].revents == 0;
+    if (!alive_ && watcher_.on_exit) watcher_.on_exit();
     duration_ = TraceClock::now() - started_;
     return written;
   }
@@ -208,8 +218,23 @@ class Profiling {
     return uplink_->send(batch, fresh);
   }
 
+  // As we see them, and as CPU samples have them.
+  void number_threads(RequestBatch& batch) {
+    const auto renumber = [this](std::uint32_t& thread) {
+      thread = static_cast<std::uint32_t>(threads_->outer(thread));
+    };
+    for (auto& request : batch.requests) {
+      for (auto& part : request.parts) renumber(part.thread);
+      for (auto& span : request.spans) {
+        renumber(span.thread);
+        for (auto& step : span.steps) renumber(step.thread);
+      }
+    }
+  }
+
   Result<> hand_over() {
     auto batch = assembler_.hand_over(clock_);
+    number_threads(batch);
     if (uplink_) TRY(send(batch));
     if (batch.requests.empty()) return {};
     if (file_) TRY(file_->write(batch));
@@ -221,6 +246,7 @@ class Profiling {
   // The counters are of the order that ends here.
   void stop() {
     (void)connection_.demand(wire::RequestKind::kRequestsStop, 0, Deadline{kAnswer});
+    if (!probes_) return;
     const auto reverts = connection_.demand(wire::RequestKind::kProbesRevert, 0, Deadline{kAnswer});
     if (!reverts || !wait_for_probes(*probes_, connection_, wire::ProbeProgress::kIdle))
       notes_.push_back("The methods did not get their own code back in time.");
@@ -269,13 +295,23 @@ class Profiling {
     return out;
   }
 
+  RequestProfile live_state(nanoseconds duration) {
+    auto out = state(duration);
+    if (watcher_.wants_requests && watcher_.wants_requests() && tally_.spans() <= kLiveSpans)
+      add_requests(out);
+    return out;
+  }
+
+  void add_requests(RequestProfile& out) const {
+    out.requests =
+        tally_.requests([this](TraceTime time) { return started_wall_ + (time - started_); });
+    out.not_kept = tally_.not_kept();
+  }
+
   RequestProfile answer() {
     auto out = state(duration_);
-    const auto wall = wall_now();
-    const auto now = TraceClock::now();
-    out.requests = tally_.requests([&](TraceTime time) { return wall - (now - time); });
-    out.not_kept = tally_.not_kept();
-    for (const auto& method : probes_->methods()) {
+    add_requests(out);
+    for (const auto& method : probes_ ? probes_->methods() : std::vector<collect::ProbedMethod>{}) {
       ++out.methods.chosen;
       if (method.state == wire::ProbeState::kRefused)
         ++out.methods.refused;
@@ -288,7 +324,7 @@ class Profiling {
       out.notes.push_back(
           "No request began meanwhile. Check that the process is an ASP.NET Core app and that "
           "somebody calls it.");
-    else if (out.methods.chosen == 0)
+    else if (probes_ && out.methods.chosen == 0)
       out.notes.push_back(fmt::format("No method matches {}: requests have no spans.",
                                       fmt::join(request_.include, ", ")));
     return out;
@@ -299,10 +335,12 @@ class Profiling {
   Target& target_;
   collect::AgentConnection& connection_;
   std::optional<collect::AgentArena> arena_;
-  std::optional<collect::AgentProbes> probes_;
+  std::optional<collect::AgentProbes> probes_;  // nothing: beside another profiler
   std::optional<collect::AgentRequests> requests_;
-  collect::RequestAssembler assembler_{
-      [this](std::uint32_t counter) { return probes_->name_of_counter(counter); }};
+  std::optional<collect::OuterThreads> threads_;
+  collect::RequestAssembler assembler_{[this](std::uint32_t counter) {
+    return probes_ ? probes_->name_of_counter(counter) : std::string{};
+  }};
   collect::TickClock clock_;
   analyze::RequestTally tally_;
   std::unique_ptr<RequestFile> file_;
@@ -310,6 +348,7 @@ class Profiling {
   uplink::Recording sent_;
   TraceTime last_sent_{};
   TraceTime started_{};
+  WallTime started_wall_{};
   nanoseconds duration_{};
   bool alive_ = true;
   std::vector<std::string> notes_;

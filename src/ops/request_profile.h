@@ -29,6 +29,8 @@ struct ProfileRequest {
   ListenRequest listen{};
   std::vector<std::string> include{};  // method patterns; required
   std::vector<std::string> exclude{};
+  std::uint32_t smallest_il = 0;  // bytes of IL
+  bool with_accessors = false;    // trivial getters and setters too
   SamplingOptions sampling{};
   // Of one processor, that the probes of one method may cost in requests that are not sampled: one
   // that costs more gets its own code back; 0: any.
@@ -40,9 +42,13 @@ struct ProfileRequest {
 };
 
 struct ProfileWatcher {
-  std::function<void()> on_start{};                         // requests are heard from now on
-  std::function<void(const RequestProfile&)> on_status{};   // each second, without requests
+  std::function<void()> on_start{};                        // requests are heard from now on
+  std::function<void(const RequestProfile&)> on_status{};  // each second
+  // Asked before each on_status: whether that one has the requests that are kept so far. It has
+  // none where they are so many that telling them would hold up the hearing.
+  std::function<bool()> wants_requests{};
   std::function<Result<>(const RequestBatch&)> on_batch{};  // requests that have ended
+  std::function<void()> on_exit{};                          // the process has ended
 };
 
 Result<RequestProfile> profile_requests(const ProfileRequest& request,

@@ -7,6 +7,8 @@ const Shape& shape_of(const ServiceSummary*) {
   static const auto shape =
       describe<S>("FleetService", "a service that sent requests",
                   {member<&S::service>("service", "name of the service"),
+                   member<&S::versions>("versions", "versions that sent requests"),
+                   member<&S::hosts>("hosts", "hosts that sent requests"),
                    member<&S::requests>("requests", "requests stored"),
                    member<&S::sampled>("sampled", "of these, with spans"),
                    member<&S::errors>("errors", "status 500 and above, or an unhandled exception"),
@@ -18,15 +20,21 @@ const Shape& shape_of(const ServiceSummary*) {
 
 const Shape& shape_of(const Latency*) {
   using L = Latency;
-  static const auto shape =
-      describe<L>("FleetLatency", "durations of requests",
-                  {member<&L::requests>("requests", "number of requests"),
-                   member<&L::errors>("errors", "status 500 and above, or an unhandled exception"),
-                   member<&L::p50>("p50Ms", "median duration"),
-                   member<&L::p90>("p90Ms", "90th percentile of the duration"),
-                   member<&L::p99>("p99Ms", "99th percentile of the duration"),
-                   member<&L::max>("maxMs", "longest duration"),
-                   member<&L::running>("runningMs", "time that threads worked for all of them")});
+  static const auto shape = describe<L>(
+      "FleetLatency", "durations of requests",
+      {member<&L::requests>("requests", "number of requests"),
+       member<&L::per_second>("perSecond", Unit::kPerSecond,
+                              "requests per second since the first selected one"),
+       member<&L::errors>("errors", "status 500 and above, or an unhandled exception"),
+       member<&L::sampled>("sampled", "of these, with spans"),
+       member<&L::p50>("p50Ms", "median duration"),
+       member<&L::p90>("p90Ms", "90th percentile of the duration"),
+       member<&L::p95>("p95Ms", "95th percentile of the duration"),
+       member<&L::p99>("p99Ms", "99th percentile of the duration"),
+       member<&L::max>("maxMs", "longest duration"),
+       member<&L::running>("runningMs", "time that threads worked for all sampled ones"),
+       member<&L::waiting>("waitingMs", "time that no thread worked for them"),
+       member<&L::queued>("queuedMs", "of this, in the queue of the thread pool")});
   return shape;
 }
 
@@ -46,6 +54,23 @@ const Shape& shape_of(const RouteSummary*) {
        member_unless_empty<&R::points>("points",
                                        "the same over time; steps without requests are "
                                        "left out")});
+  return shape;
+}
+
+std::span<const std::string_view> names_of(GroupBy) {
+  static constexpr std::string_view kNames[] = {"service", "version", "host", "route", "status"};
+  return kNames;
+}
+
+const Shape& shape_of(const Series*) {
+  using S = Series;
+  static const auto shape = describe<S>(
+      "FleetSeries", "requests of one group",
+      {member<&S::group>("group", "the service, version, host, route or status they share"),
+       members_of<&S::latency>(),
+       member_unless_empty<&S::points>("points",
+                                       "the same over time; steps without requests are left "
+                                       "out")});
   return shape;
 }
 
@@ -96,24 +121,29 @@ const Shape& shape_of(const StoredSpan*) {
 
 const Shape& shape_of(const StoredRequest*) {
   using R = StoredRequest;
-  static const auto shape = describe<R>(
-      "FleetRequest", "one request with its spans",
-      {member<&R::trace_id>("traceId", "W3C trace id"),
-       member<&R::service>("service", "name of the service"),
-       member<&R::host>("host", "name of the host"),
-       member<&R::version>("version", "version of the service"),
-       member<&R::method>("method", "HTTP method"), member<&R::route>("route", "route template"),
-       member<&R::path>("path", "path"),
-       member_unless_empty<&R::error>("error", "type of the unhandled exception"),
-       member<&R::status>("status", "HTTP status code"),
-       member<&R::sampled>("sampled", "whether it has spans"),
-       member<&R::aborted>("aborted", "whether the client went away"),
-       member<&R::begin>("startTime", "begin"), member<&R::duration>("durationMs", "duration"),
-       member<&R::running>("runningMs", "time that threads worked for it"),
-       member<&R::waiting>("waitingMs", "time that no thread worked for it"),
-       member<&R::queued>("queuedMs", "of this, in the queue of the thread pool"),
-       member<&R::spans_lost>("spansLost", "spans known to be missing"),
-       member<&R::spans>("spans", "calls, a caller before its callees")});
+  static const auto shape =
+      describe<R>("FleetRequest", "one request with its spans",
+                  {member<&R::trace_id>("traceId", "W3C trace id"),
+                   member<&R::service>("service", "name of the service"),
+                   member<&R::host>("host", "name of the host"),
+                   member<&R::version>("version", "version of the service"),
+                   member<&R::method>("method", "HTTP method"),
+                   member<&R::route>("route", "route template"),
+                   member<&R::path>("path", "path"),
+                   member_unless_empty<&R::error>("error", "type of the unhandled exception"),
+                   member<&R::status>("status", "HTTP status code"),
+                   member<&R::sampled>("sampled", "whether it has spans"),
+                   member<&R::aborted>("aborted", "whether the client went away"),
+                   member<&R::forced>("forced", "whether the debug key chose it"),
+                   member<&R::begin>("startTime", "begin"),
+                   member<&R::duration>("durationMs", "duration"),
+                   member<&R::running>("runningMs", "time that threads worked for it"),
+                   member<&R::waiting>("waitingMs", "time that no thread worked for it"),
+                   member<&R::queued>("queuedMs", "of this, in the queue of the thread pool"),
+                   member<&R::spans_lost>("spansLost", "spans known to be missing"),
+                   member<&R::span_count>("spanCount", "spans stored"),
+                   member_unless_empty<&R::spans>(
+                       "spans", "calls, a caller before its callees; not in lists of requests")});
   return shape;
 }
 
@@ -130,6 +160,7 @@ const Shape& shape_of(const HostSummary*) {
        member<&H::relay_version>("relayVersion", "version of clrscope on the host"),
        member<&H::first>("first", "first batch, clock of the server"),
        member<&H::last>("last", "latest batch, clock of the server"),
+       member<&H::silent>("silentMs", "time since the latest batch"),
        member<&H::skew>("skewMs", "clock of the server - clock of the host"),
        member<&H::batches>("batches", "batches stored"),
        member<&H::duplicates>("duplicates", "batches sent again and not stored twice"),

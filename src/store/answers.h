@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -32,6 +34,8 @@ struct Selection {
 
 struct ServiceSummary {
   std::string service{};
+  std::vector<std::string> versions{};  // of the sources that sent in the range
+  std::vector<std::string> hosts{};
   std::uint64_t requests = 0;
   std::uint64_t sampled = 0;
   std::uint64_t errors = 0;
@@ -43,12 +47,17 @@ const Shape& shape_of(const ServiceSummary*);
 
 struct Latency {
   std::uint64_t requests = 0;
+  std::optional<double> per_second{};
   std::uint64_t errors = 0;
+  std::uint64_t sampled = 0;
   std::chrono::nanoseconds p50{};
   std::chrono::nanoseconds p90{};
+  std::chrono::nanoseconds p95{};
   std::chrono::nanoseconds p99{};
   std::chrono::nanoseconds max{};
-  std::chrono::nanoseconds running{};  // of all of them
+  std::chrono::nanoseconds running{};  // of all sampled ones
+  std::chrono::nanoseconds waiting{};
+  std::chrono::nanoseconds queued{};
 };
 const Shape& shape_of(const Latency*);
 
@@ -64,6 +73,32 @@ struct RouteSummary {
   std::vector<RoutePoint> points{};
 };
 const Shape& shape_of(const RouteSummary*);
+
+// What distinguishes the lines of a chart.
+enum class GroupBy : std::uint8_t { kService, kVersion, kHost, kRoute, kStatus };
+std::span<const std::string_view> names_of(GroupBy);
+
+struct SeriesQuery {
+  Selection selection{};  // its service may be empty if they are grouped by service
+  GroupBy by = GroupBy::kRoute;
+  std::chrono::nanoseconds step{};  // 0: no points over time
+  WallTime now{};                   // where a range without an end ends
+};
+
+struct Series {
+  std::string group{};
+  Latency latency{};
+  std::vector<RoutePoint> points{};
+};
+const Shape& shape_of(const Series*);
+
+// The slowest sampled requests of a band.
+struct SlowestQuery {
+  Selection selection{};
+  double from_percentile = 0;
+  double to_percentile = 100;
+  std::size_t limit = 100;
+};
 
 struct FlameQuery {
   Selection selection{};
@@ -121,13 +156,15 @@ struct StoredRequest {
   std::uint32_t flags = 0;
   bool sampled = false;
   bool aborted = false;
+  bool forced = false;
   WallTime begin{};
   std::chrono::nanoseconds duration{};
   std::chrono::nanoseconds running{};
   std::chrono::nanoseconds waiting{};
   std::chrono::nanoseconds queued{};
   std::uint32_t spans_lost = 0;
-  std::vector<StoredSpan> spans{};
+  std::uint32_t span_count = 0;
+  std::vector<StoredSpan> spans{};  // empty in lists
 };
 const Shape& shape_of(const StoredRequest*);
 
@@ -142,6 +179,7 @@ struct HostSummary {
   std::string relay_version{};
   WallTime first{};  // clock of the server
   WallTime last{};
+  std::chrono::nanoseconds silent{};  // since `last`: set by who knows the time
   std::chrono::nanoseconds skew{};
   std::uint64_t batches = 0;
   std::uint64_t duplicates = 0;

@@ -1,7 +1,7 @@
 // Where the fleet server keeps requests. Implementations: sqlite/ (one file).
 //
 // Every batch is stored once: its id decides. add() returns after the data is safe on disk. Any
-// thread; add() and expire() take turns, queries see whole batches only.
+// thread; add(), expire() and compact() take turns, queries see whole batches only.
 #pragma once
 
 #include <memory>
@@ -38,6 +38,9 @@ class Store {
   // step 0: no points over time.
   virtual Result<std::vector<RouteSummary>> routes(const Selection& selection,
                                                    std::chrono::nanoseconds step) = 0;
+  // By requests, most first; routes by running time.
+  virtual Result<std::vector<Series>> series(const SeriesQuery& query) = 0;
+  virtual Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) = 0;
   virtual Result<Flame> flame(const FlameQuery& query) = 0;
   // All requests of that trace.
   virtual Result<std::vector<StoredRequest>> find(const TraceId& trace) = 0;
@@ -45,6 +48,8 @@ class Store {
 
   // Deletes what is past its retention.
   virtual Result<> expire(WallTime now) = 0;
+  // Merges what came in small pieces; answers stay the same.
+  virtual Result<> compact(WallTime now) = 0;
 };
 
 // "sqlite:FILE"

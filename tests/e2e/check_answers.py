@@ -5,40 +5,16 @@
 
 Every route of /openapi.json that answers JSON is called; one that CALLS does not know fails.
 """
-import copy
 import json
 import sys
 
-import jsonschema
+from schemas import Schemas
 from serve_kit import SCOPES, Serve, check, finish, until
 
 JSON, NDJSON, SEQUENCE, EVENTS = "application/json", "application/x-ndjson", "application/json-seq", "text/event-stream"
 
 # Answers that have no schema yet. One that has got one fails, so that it is taken out here.
 WITHOUT_SCHEMA = {"GET /openapi.json"}
-
-
-class Schemas:
-    def __init__(self, document):
-        self.components = document["components"]["schemas"]
-        self.strict = {name: self.closed(schema) for name, schema in self.components.items()}
-
-    def closed(self, schema):
-        """A copy in which objects have no other members than those described."""
-        if isinstance(schema, list):
-            return [self.closed(one) for one in schema]
-        if not isinstance(schema, dict):
-            return schema
-        made = {name: self.closed(value) for name, value in schema.items()}
-        if isinstance(made.get("properties"), dict) and "type" in made:
-            made.setdefault("additionalProperties", False)
-        return made
-
-    def errors(self, schema, value, strict=True):
-        whole = copy.copy(self.closed(schema) if strict else schema)
-        whole["components"] = {"schemas": self.strict if strict else self.components}
-        validator = jsonschema.Draft202012Validator(whole)
-        return [f"{'/'.join(map(str, one.absolute_path))}: {one.message[:300]}" for one in validator.iter_errors(value)]
 
 
 class Walk:
@@ -126,6 +102,7 @@ class Walk:
         self.agent(of)
         self.ask("GET /requests", "/requests" + of, status=400)
         self.ask("GET /requests", "/requests" + of + "&include=Samples&durationSeconds=1")
+        self.request_runs(of)
         self.watch()
         self.live(of)
         self.recordings(of)
@@ -135,6 +112,22 @@ class Walk:
         self.ask("GET /live/status")
         for accept in (JSON, NDJSON):
             self.ask("GET /audit", accept=accept)
+
+    def request_runs(self, of):
+        start = "/requests" + of + "&include=Samples&durationSeconds=600"
+        self.ask("POST /requests", "/requests" + of, status=400)
+        run = "/requests/runs/" + self.ask("POST /requests", start, status=201).json()["id"]
+        self.ask("POST /requests", start, status=409)
+        self.ask("GET /requests", start, status=409)
+        check(until(lambda: "profile" in self.ask("GET /requests/runs/{id}", run).json(), 60, 0.5), "a profile that runs shows what it has")
+        self.ask("GET /requests/runs/{id}", run + "?requests=true")
+        self.ask("POST /requests/runs/{id}/stop", run + "/stop", status=202)
+        check(until(lambda: not self.ask("GET /requests/runs/{id}", run).json()["running"], 60, 0.5), "a profile that is stopped ends")
+        check(self.ask("GET /requests/runs/{id}", run).json()["ending"] == "stopped", "a profile that is stopped says so")
+        check(any(one["state"] == "finished" for one in self.ask("GET /requests/runs").json()), "a profile that has ended is listed")
+        self.ask("DELETE /requests/runs/{id}", run, status=204)
+        for route, path in (("GET /requests/runs/{id}", run), ("DELETE /requests/runs/{id}", run), ("POST /requests/runs/{id}/stop", run + "/stop")):
+            self.ask(route, path, status=404)
 
     def watch(self):
         seen = self.ask("GET /watch/{pid}", f"/watch/{self.pid}").json()
@@ -185,6 +178,7 @@ class Walk:
         for kind in ("overview", "events", "cpu", "topn", "gc", "exceptions", "contention", "jit", "threadpool", "thread-starts"):
             self.ask("GET /recordings/{id}/report/{kind}", f"/recordings/{uploaded}/report/{kind}")
         self.ask("GET /flame", f"/flame?recording={uploaded}")
+        self.ask("GET /flame", f"/flame?recording={uploaded}&route=GET%20/none", status=404)
         self.ask("GET /recordings/{id}/requests", f"/recordings/{uploaded}/requests", status=200)
         self.ask("GET /recordings/{id}/report/{kind}", f"/recordings/{uploaded}/report/none", status=404)
         self.ask("DELETE /recordings/{id}", f"/recordings/{uploaded}", status=204)

@@ -35,10 +35,9 @@ def measured_only(spans):
 
 
 def shape(calls):
-    """How often each method was called by each. What a synchronous method gives to the pool belongs to the request, not to the method."""
+    """How often each method was called by each."""
     methods = {call["id"]: call["method"] for call in calls}
-    callers = ((call["method"], methods.get(call["parent"], "")) for call in calls)
-    return collections.Counter((method, "" if caller == "Samples.Shop.Mail.Newsletter" else caller) for method, caller in callers)
+    return collections.Counter((call["method"], methods.get(call["parent"], "")) for call in calls)
 
 
 def durations(calls):

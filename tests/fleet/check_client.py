@@ -3,11 +3,12 @@
 
     check_client.py FOLDER
 """
+import json
 import pathlib
 import subprocess
 import sys
 
-from fleet_kit import BIN, Server, check, relay, source
+from fleet_kit import BIN, Server, check, relay, source, start
 
 
 def main():
@@ -27,6 +28,22 @@ def main():
     check(sender.returncode == 0, "the relay delivers")
     subprocess.run(["node", here / "client.mjs", server.address["grpc"], tokens["ingest"], tokens["read"]], check=True, timeout=100)
     server.end()
+    stranger(folder, here)
+
+
+def stranger(folder, here):
+    """A gRPC server that does not know our service, as one of another version: batches wait, and the relay says why."""
+    other = start("node", here / "stranger.mjs", stdout=subprocess.PIPE)
+    sender = relay(f"grpc://127.0.0.1:{other.stdout.readline().strip()}", "--spool", str(folder / "spool"), "--linger", "3s", stdin=subprocess.PIPE,
+                   stderr=subprocess.PIPE)
+    writer = source("web-1", "shop", 2, 10, 4, stdout=sender.stdin)
+    sender.stdin.close()
+    sender.stdin = None
+    writer.wait()
+    said, errors = sender.communicate(timeout=90)
+    state = json.loads(said)
+    check(state["delivered"] == 0 and state["waitingBytes"] > 0 and state["lostRequests"] == 0, f"batches wait: {state}")
+    check("does not know clrscope.fleet.v1" in errors, f"the relay says why: {errors}")
 
 
 if __name__ == "__main__":

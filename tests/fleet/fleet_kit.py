@@ -77,6 +77,15 @@ class Server:
         except urllib.error.HTTPError as error:
             return error.code
 
+    def ask(self, path, query):
+        """Status and JSON, of failures too."""
+        url = self.address["http"] + path + "?" + urllib.parse.urlencode(query)
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
     def host(self):
         hosts = self.get("/fleet/hosts")["hosts"]
         return hosts[0] if hosts else None

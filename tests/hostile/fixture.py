@@ -133,6 +133,9 @@ class Target:
     def listing(self):
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.name != "fifo")
 
+    def left(self):
+        return [name for name in self.listing() if name not in self.files]
+
     def harm(self):
         """What was done to it; empty when nothing."""
         if self.attack.fresh:
@@ -147,8 +150,9 @@ class Target:
             return "the target is still traced"
         if self.attack.keeps:
             return ""
-        left = [name for name in self.listing() if name not in self.files]
-        return f"files are left: {', '.join(left)}" if left else ""
+        # What an answer has only begun may go on for a while, as POST /requests.
+        self.until(lambda: not self.left(), 20)
+        return f"files are left: {', '.join(self.left())}" if self.left() else ""
 
     def end(self):
         if self.process.poll() is None:

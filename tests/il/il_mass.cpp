@@ -96,16 +96,19 @@ class Assembly {
     if (auto wrong = il::verify(body, signature.is_void, calls); !wrong.empty())
       return "the original is not as the verifier expects: " + wrong;
     il::Layout layout;
-    reason = put(body, signature, locals, layout);
-    if (reason != il::Reason::kNone) return refuse(reason);
-    il::Body made;
-    if (il::parse_body(out_.data(), layout.size, made) != il::Reason::kNone ||
-        made.size != layout.size)
-      return "the new body cannot be parsed";
-    if (auto wrong = il::verify_rewritten(made, layout, signature.is_void, calls); !wrong.empty())
-      return wrong;
-    if (auto wrong = il::compare(body, made, layout, signature.is_void); !wrong.empty())
-      return wrong;
+    // With a probe of its own for exceptions, and without.
+    for (const std::uint64_t leave_fault : {0x7fff'0000'4000UL, 0UL}) {
+      reason = put(body, signature, locals, layout, leave_fault);
+      if (reason != il::Reason::kNone) return refuse(reason);
+      il::Body made;
+      if (il::parse_body(out_.data(), layout.size, made) != il::Reason::kNone ||
+          made.size != layout.size)
+        return "the new body cannot be parsed";
+      if (auto wrong = il::verify_rewritten(made, layout, signature.is_void, calls); !wrong.empty())
+        return wrong;
+      if (auto wrong = il::compare(body, made, layout, signature.is_void); !wrong.empty())
+        return wrong;
+    }
     if (signature.is_void && signature.parameters == 0 &&
         metadata_.method_name(token).ends_with("MoveNext")) {
       if (auto wrong = rewrite_step(body, signature, locals, calls); !wrong.empty())
@@ -157,7 +160,7 @@ class Assembly {
   }
 
   il::Reason put(const il::Body& body, const il::MethodSignature& signature,
-                 const il::NewLocals& locals, il::Layout& layout) {
+                 const il::NewLocals& locals, il::Layout& layout, std::uint64_t leave_fault = 0) {
     map_.resize(kMostCode);
     out_.resize(kMostCode * 4);
     return il::rewrite(body, signature, locals,
@@ -167,7 +170,8 @@ class Assembly {
                         .leave = 0x7fff'0000'3000,
                         .enter_token = kEnterToken,
                         .leave_token = kLeaveToken,
-                        .locals_token = 0x11ff'fff2},
+                        .locals_token = 0x11ff'fff2,
+                        .leave_fault = leave_fault},
                        map_.data(), static_cast<std::uint32_t>(map_.size()), out_.data(),
                        static_cast<std::uint32_t>(out_.size()), layout);
   }

@@ -125,7 +125,9 @@ await page.waitForFunction(() => !document.querySelector('.flame-sandwich'));
 await page.locator('.flame-canvas').focus();
 await page.keyboard.press('m');
 await page.waitForSelector('[role="menu"]');
+await page.waitForFunction(() => document.activeElement?.closest('[role="menu"]'));
 await page.keyboard.press('Escape');
+await page.waitForFunction(() => !document.querySelector('[role="menu"]')).catch(() => {});
 checks.same('Escape closes the menu', await page.locator('[role="menu"]').count(), 0);
 await search.fill('');
 

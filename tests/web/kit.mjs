@@ -83,6 +83,38 @@ export async function serve(...args) {
   return {url: line.open ? new URL(line.open).origin : line.urls[0].url, open: line.open, address: line.urls[0].url, child, folder};
 }
 
+const fleetBinary = join(dirname(clrscope), 'clrscope-fleet');
+export const hasFleet = () => existsSync(fleetBinary);
+
+// A fleet server: like serve(), and `grpc` is where hosts send to. Without arguments nobody needs a token.
+export async function serveFleet(...args) {
+  const folder = mkdtempSync(join(work, 'fleet-'));
+  const how = ['serve', '--store', `sqlite:${join(folder, 'fleet.db')}`, '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--json', ...(args.length ? args : ['--no-auth'])];
+  const {child, line} = await start(fleetBinary, how, {env: {...process.env, TMPDIR: work}}, () => true);
+  return {url: line.open ? new URL(line.open).origin : line.http, open: line.open, address: line.http, grpc: line.grpc, child, folder};
+}
+
+export const makeToken = (file, name, scope) => execFileSync(fleetBinary, ['token', '--token-file', file, '--name', name, '--scope', scope], {encoding: 'utf8'}).trim();
+
+// Sends requests that a program invents: `batches` of `requests` with `spans` each.
+export async function sendInvented(server, {host, service, batches = 2, requests = 40, spans = 6}, ...relayArgs) {
+  const relay = spawn(fleetBinary, ['relay', '--to', `grpc://${server.grpc}`, '--linger', '50s', ...relayArgs], {stdio: ['pipe', 'ignore', 'inherit']});
+  const source = spawn(join(dirname(clrscope), 'fleet_source'), [host, service, String(batches), String(requests), String(spans)], {stdio: ['ignore', 'pipe', 'ignore']});
+  children.push(relay, source);
+  source.stdout.pipe(relay.stdin);
+  const [code] = await once(relay, 'exit');
+  if (code !== 0) throw new Error(`the relay ended with ${code}`);
+}
+
+// Profiles a process and sends its requests until it is ended.
+export async function sendRequests(server, pid, ...args) {
+  const child = spawn(clrscope, ['requests', '-p', String(pid), '--include', 'Samples.Shop', '--to', `grpc://${server.grpc}`, '--json', ...args], {stdio: ['ignore', 'ignore', 'pipe'], env: {...process.env, TMPDIR: work}});
+  children.push(child);
+  for await (const line of createInterface({input: child.stderr})) if (line.includes('Profiling requests')) break;
+  child.stderr.resume();
+  return child;
+}
+
 export async function end(child) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
@@ -94,7 +126,7 @@ export async function end(child) {
 
 let browser;
 export async function openBrowser() {
-  browser = await chromium.launch({
+  browser ??= await chromium.launch({
     executablePath: kChromium,
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost'],
   });

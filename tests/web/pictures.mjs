@@ -17,7 +17,7 @@ const kStyles = {
 const kRequests = 6;
 
 // Name → path and what must have come before the picture.
-function pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}) {
+function pagesOf({pid, recording, report, leaking, heap, tasks, web, threads, shop}) {
   return {
     processes: {path: '/', wait: 12_000},
     overview: {path: `/overview?pid=${pid}`, wait: 20_000},
@@ -34,6 +34,9 @@ function pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}) {
     threadpool: {path: `/views/threadpool?pid=${pid}`, wait: 5_000},
     'thread-starts': {path: `/views/thread-starts?pid=${threads}`, wait: 12_000},
     requests: {path: `/views/requests?pid=${web.pid}&open=${encodeURIComponent(web.open)}`},
+    'requests-live': {path: `/views/requests?pid=${shop.pid}&tab=profile&run=${shop.run}`, wait: 3_000, phoneAt: '[data-run]'},
+    'requests-route': {path: `/views/requests?pid=${shop.pid}&tab=profile&run=${shop.run}&route=${encodeURIComponent('GET /orders/{id}')}`, wait: 3_000},
+    'requests-trace': {path: `/views/requests?pid=${shop.pid}&tab=profile&run=${shop.run}&trace=${shop.trace}`, wait: 3_000},
     async: {path: `/stacks?pid=${tasks}&view=async&open=a0`},
     heap: {path: `/heap?pid=${leaking}&snapshot=${heap}`},
     'heap-types': {path: `/heap?pid=${leaking}&snapshot=${heap}&type=Samples.Symptoms.Order`},
@@ -68,34 +71,84 @@ async function busy(visitor, {pid, truth}) {
   }
 }
 
-try {
+// A shop with customers whose requests are profiled, and one of these requests.
+async function profiled(visitor, {pid, truth}) {
+  await kit.patient('shop-load', '--address', truth.address, '--rate', '30', '--duration', '3600');
+  const {id: run} = await (await visitor.ask('POST', `/requests?pid=${pid}&include=Samples.Shop&sample=1&durationSeconds=600`)).json();
+  for (;;) {
+    const {profile} = await (await visitor.ask('GET', `/requests/runs/${run}?requests=true`)).json();
+    const one = profile?.requests.find((known) => known.route === '/orders/{id}' && known.spans.length > 5);
+    if (profile?.seen > 300 && one) return {pid, run, trace: one.traceId};
+    await new Promise((done) => setTimeout(done, 200));
+  }
+}
+
+const isChosen = (file) => !chosen.length || chosen.some((one) => file.includes(one));
+
+async function take(server, style, name, {path, wait = 500, before = [], phoneAt}) {
+  const visitor = await kit.Visitor.come(server, kStyles[style]);
+  for (const one of before) await visitor.ask('POST', one);
+  const page = await visitor.open(path);
+  await settled(page);
+  await page.waitForTimeout(wait);
+  if (phoneAt && style === 'phone') await page.locator(phoneAt).evaluate((part) => part.scrollIntoView());
+  await page.screenshot({path: join(folder, `${name}-${style}.png`)});
+  await visitor.leave();
+}
+
+async function ofController() {
   const world = await build();
   const {pid} = world.sick;
-  const others = await Promise.all([kit.patient('leak-list'), kit.patient('async-chains', '40'), kit.patient('web'), kit.patient('short-threads')]);
+  const others = await Promise.all([kit.patient('leak-list'), kit.patient('async-chains', '40'), kit.patient('web'), kit.patient('short-threads'), kit.patient('shop')]);
   const [leaking, tasks, , threads] = others.map((one) => one.pid);
   const second = await kit.serve('--allow', others.map((one) => one.pid).join(','));
   const beside = await kit.Visitor.come(second);
   const web = await busy(beside, others[2]);
+  const shop = await profiled(beside, others[4]);
   const {recording: heap} = await (await beside.ask('GET', `/heap?pid=${leaking}`)).json();
   await beside.leave();
   const first = await kit.Visitor.come(world.server);
   const recording = await made(first, ['POST', '/sessions', {data: {pid, durationSeconds: 5}}], '/recordings', 'finished');
   const report = await made(first, ['POST', `/doctor?pid=${pid}&durationSeconds=5`], '/doctor/reports', 'finished');
   await first.leave();
-  for (const [style, options] of Object.entries(kStyles)) {
-    for (const [name, {path, wait = 500, before = []}] of Object.entries(pagesOf({pid, recording, report, leaking, heap, tasks, web, threads}))) {
-      const file = `${name}-${style}.png`;
-      if (chosen.length && !chosen.some((one) => file.includes(one))) continue;
-      const isOfOthers = others.some((one) => path.includes(`pid=${one.pid}`));
-      const visitor = await kit.Visitor.come(isOfOthers ? second : world.server, options);
-      for (const one of before) await visitor.ask('POST', one);
-      const page = await visitor.open(path);
-      await settled(page);
-      await page.waitForTimeout(wait);
-      await page.screenshot({path: join(folder, file)});
-      await visitor.leave();
+  const pages = pagesOf({pid, recording, report, leaking, heap, tasks, web, threads, shop});
+  for (const style of Object.keys(kStyles))
+    for (const [name, page] of Object.entries(pages)) {
+      if (!isChosen(`${name}-${style}`)) continue;
+      const isOfOthers = others.some((one) => page.path.includes(`pid=${one.pid}`));
+      await take(isOfOthers ? second : world.server, style, name, page);
     }
-  }
+}
+
+const kFleet = ['fleet-services', 'fleet-routes', 'fleet-route', 'fleet-flame', 'fleet-request', 'fleet-hosts'];
+
+// Two versions of a shop on two hosts, as a host of each would send them, and another service.
+async function ofFleet() {
+  await kit.openBrowser();
+  const server = await kit.serveFleet();
+  const apps = await Promise.all([kit.patient('shop'), kit.patient('shop')]);
+  await Promise.all(apps.map(({pid}, i) => kit.sendRequests(server, pid, '--sample', '0.5', '--service', 'shop', '--service-version', ['7.2', '7.3'][i])));
+  await Promise.all(apps.map(({truth}) => kit.patient('shop-load', '--address', truth.address, '--rate', '25', '--duration', '600')));
+  await kit.sendInvented(server, {host: 'web-1', service: 'stock', batches: 4, requests: 200});
+  await new Promise((done) => setTimeout(done, 70_000)); // so that the charts have something to draw
+  const route = encodeURIComponent('GET /orders/{id}');
+  const {requests} = await (await fetch(`${server.address}/fleet/requests?service=shop&route=${route}&fromPercentile=50&toPercentile=90&limit=1`)).json();
+  const paths = {
+    'fleet-services': '/fleet/services?last=15m',
+    'fleet-routes': '/fleet/routes?last=15m&service=shop',
+    'fleet-route': `/fleet/routes?last=15m&service=shop&route=${route}&by=version`,
+    'fleet-flame': `/fleet/flame?last=15m&service=shop&route=${route}&fromPercentile=50&toPercentile=90`,
+    'fleet-request': `/fleet/requests/${requests[0].traceId}?last=15m`,
+    'fleet-hosts': '/fleet/hosts?last=15m',
+  };
+  for (const style of Object.keys(kStyles))
+    for (const name of kFleet) if (isChosen(`${name}-${style}`)) await take(server, style, name, {path: paths[name], wait: 1500});
+}
+
+try {
+  const areFleet = chosen.map((one) => one.startsWith('fleet'));
+  if (!chosen.length || areFleet.includes(false)) await ofController();
+  if (!chosen.length || areFleet.includes(true)) await ofFleet();
 } finally {
   await kit.endAll();
 }

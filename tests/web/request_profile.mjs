@@ -98,18 +98,43 @@ export const profile = {
   notes: [],
 };
 
-// The controller's answer, without a profiler: what the page does with it is the same.
-export async function answerWith(page, answer, status = 200) {
-  await page.route(/\/requests\?.*include=/, (asked) => asked.fulfill({status, contentType: status === 200 ? 'application/json' : 'application/problem+json', body: JSON.stringify(answer)}));
+const json = (asked, body, status = 200) => asked.fulfill({status, contentType: status < 400 ? 'application/json' : 'application/problem+json', body: JSON.stringify(body)});
+
+// The controller's answers, without a profiler: what the page does with them is the same. Not 200: what the start is refused with.
+export async function answerWith(page, pid, answer, status = 200) {
+  const run = {
+    id: 'fixture',
+    state: 'finished',
+    running: false,
+    started: '2026-11-15T02:45:02.000Z',
+    process: {pid, uid: '', name: 'shop', runtime: ''},
+    include: ['Shop.*'],
+    plannedMs: 10_000,
+    durationMs: answer.durationMs,
+    seen: answer.seen,
+    sampled: answer.sampled,
+    updated: '2026-11-15T02:45:12.000Z',
+    ending: 'duration',
+    by: '',
+  };
+  let isStarted = false;
+  await page.route(/\/requests\?.*include=/, (asked) => {
+    isStarted = status === 200;
+    return status === 200 ? json(asked, {...run, state: 'starting', running: true}, 201) : json(asked, answer, status);
+  });
+  await page.route(/\/requests\/runs$/, (asked) => json(asked, isStarted ? [run] : []));
+  await page.route(/\/requests\/runs\/fixture/, (asked) => json(asked, {...run, profile: answer}));
 }
 
 export async function profiled(visitor, pid, address = '', answer = profile) {
   const page = await visitor.open(`/views/requests?pid=${pid}&tab=profile&include=${encodeURIComponent('Shop.*')}${address}`);
-  await answerWith(page, answer);
+  await answerWith(page, pid, answer);
   await page.getByRole('button', {name: 'Profile requests', exact: true}).click();
   await page.locator(`[data-profile="${answer.seen}"]`).waitFor();
   return page;
 }
+
+export const runOf = (page) => new URL(page.url()).searchParams.get('run');
 
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 
@@ -122,11 +147,9 @@ export const requestProfileTests = [
       const server = await kit.serve('--allow', String(app.pid));
       const visitor = await kit.Visitor.come(server);
       const page = await visitor.open(`/views/requests?pid=${app.pid}&tab=profile&include=Samples.Shop&sample=1&seconds=4`);
-      const [answer] = await Promise.all([
-        page.waitForResponse((one) => /\/requests\?.*include=/.test(one.url()), {timeout: 50_000}),
-        page.getByRole('button', {name: 'Profile requests', exact: true}).click(),
-      ]);
-      const data = await answer.json();
+      await page.getByRole('button', {name: 'Profile requests', exact: true}).click();
+      await page.locator('[data-state="finished"]').waitFor({timeout: 50_000});
+      const {profile: data} = await (await visitor.ask('GET', `/requests/runs/${runOf(page)}`)).json();
       await page.locator(`[data-profile="${data.seen}"]`).waitFor();
       assert.deepEqual(
         data.routes.map((one) => `${one.method} ${one.route}`).sort(),
@@ -172,6 +195,11 @@ export const requestProfileTests = [
       await page.reload();
       await waterfall.waitFor();
       await page.locator('[data-details="1"]').waitFor();
+      // The CPU samples of the route, in the same viewer.
+      await page.getByRole('link', {name: 'GET /orders/{id}', exact: true}).click();
+      await page.getByRole('link', {name: 'Flame graph of CPU samples', exact: true}).click();
+      await page.getByRole('heading', {name: 'Flame graph of the CPU time of GET /orders/{id}'}).waitFor();
+      await page.locator('.flame-summary', {hasText: `CPU samples of ${told.sampled} sampled requests (of ${told.seen})`}).waitFor();
       await visitor.leave();
       await kit.end(server.child);
     },
@@ -275,13 +303,13 @@ export const requestProfileTests = [
     async run(world) {
       const visitor = await kit.Visitor.come(world.server);
       const page = await visitor.open(`/views/requests?pid=${world.idle.pid}&tab=profile&include=Shop.*`, {expected: [409]});
-      await answerWith(page, {title: 'Conflict', status: 409, detail: 'another profiler is loaded', hint: 'Start the process without it.'}, 409);
+      await answerWith(page, world.idle.pid, {title: 'Conflict', status: 409, detail: 'another profiler is loaded', hint: 'Start the process without it.'}, 409);
       await page.getByRole('button', {name: 'Profile requests', exact: true}).click();
       await page.locator('main [role="alert"]', {hasText: 'another profiler is loaded'}).waitFor();
       await page.getByText('Start the process without it.', {exact: true}).waitFor();
-      await page.unrouteAll();
+      await page.unrouteAll({behavior: 'wait'});
       const none = {...profile, seen: 0, sampled: 0, forced: 0, notKept: 0, lost: {records: 0, requests: 0, spans: 0, late: 0, orphans: 0, damaged: 0}, routes: [], requests: [], notes: ['no ASP.NET Core in the process']};
-      await answerWith(page, none);
+      await answerWith(page, world.idle.pid, none);
       await page.getByRole('button', {name: 'Profile requests', exact: true}).click();
       await page.getByText('No request ended while requests were profiled.', {exact: true}).waitFor();
       await page.getByText('no ASP.NET Core in the process', {exact: true}).waitFor();

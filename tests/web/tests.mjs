@@ -2,6 +2,7 @@
 import {agentTests} from './agent.mjs';
 import {countersTests} from './counters.mjs';
 import {doctorTests} from './doctor.mjs';
+import {fleetTests} from './fleet.mjs';
 import {foreignTests} from './foreign.mjs';
 import {heapTests} from './heap.mjs';
 import {insideTests} from './inside.mjs';
@@ -10,6 +11,7 @@ import {logsTests} from './logs.mjs';
 import {recordTests} from './record.mjs';
 import {recordingsTests} from './recordings.mjs';
 import {requestProfileTests} from './request_profile.mjs';
+import {requestRunTests} from './request_run.mjs';
 import {requestsTests} from './requests.mjs';
 import {shellTests} from './shell.mjs';
 import {stacksTests} from './stacks.mjs';
@@ -29,10 +31,12 @@ export const tests = [
   ...agentTests,
   ...requestsTests,
   ...requestProfileTests,
+  ...requestRunTests,
   ...logsTests,
   ...recordTests,
   ...recordingsTests,
   ...viewerTests,
   ...insideTests,
   ...foreignTests,
+  ...fleetTests,
 ];

@@ -1,9 +1,13 @@
-// The app: all pages of a controller, or one page with its data inside (the single HTML files of flame, stacks, doctor).
+// The app: all pages of a controller or of a fleet server, or one page with its data inside (the single HTML files of flame, stacks, doctor).
 import {render} from 'preact';
 import {ApiContext} from './api/answer';
 import {Api} from './api/client';
-import {findPage, Frame} from './frame/frame';
+import {FleetFrame} from './frame/fleet-frame';
+import {Frame} from './frame/frame';
+import {findPage} from './frame/layout';
 import {basePath, startRouter} from './frame/router';
+import {fleetPages, pages} from './pages';
+import {isFleet} from './server';
 import {singles} from './pages/singles';
 import {startThemeSwitch} from './ui/theme';
 
@@ -14,10 +18,10 @@ if (root && embedded) {
   startRouter(() => false);
   render(singles[embedded.dataset.kind ?? ''](JSON.parse(embedded.textContent ?? '')), root);
 } else if (root) {
-  startRouter((path) => findPage(path) !== undefined);
+  startRouter((path) => findPage(isFleet() ? fleetPages : pages, path) !== undefined);
   render(
     <ApiContext.Provider value={new Api(basePath())}>
-      <Frame />
+      {isFleet() ? <FleetFrame /> : <Frame />}
     </ApiContext.Provider>,
     root,
   );

@@ -3,7 +3,7 @@ import type {ComponentType} from 'preact';
 import type {ProcessInfo} from './api/types';
 
 // Where a page stands in the rail.
-export type Group = 'process' | 'views' | 'server';
+export type Group = 'process' | 'views' | 'server' | 'fleet';
 
 export interface PageProps {
   pid: number; // chosen process; 0 on pages that are not about one

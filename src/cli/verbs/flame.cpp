@@ -31,8 +31,13 @@ constexpr std::chrono::seconds kDuration{10};
 constexpr Option kFlame[] = {
     {.name = "--output",
      .value = "FILE",
-     .help = "output file; %p is replaced by the pid, %n by the name, %t by the time; - is stdout",
+     .help = "output file; %p is replaced by the pid, %n by the name, %t by the time; - is stdout; "
+             ".json: the data without the viewer",
      .letter = 'o'},
+    {.name = "--route",
+     .value = "ROUTE",
+     .help =
+         "of FILE: CPU samples of the requests of this route alone, such as 'GET /orders/{id}'"},
     {.name = "--duration", .value = "TIME", .help = "length of the recording (default: 10s)"},
     {.name = "--trace", .value = "FILE", .help = "file that keeps the recording as .nettrace"},
     {.name = "--rate", .value = "HZ", .help = "CPU samples per second (default: 499)"},
@@ -87,6 +92,7 @@ struct FlameAnswer {
   std::uint64_t without_stack = 0;
   std::uint64_t folded = 0;
   std::optional<std::string> damage{};
+  std::optional<ops::RouteSamples> route{};
 };
 const Shape& shape_of(const FlameAnswer*) {
   using A = FlameAnswer;
@@ -106,7 +112,8 @@ const Shape& shape_of(const FlameAnswer*) {
        member<&A::broken_stacks>("brokenStacks", "stacks that do not reach their root"),
        member<&A::without_stack>("withoutStack", "samples without a stack"),
        member<&A::folded>("folded", "nodes folded into their parents because they were small"),
-       member<&A::damage>("damage", "what could not be read")});
+       member<&A::damage>("damage", "what could not be read"),
+       member<&A::route>("route", "the route whose CPU samples these are, if it is only that")});
   return shape;
 }
 
@@ -126,11 +133,12 @@ std::string as_json(const ops::FlameRead& read, const Written& written) {
                                .broken_stacks = read.broken_stacks,
                                .without_stack = graph.without_stack,
                                .folded = graph.folded,
-                               .damage = unless_empty(read.damage)});
+                               .damage = unless_empty(read.damage),
+                               .route = read.route});
 }
 
 Result<Written> write_file(const ops::FlameRead& read, const std::string& output) {
-  const auto page = http::flame_file(read);
+  const auto page = output.ends_with(".json") ? ops::flame_json(read) : http::flame_file(read);
   auto file = TRY(ops::OutputFile::create(output));
   TRY(write_all(file.fd(), as_bytes(page)));
   TRY(file.commit());
@@ -143,6 +151,7 @@ void sum_up(const ops::FlameRead& read, const Written& written, Console& console
                written.file == "-" ? "standard output" : written.file, format_bytes(written.bytes),
                format_count(read.graph.samples), format_count(read.graph.waits),
                format_count(read.lost));
+  if (read.route) console.talk("{}", ops::route_line(*read.route));
   if (read.broken_stacks && *read.broken_stacks > 0)
     console.talk("  {} stacks truncated", format_count(*read.broken_stacks));
   if (written.file != "-") console.talk("Next: open {} in a browser", written.file);
@@ -169,7 +178,8 @@ Result<int> draw_trace(const Args& args, Console& console) {
   if (output.empty()) output = name;
   if (output != "-" && fs::is_directory(output))
     output = (fs::path{output} / fs::path{name}.filename()).string();
-  const auto read = TRY(ops::read_flame(path));
+  const auto route = args.text("--route");
+  const auto read = TRY(route ? ops::read_route_flame(path, *route) : ops::read_flame(path));
   if (read.graph.rows.empty()) return fail(ops::no_samples(read, path));
   auto written = TRY(write_file(read, output));
   if (path != "-") written.trace = path;
@@ -259,6 +269,11 @@ Result<int> run(const Args& args, Console& console) {
     return fail(Errc::kUsage, "no process or trace given")
         .hint("run clrscope flame -p PID, or clrscope flame FILE.nettrace");
   if (!target) return draw_trace(args, console);
+  if (args.has("--route"))
+    return fail(Errc::kUsage, "--route needs a recording of requests, not a process")
+        .hint(
+            "record with clrscope requests -p PID --include PATTERN -o FILE.nettrace, then run "
+            "clrscope flame FILE.nettrace --route ROUTE");
   return draw_process(args, console);
 }
 
@@ -274,7 +289,7 @@ extern const Verb flame_verb{
     .options = kOptions,
     .examples =
         "  clrscope flame -p 4312 -o shop.html\n"
-        "  clrscope flame shop.nettrace.zst",
+        "  clrscope flame requests.nettrace --route 'GET /orders/{id}'",
     .run = run,
     .positionals = 1,
     .takes_command = true,

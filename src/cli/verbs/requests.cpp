@@ -9,6 +9,7 @@
 #include "cli/stop_request.h"
 #include "cli/target_args.h"
 #include "cli/verb.h"
+#include "ops/request_demo.h"
 #include "ops/request_profile.h"
 
 namespace clrscope::cli {
@@ -20,8 +21,11 @@ constexpr std::size_t kLiveRows = 15;
 constexpr Option kRequests[] = {
     {.name = "--include",
      .value = "PATTERN",
-     .help = "methods to time: a namespace, type or method; * matches any text; repeatable"},
+     .help = "methods to time: a namespace, type or method, * matches any text; or '[ATTRIBUTE]'; "
+             "repeatable"},
     {.name = "--exclude", .value = "PATTERN", .help = "methods not to time; repeatable"},
+    {.name = "--min-il", .value = "BYTES", .help = "smallest IL size to time (default: 0)"},
+    {.name = "--accessors", .help = "time trivial getters and setters too"},
     {.name = "--sample",
      .value = "P",
      .help = "share of requests with spans: 0 to 1, or auto, within --budget (default: auto)"},
@@ -33,7 +37,7 @@ constexpr Option kRequests[] = {
      .help = "of a CPU that the probes of one method may cost; 0: any (default: 2)"},
     {.name = "--duration",
      .value = "TIME",
-     .help = "how long to profile (default: 10s; with --to until Ctrl+C)"},
+     .help = "how long to profile (default: 10s; until Ctrl+C with --to, or --demo on a terminal)"},
     {.name = "--to",
      .value = "URL",
      .help = "also sends all requests to a fleet server: grpc://HOST:PORT, grpcs:// with TLS"},
@@ -54,8 +58,13 @@ constexpr Option kRequests[] = {
     {.name = "--request",
      .value = "TRACEID",
      .help = "shows this request alone; the beginning of its trace id is enough"},
+    {.name = "--demo",
+     .help = "starts the sample shop and load for it, on loopback, and profiles that; ends both"},
     {.name = "--ascii", .help = "draws the waterfall without Unicode characters"},
 };
+
+// Somebody looks at the table of routes.
+bool is_watched(const Args& args) { return ::isatty(STDOUT_FILENO) == 1 && !args.has("--json"); }
 
 // The table of routes while requests are profiled: drawn over the last one.
 class LiveRoutes {
@@ -84,12 +93,17 @@ bool is_hexadecimal(std::string_view text) {
 }
 
 Result<ops::ProfileRequest> request_of(const Args& args) {
-  ops::ProfileRequest request{.include = args.all("--include"), .exclude = args.all("--exclude")};
-  request.listen.target = TRY(target_request(args));
+  ops::ProfileRequest request{.include = args.all("--include"),
+                              .exclude = args.all("--exclude"),
+                              .with_accessors = args.has("--accessors")};
+  request.smallest_il =
+      static_cast<std::uint32_t>(TRY(args.number("--min-il", 0, 1 << 20)).value_or(0));
+  if (!args.has("--demo")) request.listen.target = TRY(target_request(args));
   request.listen.duration =
       TRY(args.duration("--duration"))
-          .value_or(args.has("--to") ? std::chrono::nanoseconds{std::chrono::hours{24 * 365}}
-                                     : std::chrono::nanoseconds{std::chrono::seconds{10}});
+          .value_or(args.has("--to") || (args.has("--demo") && is_watched(args))
+                        ? std::chrono::nanoseconds{std::chrono::hours{24 * 365}}
+                        : std::chrono::nanoseconds{std::chrono::seconds{10}});
   if (request.listen.duration.count() <= 0)
     return fail(Errc::kUsage, "--duration must be greater than zero");
   request.sampling.probability =
@@ -143,14 +157,29 @@ Result<int> print(const Args& args, Console& console, const ops::RequestProfile&
   return kDone;
 }
 
+// The sample shop, if it is asked for, as what the request is about.
+Result<std::optional<ops::RequestDemo>> start_demo(const Args& args, Console& console,
+                                                   ops::ProfileRequest& request) {
+  if (!args.has("--demo")) return std::optional<ops::RequestDemo>{};
+  if (args.has("--process-id") || args.has("--name") || args.has("--diagnostic-port"))
+    return fail(Errc::kUsage, "--demo starts a process of its own: name no other one");
+  std::optional<ops::RequestDemo> demo{TRY(ops::RequestDemo::start(request.listen.stop_fds))};
+  request.listen.target.pid = demo->pid();
+  if (request.include.empty()) request.include = {ops::RequestDemo::kInclude};
+  console.talk("The sample shop runs as process {} at {}, with {} requests per second.",
+               demo->pid(), demo->address(), ops::RequestDemo::kRate);
+  return demo;
+}
+
 Result<int> run(const Args& args, Console& console) {
   const StopRequest stop{EnterKey::kStops};
   auto request = TRY(request_of(args));
   request.listen.stop_fds = stop.fds();
+  const auto demo = TRY(start_demo(args, console, request));
   ops::ProfileWatcher watcher;
   LiveRoutes live{console};
   watcher.on_start = [&] { console.talk("Profiling requests. Press Ctrl+C to stop."); };
-  if (::isatty(STDOUT_FILENO) == 1 && !args.has("--json"))
+  if (is_watched(args))
     watcher.on_status = [&](const ops::RequestProfile& profile) { live.show(profile); };
   const auto profile = ops::profile_requests(request, watcher);
   live.clear();
@@ -166,7 +195,7 @@ constexpr JsonAnswer kAnswers[] = {answers_with<ops::RequestProfile>()};
 extern const Verb requests_verb{
     .name = "requests",
     .summary = "Profile HTTP requests of an ASP.NET Core app: routes, spans of methods, waits",
-    .usage = "[-p PID | -n NAME] --include PATTERN [options]",
+    .usage = "(-p PID | -n NAME | --demo) --include PATTERN [options]",
     .options = kOptions,
     .examples =
         "  clrscope requests -p 4312 --include 'Shop.*' --duration 30s\n"

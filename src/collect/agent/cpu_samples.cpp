@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 #include "base/io.h"
 #include "base/proc.h"
@@ -38,19 +37,11 @@ std::string thread_folder(pid_t pid, std::uint64_t thread) {
   return fmt::format("/proc/{}/task/{}", pid, thread);
 }
 
-// The last number of the line "NSpid:".
-std::optional<std::uint64_t> innermost_number(const std::string& status) {
-  for (const auto line : split(status, '\n'))
-    if (line.starts_with("NSpid:")) return parse_number(line.substr(line.find_last_of("\t ") + 1));
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<> AgentCpuSamples::open() {
   if (arena_) return {};
-  const auto status = TRY(proc_status(pid_));
-  own_numbers_ = status.namespace_pid != pid_;
+  outer_threads_.emplace(TRY(OuterThreads::of(pid_)));
   arena_.emplace(TRY(connection_.open_arena(Deadline{kAnswer})));
   return {};
 }
@@ -60,6 +51,7 @@ Result<> AgentCpuSamples::start() {
   const auto rate = std::clamp(rate_, 1U, wire::kUsualCpuRate);
   started_ = TraceClock::now();
   cpu_before_ns_ = cpu_time_of(pid_);
+  price_before_ = arena_->callback_time(wire::Spender::kCpu);
   (void)TRY(connection_.demand(wire::RequestKind::kSwitch,
                                wire::kSourceCpu | (rate << wire::kRateShift), Deadline{kAnswer}));
   return {};
@@ -95,19 +87,6 @@ void AgentCpuSamples::drain(const std::function<void(const perf::Record&)>& take
   }
 }
 
-ThreadId AgentCpuSamples::outer_thread(std::uint32_t thread) {
-  if (!own_numbers_) return ThreadId{thread};
-  if (const auto known = threads_.find(thread); known != threads_.end()) return known->second;
-  std::error_code gone;
-  for (std::filesystem::directory_iterator it{fmt::format("/proc/{}/task", pid_), gone}, end;
-       !gone && it != end; it.increment(gone)) {
-    const auto status = read_file(it->path() / "status");
-    const auto outer = parse_number(it->path().filename().native());
-    if (status && outer && innermost_number(*status) == thread) return ThreadId{*outer};
-  }
-  return ThreadId{static_cast<std::uint64_t>(pid_)};  // it has ended
-}
-
 void AgentCpuSamples::give(const Kept& kept, const std::function<void(const perf::Record&)>& take) {
   const auto& sample = kept.fixed;
   const bool is_new = !threads_.contains(sample.header.thread);
@@ -116,7 +95,7 @@ void AgentCpuSamples::give(const Kept& kept, const std::function<void(const perf
       .event = perf::EventIndex{0},
       .time = std::clamp(time_of(sample.monotonic_ns), started_, std::max(started_, now)),
       .process = ProcessId{pid_},
-      .thread = outer_thread(sample.header.thread),
+      .thread = outer_threads_->outer(sample.header.thread),
       .cpu = sample.processor};
   if (is_new) {
     if (threads_.size() >= kMostThreads) threads_.clear();
@@ -152,15 +131,22 @@ std::vector<std::string> AgentCpuSamples::notes() const {
   std::vector<std::string> out;
   if (!arena_) return out;
   const auto seen = arena_->cpu_counts();
+  const bool cpu_known = cpu_before_ns_ > 0 && cpu_after_ns_ > cpu_before_ns_;
+  const auto cpu = static_cast<double>(cpu_after_ns_ - cpu_before_ns_);
+  if (cpu_known) {
+    const auto price = arena_->callback_time(wire::Spender::kCpu) - price_before_;
+    out.push_back(fmt::format(
+        "taking the samples took {} on the threads of the process, {:.1f} % of their CPU time",
+        format_duration(price), 100 * static_cast<double>(price.count()) / cpu));
+  }
   if (seen.ticks_missed > 0)
     out.push_back(
         fmt::format("{} expirations of CPU timers gave no sample of their own: the kernel checks "
                     "these timers only on its tick. Each sample is weighted by the CPU time since "
                     "the last one of its thread",
                     format_count(seen.ticks_missed)));
-  if (cpu_after_ns_ > cpu_before_ns_ && cpu_before_ns_ > 0) {
-    const auto covered =
-        static_cast<double>(weight_ns_) / static_cast<double>(cpu_after_ns_ - cpu_before_ns_);
+  if (cpu_known) {
+    const auto covered = static_cast<double>(weight_ns_) / cpu;
     if (covered < kWellCovered)
       out.push_back(
           fmt::format("the samples cover {:.0f} % of the CPU time of the process: threads "

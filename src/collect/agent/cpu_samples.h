@@ -6,12 +6,14 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 #include "collect/agent/connection.h"
+#include "collect/agent/outer_threads.h"
 #include "collect/perf/record.h"
 
 namespace clrscope::collect {
@@ -45,7 +47,6 @@ class AgentCpuSamples {
     std::vector<std::uint8_t> stack;
   };
   void keep(const void* bytes, std::uint32_t size);
-  ThreadId outer_thread(std::uint32_t thread);
   void give(const Kept& kept, const std::function<void(const perf::Record&)>& take);
 
   AgentConnection& connection_;
@@ -54,13 +55,14 @@ class AgentCpuSamples {
   std::optional<AgentArena> arena_;
   std::deque<Kept> kept_;
   std::unordered_map<std::uint32_t, ThreadId> threads_;  // as the process numbers them
-  bool own_numbers_ = false;                             // the process is in another pid namespace
+  std::optional<OuterThreads> outer_threads_;            // with the arena
   bool stopped_ = false;
   TraceTime started_{};
   std::uint64_t samples_ = 0;
   std::uint64_t weight_ns_ = 0;
   std::uint64_t cpu_before_ns_ = 0;
   std::uint64_t cpu_after_ns_ = 0;
+  std::chrono::nanoseconds price_before_{};  // what its samples had cost the process by then
 };
 
 }  // namespace clrscope::collect

@@ -44,6 +44,8 @@ Result<> AgentProbes::set_order(const ProbeOptions& options) {
     for (const auto& pattern : patterns) {
       if (pattern.empty() || pattern.find('\n') != std::string::npos)
         return fail(Errc::kUsage, "a method pattern must not be empty");
+      if (pattern.front() == '[' && (pattern.size() < 3 || pattern.back() != ']'))
+        return fail(Errc::kUsage, "an attribute pattern must be [NAME]: {}", pattern);
       text += sign + pattern + '\n';
     }
     return {};

@@ -2,7 +2,6 @@
 #include "ops/agent.h"
 
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
@@ -11,6 +10,7 @@
 #include "ops/agent_methods.h"
 #include "ops/agent_runtime.h"
 #include "ops/agent_sources.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {
@@ -146,8 +146,8 @@ constexpr Parameter kMethods[] = {
     kName,
     {.name = "include",
      .type = "string",
-     .help = "methods to measure, separated by commas: a namespace, type or method, or a full name "
-             "with *"},
+     .help = "methods to measure, separated by commas: a namespace, type or method, a full name "
+             "with *, or [NAME]: what carries that attribute"},
     {.name = "exclude", .type = "string", .help = "methods not to measure, likewise"},
     {.name = "accessors", .type = "boolean", .help = "trivial getters and setters too"},
     {.name = "durationSeconds", .type = "integer", .help = "how long to measure (default: 10)"}};

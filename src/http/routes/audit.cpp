@@ -3,9 +3,9 @@
 #include "base/printable.h"
 
 #include "base/json_reader.h"
-#include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -2,10 +2,10 @@
 #include "ops/check.h"
 
 #include "answer/text.h"
-#include "http/answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

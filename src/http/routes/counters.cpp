@@ -1,9 +1,9 @@
 // Counters and meters of a process: as they are, with their history, and as they come.
 #include "ops/counters.h"
-#include "http/answer.h"
 #include "http/live_stream.h"
 #include "http/services.h"
 #include "live/answers.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

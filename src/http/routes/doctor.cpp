@@ -5,13 +5,13 @@
 
 #include "archive/examinations.h"
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/single_file.h"
 #include "ops/doctor_file.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -10,12 +10,12 @@
 #include "archive/operations.h"
 #include "archive/recordings.h"
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/trace_request.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -3,11 +3,11 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/json_body.h"
 #include "http/live_stream.h"
 #include "http/services.h"
 #include "live/answers.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

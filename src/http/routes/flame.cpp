@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include "archive/recordings.h"
-#include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/reading.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/single_file.h"
 #include "ops/convert.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {
@@ -18,8 +18,10 @@ namespace {
 Result<ops::FlameRead> read_recording(const Call& call, const std::string& id) {
   const auto recording = TRY(call.services().recordings.find(id));
   const auto place = TRY(begin_reading(call));
-  auto read = TRY(ops::read_flame(recording.path, {}, reading_limits(call)));
-  if (read.graph.processes.size() != 1) read.title = recording.title;
+  const auto route = call.text("route");
+  auto read = TRY(route ? ops::read_route_flame(recording.path, *route, reading_limits(call))
+                        : ops::read_flame(recording.path, {}, reading_limits(call)));
+  if (!route && read.graph.processes.size() != 1) read.title = recording.title;
   return read;
 }
 
@@ -42,10 +44,16 @@ Result<HttpResponse> file(Call& call) {
   return response;
 }
 
+constexpr Parameter kRoute{.name = "route",
+                           .type = "string",
+                           .help =
+                               "CPU samples of the profiled requests of this route alone, such as "
+                               "GET /orders/{id}"};
 constexpr Parameter kGraph[] = {
-    {.name = "recording", .type = "string", .help = "id of the recording"}};
+    {.name = "recording", .type = "string", .help = "id of the recording"}, kRoute};
 constexpr Parameter kFile[] = {
-    {.name = "id", .type = "string", .help = "id of the recording", .in = Parameter::In::kPath}};
+    {.name = "id", .type = "string", .help = "id of the recording", .in = Parameter::In::kPath},
+    kRoute};
 
 constexpr Route kRoutes[] = {
     {.method = "GET",

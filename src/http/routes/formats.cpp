@@ -1,8 +1,8 @@
 // The formats that a recording can be fetched in.
 #include "export/format.h"
 
-#include "http/answer.h"
 #include "http/route.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include "archive/state_folder.h"
-#include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/setting.h"
 #include "ops/target.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

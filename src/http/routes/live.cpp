@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/live_stream.h"
 #include "http/services.h"
 #include "live/answers.h"
@@ -10,6 +9,7 @@
 #include "live/topic.h"
 #include "ops/counters.h"
 #include "ops/events.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -1,10 +1,10 @@
 // Counters and meters as a sequence of JSON, as dotnet-monitor tells them.
-#include "http/answer.h"
 #include "http/json_body.h"
 #include "http/live_stream.h"
 #include "http/services.h"
 #include "live/answers.h"
 #include "ops/counters.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

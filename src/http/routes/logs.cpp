@@ -1,11 +1,11 @@
 // What a process logs through ILogger, as it comes.
 #include <fmt/format.h>
 
-#include "http/answer.h"
 #include "http/json_body.h"
 #include "http/live_stream.h"
 #include "http/services.h"
 #include "live/answers.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -1,8 +1,8 @@
 // The counters of all processes on one page, for Prometheus.
 #include "live/metrics.h"
-#include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -2,11 +2,11 @@
 #include "base/json.h"
 #include "base/shape.h"
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/route.h"
 #include "http/router.h"
 #include "http/services.h"
 #include "live/item_shapes.h"
+#include "site/answer.h"
 
 #include <algorithm>
 #include <map>

@@ -1,10 +1,10 @@
 // What is being done for clients, as dotnet-monitor tells it.
 #include "archive/operations.h"
 
-#include "http/answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -1,10 +1,10 @@
 // Which processes are there, and what is known of one.
 #include "http/processes.h"
 
-#include "http/answer.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "ops/environment.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -1,8 +1,8 @@
 // What can be recorded: named profiles, and providers with the names of their keywords.
 #include "ops/profiles.h"
 
-#include "http/answer.h"
 #include "http/route.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

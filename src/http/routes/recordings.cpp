@@ -13,7 +13,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "export/format.h"
-#include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/json_body.h"
 #include "http/reading.h"
@@ -22,6 +21,7 @@
 #include "ops/convert.h"
 #include "ops/heap.h"
 #include "ops/report.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "base/io.h"
-#include "http/answer.h"
 #include "http/file_answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/trace_request.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

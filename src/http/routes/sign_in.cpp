@@ -1,90 +1,25 @@
-// How a browser signs in: with the one-time address that `serve` prints, or with a key. Both are
-// exchanged for a cookie. Who has the unix socket may ask for another word: `clrscope enable`
-// prints it.
-#include "http/accept.h"
+// How a browser signs in (site/sign_in.h). Who has the unix socket may ask for another one-time
+// word: `clrscope enable` prints it.
+#include "site/sign_in.h"
 #include "http/access.h"
-#include "http/answer.h"
-#include "http/origin.h"
 #include "http/route.h"
 #include "http/services.h"
-#include "http/sign_in_page.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {
 
-HttpResponse go_to(std::string place, std::string cookie) {
-  return {.status = 303,
-          .type = "",
-          .fields = {{"Set-Cookie", std::move(cookie)}, {"Location", std::move(place)}}};
-}
-
-// To go on at another address. A redirect would not do: a browser holds back the cookie of who came
-// from another site, and forms may lead to this server only.
-HttpResponse go_on(std::string_view place) { return html_answer(signed_in_page(place)); }
-
-HttpResponse form(const Call& call, int status, std::string_view next, std::string_view reason) {
-  return html_answer(sign_in_page(call.admitted().base_path, next, reason), status);
-}
-
-// A value as a query part has it: letters and digits stay, the rest is %XX.
-std::string query_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
-
-std::string with_word(std::string_view word, std::string_view next) {
-  return fmt::format("/sign-in?once={}&next={}", word, query_escaped(next));
-}
-
 Result<HttpResponse> sign_in(Call& call) {
-  const auto word = call.text("once");
-  const auto next = own_place(call.text("next").value_or("/"));
-  if (!word) return form(call, 200, next, "");
-  auto& access = call.services().access;
-  if (const auto place = access.safer_place(call.request()); place && access.is_good_word(*word))
-    return go_on(*place + call.link(with_word(*word, next)));
-  if (auto cookie = access.redeem(*word, call.request(), call.link("/"))) {
-    if (!from_foreign_page(call.request(), false)) return go_to(call.link(next), *cookie);
-    auto page = go_on(call.link(next));
-    page.fields.push_back({"Set-Cookie", std::move(*cookie)});
-    return page;
-  }
-  constexpr std::string_view kUsed = "this address was used already, or is too old";
-  const auto accept = accept_of(call.request());
-  if (accept && accept->find(kHtml) != std::string::npos) return form(call, 403, next, kUsed);
-  return problem(403, kUsed, "start serve again, or send a key: Authorization: Bearer KEY");
+  return site::sign_in(call.services().access.visits(), call.request(), call.admitted().base_path);
 }
 
 Result<HttpResponse> by_key(Call& call) {
-  // A page of another site could else sign a browser in as somebody of its choice.
-  if (!from_own_page(call.request()))
-    return problem(403, "this request does not come from a page of this server");
-  const net::HttpRequest fields{.query = call.request().body};
-  const auto next = own_place(fields.parameter("next").value_or("/"));
-  auto& access = call.services().access;
-  if (const auto place = access.safer_place(call.request()))
-    if (const auto word = access.one_time_word_for(fields.parameter("key").value_or("")))
-      return go_on(*place + call.link(with_word(*word, next)));
-  auto cookie =
-      access.sign_in(fields.parameter("key").value_or(""), call.request(), call.link("/"));
-  if (!cookie) {
-    if (access.too_many_failures(call.request()))
-      return form(call, 429, next, "Too many wrong keys: wait a minute.");
-    return form(call, 401, next, "This key is not valid here.");
-  }
-  return go_to(call.link(next), std::move(*cookie));
+  return site::sign_in_by_key(call.services().access.visits(), call.request(),
+                              call.admitted().base_path);
 }
 
 Result<HttpResponse> sign_out(Call& call) {
-  if (!from_own_page(call.request()))
-    return problem(403, "this request does not come from a page of this server");
-  return go_to(call.link("/sign-in"),
-               call.services().access.sign_out(call.request(), call.link("/")));
+  return site::sign_out(call.services().access.visits(), call.request(), call.admitted().base_path);
 }
 
 struct OneTimeWord {
@@ -101,9 +36,8 @@ const Shape& shape_of(const OneTimeWord*) {
 Result<HttpResponse> new_word(Call& call) {
   if (is_stranger(call.request()))
     return problem(403, "one-time words are made over the unix socket only");
-  const auto& access = call.services().access;
-  return answer_with(
-      OneTimeWord{.once = call.services().access.new_one_time_word(), .host = access.own_name()});
+  auto& visits = call.services().access.visits();
+  return answer_with(OneTimeWord{.once = visits.new_one_time_word(), .host = visits.own_name()});
 }
 
 constexpr Parameter kParameters[] = {

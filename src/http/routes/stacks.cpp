@@ -1,12 +1,12 @@
 // What every thread does right now.
 #include "ops/stacks.h"
 
-#include "http/answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "http/trace_request.h"
 #include "ops/async_stacks.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

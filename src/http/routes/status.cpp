@@ -4,11 +4,11 @@
 
 #include "archive/recordings.h"
 #include "base/proc.h"
-#include "http/answer.h"
 #include "http/processes.h"
 #include "http/route.h"
 #include "http/services.h"
 #include "live/live.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

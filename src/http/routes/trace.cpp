@@ -1,8 +1,8 @@
 // Records and answers with the trace, while it is recorded.
-#include "http/answer.h"
 #include "http/route.h"
 #include "http/trace_request.h"
 #include "http/trace_stream.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

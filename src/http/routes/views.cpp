@@ -1,9 +1,9 @@
 // Curated views: one sentence, then the numbers of the last minutes.
-#include "http/answer.h"
 #include "http/live_stream.h"
 #include "http/services.h"
 #include "live/answers.h"
 #include "live/topic.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/text.h"
-#include "http/answer.h"
 #include "http/live_stream.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "site/answer.h"
 
 namespace clrscope::http {
 namespace {

@@ -5,12 +5,27 @@
 namespace clrscope::store {
 
 void PathSums::add(const ChunkStacks& stacks, std::size_t first, std::size_t count) {
-  for (auto at = first; at < first + count; ++at) {
+  for (auto at = first - stacks.first; at < first - stacks.first + count; ++at) {
     const auto path = stacks.path[at];
     if (path >= sums_.size()) continue;
     sums_[path].self += stacks.self(at);
     ++sums_[path].calls;
   }
+}
+
+Result<std::uint64_t> PathSums::add(const SumGroup& group) {
+  std::uint64_t spans = 0, path = 0;
+  ByteReader in{group.paths};
+  while (!in.at_end()) {
+    path += in.read_varuint();
+    const auto calls = in.read_varuint(), self = in.read_varuint();
+    spans += calls;
+    if (path >= sums_.size()) continue;
+    sums_[path].self += self;
+    sums_[path].calls += calls;
+  }
+  if (!in.ok()) return fail(Errc::kCorrupt, "the sums of a chunk are damaged");
+  return spans;
 }
 
 void PathSums::write(const Names& names, Flame& flame) const {

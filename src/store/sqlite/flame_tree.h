@@ -2,7 +2,7 @@
 #pragma once
 
 #include "store/answers.h"
-#include "store/sqlite/chunk.h"
+#include "store/sqlite/chunk_sums.h"
 #include "store/sqlite/names.h"
 
 namespace clrscope::store {
@@ -11,7 +11,8 @@ class PathSums {
  public:
   // Paths of larger numbers, which came meanwhile, are left out.
   void resize(std::size_t paths) { sums_.resize(paths + 1); }
-  void add(const ChunkStacks& stacks, std::size_t first, std::size_t count);
+  void add(const ChunkStacks& stacks, std::size_t first, std::size_t count);  // holds them
+  Result<std::uint64_t> add(const SumGroup& group);  // how many spans they are
   void write(const Names& names, Flame& flame) const;
 
  private:

@@ -1,8 +1,11 @@
 #include <algorithm>
-#include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "base/text.h"
 #include "store/sqlite/flame_tree.h"
+#include "store/sqlite/percentile.h"
+#include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace clrscope::store {
@@ -13,9 +16,6 @@ namespace {
 
 constexpr std::uint64_t kMostRequests = 50'000'000;  // of one query
 
-nanoseconds ns(std::uint64_t count) { return nanoseconds{static_cast<std::int64_t>(count)}; }
-WallTime wall(std::int64_t unix_ns) { return WallTime{nanoseconds{unix_ns}}; }
-
 std::string hex(Bytes bytes) {
   std::string out;
   for (const auto byte : bytes) {
@@ -24,36 +24,6 @@ std::string hex(Bytes bytes) {
   }
   return out;
 }
-
-// The value of rank p (nearest rank) of sorted values.
-std::uint64_t percentile(const std::vector<std::uint64_t>& sorted, double p) {
-  if (sorted.empty()) return 0;
-  const auto rank = std::ceil(p / 100 * static_cast<double>(sorted.size()));
-  const auto at = static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
-  return sorted[std::min(at, sorted.size() - 1)];
-}
-
-struct Durations {
-  std::vector<std::uint64_t> values{};
-  std::uint64_t errors = 0;
-  std::uint64_t running = 0;
-
-  Latency latency() {
-    std::sort(values.begin(), values.end());
-    return {.requests = values.size(),
-            .errors = errors,
-            .p50 = ns(percentile(values, 50)),
-            .p90 = ns(percentile(values, 90)),
-            .p99 = ns(percentile(values, 99)),
-            .max = ns(values.empty() ? 0 : values.back()),
-            .running = ns(running)};
-  }
-  void add(const ChunkHead& head, std::uint32_t at) {
-    values.push_back(head.duration[at]);
-    errors += head.status[at] >= 500 || head.error[at] != 0 ? 1 : 0;
-    running += head.running[at];
-  }
-};
 
 }  // namespace
 
@@ -80,17 +50,34 @@ class SqliteStore::Filter {
 
   bool nothing() const { return nothing_; }
   bool takes(const ChunkHead& head, std::size_t at, std::int64_t bucket) const {
-    if (has_route_ && head.route[at] != route_) return false;
-    if (method_ != 0 && head.method[at] != method_) return false;
-    if (head.status[at] < selection_.status_from || head.status[at] > selection_.status_to)
+    if (!takes_route(head.method[at], head.route[at]) || !takes_source(head.source[at]))
       return false;
-    if (!any_source_ && (head.source[at] >= sources_.size() || !sources_[head.source[at]]))
+    if (head.status[at] < selection_.status_from || head.status[at] > selection_.status_to)
       return false;
     const auto begin = bucket * kBucket + static_cast<std::int64_t>(head.begin[at]);
     return begin >= selection_.range.from && begin < selection_.range.to;
   }
 
+  // Whether only routes and sources decide about the requests of these buckets.
+  bool covers(std::int64_t first, std::int64_t last) const {
+    return selection_.status_from == 0 &&
+           selection_.status_to >= std::numeric_limits<std::uint16_t>::max() &&
+           first * kBucket >= selection_.range.from && last < selection_.range.to / kBucket;
+  }
+  // Nothing: its requests would have to be asked one by one.
+  std::optional<bool> takes(const SumGroup& group) const {
+    if (!takes_route(group.method, group.route)) return false;
+    if (group.source == SumGroup::kAnySource && !any_source_) return std::nullopt;
+    return takes_source(group.source);
+  }
+
  private:
+  bool takes_route(std::uint32_t method, std::uint32_t route) const {
+    return (!has_route_ || route == route_) && (method_ == 0 || method == method_);
+  }
+  bool takes_source(std::uint32_t source) const {
+    return any_source_ || (source < sources_.size() && sources_[source]);
+  }
   void take_route(const std::string& route, const Names& names) {
     has_route_ = true;
     route_ = names.find(route);
@@ -107,25 +94,6 @@ class SqliteStore::Filter {
   std::vector<bool> sources_;
 };
 
-template <class F>
-auto SqliteStore::reading(F&& query) -> decltype(query(std::declval<Database&>())) {
-  auto database = readers_.with([](auto& pool) -> std::unique_ptr<Database> {
-    if (pool.empty()) return nullptr;
-    auto one = std::move(pool.back());
-    pool.pop_back();
-    return one;
-  });
-  if (!database) database = TRY(Database::open(writer_->path(), Database::Mode::kRead));
-  auto answer = [&]() -> decltype(query(std::declval<Database&>())) {
-    const auto snapshot = TRY(Transaction::begin(*database, "BEGIN"));
-    return query(*database);
-  }();
-  readers_.with([&](auto& pool) {
-    if (pool.size() < 4) pool.push_back(std::move(database));
-  });
-  return answer;
-}
-
 Result<SqliteStore::Sources> SqliteStore::sources(Database& database) {
   Sources found;
   auto rows = TRY(database.prepare("SELECT id, host, version FROM source"));
@@ -134,8 +102,34 @@ Result<SqliteStore::Sources> SqliteStore::sources(Database& database) {
   return found;
 }
 
-Result<> SqliteStore::visit(Database& database, const Selection& selection,
-                            const OnChunk& on_chunk) {
+StoredRequest SqliteStore::head_of(const ChunkHead& head, std::size_t at, std::int64_t bucket,
+                                   std::string_view service, const Sources& known) const {
+  const auto source = known.find(head.source[at]);
+  const auto flags = head.flags[at];
+  return {.trace_id = hex(head.trace_id[at]),
+          .service = std::string{service},
+          .host = source == known.end() ? "" : source->second.host,
+          .version = source == known.end() ? "" : source->second.version,
+          .method = names_.text(head.method[at]),
+          .route = names_.text(head.route[at]),
+          .path = names_.text(head.path[at]),
+          .error = names_.text(head.error[at]),
+          .status = head.status[at],
+          .flags = flags,
+          .sampled = (flags & kSampled) != 0,
+          .aborted = (flags & kAborted) != 0,
+          .forced = (flags & kForced) != 0,
+          .begin = wall(bucket * kBucket + static_cast<std::int64_t>(head.begin[at])),
+          .duration = ns(head.duration[at]),
+          .running = ns(head.running[at]),
+          .waiting = ns(head.waiting[at]),
+          .queued = ns(head.queued[at]),
+          .spans_lost = head.spans_lost[at],
+          .span_count = head.spans[at]};
+}
+
+Result<> SqliteStore::visit(Database& database, const Selection& selection, const OnChunk& on_chunk,
+                            const OnSums& on_sums) {
   const auto known = TRY(sources(database));
   std::uint32_t service = 0;
   const auto filter = [&] {
@@ -145,86 +139,87 @@ Result<> SqliteStore::visit(Database& database, const Selection& selection,
   }();
   if (filter.nothing() || service == 0) return {};
   auto rows = TRY(database.prepare(
-      "SELECT t, seq, head FROM chunk WHERE service = ? AND t >= ? AND t <= ? ORDER BY t, seq"));
-  rows.bind(service, selection.range.from / kBucket, selection.range.to / kBucket);
+      "SELECT t, seq, last, sums, head FROM chunk WHERE service = ?1 AND t > ?2 - ?4 AND t <= ?3 "
+      "AND last >= ?2 ORDER BY t, seq"));
+  rows.bind(service, selection.range.from / kBucket, selection.range.to / kBucket, kWindow);
   std::uint64_t total = 0;
   std::vector<std::uint32_t> taken;
   while (TRY(rows.step())) {
-    const auto head = TRY(read_head(rows.blob(2)));
+    const auto bucket = rows.integer(0);
+    if (on_sums && !rows.blob(3).empty() && filter.covers(bucket, rows.integer(2))) {
+      const auto sums = TRY(ChunkSums::read(rows.blob(3)));
+      if (TRY(on_sums(sums, filter))) continue;
+    }
+    const auto head = TRY(read_head(rows.blob(4)));
     taken.clear();
     for (std::uint32_t at = 0; at < head.size(); ++at)
-      if (filter.takes(head, at, rows.integer(0))) taken.push_back(at);
+      if (filter.takes(head, at, bucket)) taken.push_back(at);
     total += taken.size();
     if (total > kMostRequests)
       return fail(Errc::kTooLarge, "more than {} requests are selected", kMostRequests)
           .hint("choose a shorter time");
-    if (!taken.empty()) TRY(on_chunk({rows.integer(0), rows.integer(1), head, taken}));
+    if (!taken.empty()) TRY(on_chunk({bucket, rows.integer(1), head, taken}));
   }
   return {};
 }
 
 Result<std::vector<ServiceSummary>> SqliteStore::services(const TimeRange& range) {
-  return reading([&](Database& database) -> Result<std::vector<ServiceSummary>> {
-    auto rows = TRY(database.prepare(
-        "SELECT service, sum(requests), sum(sampled), sum(errors), sum(spans), min(t), max(t) FROM "
-        "chunk WHERE t >= ? AND t <= ? GROUP BY service"));
-    rows.bind(range.from / kBucket, range.to / kBucket);
-    std::vector<ServiceSummary> found;
-    const std::shared_lock lock{naming_};
-    while (TRY(rows.step()))
-      found.push_back({.service = names_.text(static_cast<std::uint32_t>(rows.integer(0))),
-                       .requests = rows.count(1),
-                       .sampled = rows.count(2),
-                       .errors = rows.count(3),
-                       .spans = rows.count(4),
-                       .first = wall(rows.integer(5) * kBucket),
-                       .last = wall(rows.integer(6) * kBucket)});
-    std::sort(found.begin(), found.end(),
-              [](const auto& a, const auto& b) { return a.service < b.service; });
-    return found;
-  });
-}
-
-Result<std::vector<RouteSummary>> SqliteStore::routes(const Selection& selection,
-                                                      nanoseconds step) {
-  using Key = std::pair<std::uint32_t, std::uint32_t>;  // method, route
-  std::map<Key, Durations> routes;
-  std::map<Key, std::map<std::int64_t, Durations>> points;
-  const auto visited = reading([&](Database& database) -> Result<> {
-    return visit(database, selection, [&](const Visited& chunk) -> Result<> {
-      for (const auto at : chunk.requests) {
-        const Key key{chunk.head.method[at], chunk.head.route[at]};
-        routes[key].add(chunk.head, at);
-        if (step.count() <= 0) continue;
-        const auto begin = chunk.bucket * kBucket + static_cast<std::int64_t>(chunk.head.begin[at]);
-        points[key][begin / step.count()].add(chunk.head, at);
+  const auto from = range.from / kBucket, to = range.to / kBucket;
+  struct Sum {
+    ServiceSummary summary{};
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+  };
+  std::map<std::uint32_t, Sum> sums;
+  const auto done = reading([&](Database& database) -> Result<> {
+    auto whole = TRY(database.prepare(
+        "SELECT service, sum(requests), sum(sampled), sum(errors), sum(spans), min(t), max(last) "
+        "FROM chunk INDEXED BY chunk_by_time WHERE t >= ?1 AND t <= ?2 AND last <= ?2 "
+        "GROUP BY service"));
+    whole.bind(from, to);
+    while (TRY(whole.step()))
+      sums[static_cast<std::uint32_t>(whole.integer(0))] = {.summary = {.requests = whole.count(1),
+                                                                        .sampled = whole.count(2),
+                                                                        .errors = whole.count(3),
+                                                                        .spans = whole.count(4)},
+                                                            .first = whole.integer(5),
+                                                            .last = whole.integer(6)};
+    // Merged chunks at either end of the range.
+    auto partly = TRY(database.prepare(
+        "SELECT service, t, head FROM chunk INDEXED BY chunk_by_time WHERE t > ?1 - ?3 AND "
+        "t <= ?2 AND last >= ?1 AND (t < ?1 OR last > ?2)"));
+    partly.bind(from, to, kWindow);
+    while (TRY(partly.step())) {
+      const auto head = TRY(read_head(partly.blob(2)));
+      for (std::size_t at = 0; at < head.size(); ++at) {
+        const auto own = partly.integer(1) + static_cast<std::int64_t>(head.begin[at]) / kBucket;
+        if (own < from || own > to) continue;
+        auto& sum = sums[static_cast<std::uint32_t>(partly.integer(0))];
+        ++sum.summary.requests;
+        sum.summary.sampled += head.is_sampled(at) ? 1 : 0;
+        sum.summary.errors += head.is_error(at) ? 1 : 0;
+        sum.summary.spans += head.spans[at];
+        sum.first = std::min(sum.first, own);
+        sum.last = std::max(sum.last, own);
       }
-      return {};
-    });
+    }
+    return {};
   });
-  if (!visited) return fail(visited.error());
-  std::vector<RouteSummary> found;
+  if (!done) return fail(done.error());
+  std::vector<ServiceSummary> found;
   const std::shared_lock lock{naming_};
-  for (auto& [key, durations] : routes) {
-    const auto& route = names_.text(key.second);
-    RouteSummary summary{
-        .route = names_.text(key.first) + " " + (key.second == 0 ? "(no route)" : route),
-        .latency = durations.latency()};
-    for (auto& [at, one] : points[key])
-      summary.points.push_back({wall(at * step.count()), one.latency()});
-    found.push_back(std::move(summary));
+  for (auto& [service, sum] : sums) {
+    sum.summary.service = names_.text(service);
+    sum.summary.first = wall(sum.first * kBucket);
+    sum.summary.last = wall(sum.last * kBucket);
+    found.push_back(std::move(sum.summary));
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return a.latency.running > b.latency.running;
-  });
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.service < b.service; });
   return found;
 }
 
 Result<Flame> SqliteStore::flame(const FlameQuery& query) {
-  if (!(query.from_percentile >= 0 && query.from_percentile < query.to_percentile &&
-        query.to_percentile <= 100))
-    return fail(Errc::kUsage, "percentiles must be 0 ≤ from < to ≤ 100, not {} and {}",
-                query.from_percentile, query.to_percentile);
+  TRY(check_band(query.from_percentile, query.to_percentile));
   struct Selected {
     std::int64_t bucket, seq;
     std::vector<std::uint32_t> first, spans;  // of each request with spans
@@ -233,9 +228,30 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
   std::vector<Selected> chunks;
   std::vector<std::uint64_t> durations;
   Flame flame;
+  std::uint64_t shortest = ~std::uint64_t{0}, longest = 0;
   PathSums sums;
+  const auto add_sums = [&](const ChunkSums& chunk, const Filter& filter) -> Result<bool> {
+    std::vector<const SumGroup*> taken;
+    for (const auto& group : chunk.groups()) {
+      const auto takes = filter.takes(group);
+      if (!takes) return false;
+      if (*takes) taken.push_back(&group);
+    }
+    for (const auto* group : taken) {
+      flame.spans += TRY(sums.add(*group));
+      flame.requests += group->requests;
+      shortest = std::min(shortest, group->shortest);
+      longest = std::max(longest, group->longest);
+    }
+    return true;
+  };
+  const bool all = query.from_percentile <= 0 && query.to_percentile >= 100;
   const auto done = reading([&](Database& database) -> Result<> {
-    TRY(visit(database, query.selection, [&](const Visited& chunk) -> Result<> {
+    {
+      const std::shared_lock lock{naming_};
+      sums.resize(names_.paths());
+    }
+    const auto select = [&](const Visited& chunk) -> Result<> {
       Selected selected{chunk.bucket, chunk.seq, {}, {}, {}};
       std::uint32_t span = 0, next = 0;
       for (const auto at : chunk.requests) {
@@ -248,34 +264,33 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
       }
       if (!selected.first.empty()) chunks.push_back(std::move(selected));
       return {};
-    }));
+    };
+    TRY(visit(database, query.selection, select, all ? OnSums{add_sums} : OnSums{}));
     // The band is of all selected requests, with spans or not.
-    std::sort(durations.begin(), durations.end());
-    const auto low = query.from_percentile <= 0 ? 0 : percentile(durations, query.from_percentile);
-    const auto high =
-        query.to_percentile >= 100 ? ~std::uint64_t{0} : percentile(durations, query.to_percentile);
+    const auto [low, high] = band_of(durations, query.from_percentile, query.to_percentile);
     std::uint32_t service = 0;
     {
       const std::shared_lock lock{naming_};
       service = names_.find(query.selection.service);
-      sums.resize(names_.paths());
     }
     auto rows =
         TRY(database.prepare("SELECT stacks FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
-    std::uint64_t shortest = ~std::uint64_t{0}, longest = 0;
     for (const auto& chunk : chunks) {
       const auto in_band = [&](std::size_t i) {
         return chunk.duration[i] >= low && chunk.duration[i] <= high;
       };
-      bool any = false;
-      for (std::size_t i = 0; i < chunk.first.size() && !any; ++i) any = in_band(i);
-      if (!any) continue;
+      std::uint64_t first = ~std::uint64_t{0}, end = 0;  // spans of the band
+      for (std::size_t i = 0; i < chunk.first.size(); ++i)
+        if (in_band(i))
+          first = std::min<std::uint64_t>(first, chunk.first[i]),
+          end = std::max<std::uint64_t>(end, std::uint64_t{chunk.first[i]} + chunk.spans[i]);
+      if (first >= end) continue;
       rows.bind(service, chunk.bucket, chunk.seq);
       if (!TRY(rows.step())) continue;
-      const auto stacks = TRY(read_stacks(rows.blob(0)));
+      const auto stacks = TRY(read_stacks(rows.blob(0), first, end - first));
       for (std::size_t i = 0; i < chunk.first.size(); ++i) {
         if (!in_band(i)) continue;
-        if (chunk.first[i] + std::uint64_t{chunk.spans[i]} > stacks.path.size())
+        if (!stacks.holds(chunk.first[i], chunk.spans[i]))
           return fail(Errc::kCorrupt, "the spans of a chunk are damaged");
         sums.add(stacks, chunk.first[i], chunk.spans[i]);
         ++flame.requests;
@@ -298,51 +313,38 @@ Result<std::vector<StoredRequest>> SqliteStore::find(const TraceId& trace) {
     const auto known = TRY(sources(database));
     auto rows = TRY(database.prepare(
         "SELECT c.service, c.t, c.head, c.stacks, c.rest FROM trace AS i JOIN chunk AS c ON "
-        "c.service = i.service AND c.t = i.t AND c.seq = i.seq WHERE i.key = ?"));
-    rows.bind(trace_key(trace));
+        "c.service = i.service AND c.t > i.t - ?2 AND c.t <= i.t AND c.last >= i.t WHERE "
+        "i.key = ?1 GROUP BY c.service, c.t, c.seq"));
+    rows.bind(trace_key(trace), kWindow);
     std::vector<StoredRequest> found;
     while (TRY(rows.step())) {
       const auto head = TRY(read_head(rows.blob(2)));
       for (std::size_t at = 0; at < head.size(); ++at) {
         if (head.trace_id[at] != trace) continue;
-        const auto stacks = TRY(read_stacks(rows.blob(3)));
-        const auto spans = TRY(read_spans(head, at, stacks, rows.blob(4)));
+        const auto first =
+            std::accumulate(head.spans.begin(),
+                            head.spans.begin() + static_cast<std::ptrdiff_t>(at), std::uint64_t{0});
+        const auto stacks = TRY(read_stacks(rows.blob(3), first, head.spans[at]));
+        const auto spans = TRY(read_spans(head, at, 1, stacks, rows.blob(4)));
         const std::shared_lock lock{naming_};
-        const auto source = known.find(head.source[at]);
-        const auto flags = head.flags[at];
-        StoredRequest request{
-            .trace_id = hex(trace),
-            .service = names_.text(static_cast<std::uint32_t>(rows.integer(0))),
-            .host = source == known.end() ? "" : source->second.host,
-            .version = source == known.end() ? "" : source->second.version,
-            .method = names_.text(head.method[at]),
-            .route = names_.text(head.route[at]),
-            .path = names_.text(head.path[at]),
-            .error = names_.text(head.error[at]),
-            .status = head.status[at],
-            .flags = flags,
-            .sampled = (flags & kSampled) != 0,
-            .aborted = (flags & kAborted) != 0,
-            .begin = wall(rows.integer(1) * kBucket + static_cast<std::int64_t>(head.begin[at])),
-            .duration = ns(head.duration[at]),
-            .running = ns(head.running[at]),
-            .waiting = ns(head.waiting[at]),
-            .queued = ns(head.queued[at]),
-            .spans_lost = head.spans_lost[at]};
-        for (const auto& span : spans) {
+        const auto& service = names_.text(static_cast<std::uint32_t>(rows.integer(0)));
+        auto request = head_of(head, at, rows.integer(1), service, known);
+        std::size_t step = 0;
+        for (std::size_t i = 0; i < spans.method.size(); ++i) {
           constexpr std::string_view kOutcomes[] = {"returned", "faulted", "cancelled", "open"};
-          StoredSpan one{.method = names_.text(names_.path(span.path).method),
-                         .parent = span.parent,
-                         .begin = ns(span.begin),
-                         .duration = ns(span.duration),
-                         .self = ns(span.self),
-                         .queued = ns(span.queued),
-                         .thread = span.thread,
-                         .kind = span.kind,
-                         .outcome = std::string{kOutcomes[span.kind & 3U]},
-                         .is_async = (span.kind & 4U) != 0};
-          for (const auto& step : span.steps)
-            one.steps.push_back({ns(step.begin), ns(step.duration), step.thread});
+          StoredSpan one{.method = names_.text(names_.path(spans.method[i]).method),
+                         .parent = spans.parent[i],
+                         .begin = ns(spans.begin[i]),
+                         .duration = ns(spans.duration[i]),
+                         .self = ns(spans.self[i]),
+                         .queued = ns(spans.queued[i]),
+                         .thread = spans.thread[i],
+                         .kind = spans.kind[i],
+                         .outcome = std::string{kOutcomes[spans.kind[i] & 3U]},
+                         .is_async = (spans.kind[i] & 4U) != 0};
+          for (const auto end = step + spans.steps[i]; step < end; ++step)
+            one.steps.push_back({ns(spans.step_begin[step]), ns(spans.step_duration[step]),
+                                 spans.step_thread[step]});
           request.spans.push_back(std::move(one));
         }
         found.push_back(std::move(request));

@@ -4,46 +4,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <cstring>
-
 #include "base/private_folder.h"
+#include "store/sqlite/schema.h"
 
 namespace clrscope::store {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
-constexpr const char* kSetUp = R"sql(
-PRAGMA page_size = 8192;
-PRAGMA auto_vacuum = INCREMENTAL;
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = FULL;
-PRAGMA wal_autocheckpoint = 4000;
-PRAGMA cache_size = -16000;
-)sql";
-constexpr const char* kSchema = R"sql(
-CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS name(id INTEGER PRIMARY KEY, text TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS path(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, method INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS source(
-  id INTEGER PRIMARY KEY, instance BLOB NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL, version TEXT NOT NULL,
-  pid INTEGER NOT NULL, runtime TEXT NOT NULL, relay_version TEXT NOT NULL,
-  first INTEGER NOT NULL, last INTEGER NOT NULL, skew INTEGER NOT NULL,
-  batches INTEGER NOT NULL, duplicates INTEGER NOT NULL,
-  written_requests INTEGER NOT NULL, written_spans INTEGER NOT NULL,
-  stored_requests INTEGER NOT NULL, stored_spans INTEGER NOT NULL,
-  seen INTEGER NOT NULL, sampled INTEGER NOT NULL, lost_requests INTEGER NOT NULL, lost_spans INTEGER NOT NULL,
-  cpu INTEGER NOT NULL, UNIQUE(instance, host, service));
-CREATE TABLE IF NOT EXISTS batch(id BLOB PRIMARY KEY, received INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS batch_received ON batch(received);
-CREATE TABLE IF NOT EXISTS chunk(
-  service INTEGER NOT NULL, t INTEGER NOT NULL, seq INTEGER NOT NULL,
-  requests INTEGER NOT NULL, sampled INTEGER NOT NULL, errors INTEGER NOT NULL, spans INTEGER NOT NULL,
-  head BLOB NOT NULL, stacks BLOB NOT NULL, rest BLOB NOT NULL, PRIMARY KEY(service, t, seq)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS trace(
-  key INTEGER NOT NULL, service INTEGER NOT NULL, t INTEGER NOT NULL, seq INTEGER NOT NULL,
-  PRIMARY KEY(key, service, t, seq)) WITHOUT ROWID;
-)sql";
-
+constexpr int kZstdLevel = 1;  // merging compresses better
 constexpr std::int64_t kSkewTolerated = 10'000'000'000;
 constexpr std::int64_t kDay = 86'400'000'000'000;
 
@@ -61,12 +28,6 @@ std::int64_t unix_ns(WallTime time) { return time.time_since_epoch().count(); }
 
 }  // namespace
 
-std::int64_t trace_key(const TraceId& trace) {
-  std::int64_t key = 0;
-  std::memcpy(&key, trace.data(), sizeof key);
-  return key;
-}
-
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
                                                        Retention retention) {
   auto lock = TRY(lock_file(path));
@@ -75,16 +36,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
   if (!file) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
   file.reset();
   auto writer = TRY(Database::open(path, Database::Mode::kWrite));
-  TRY(writer->run(kSetUp));
-  TRY(writer->run(kSchema));
-  TRY(writer->run("INSERT OR IGNORE INTO meta VALUES('schema', 1)"));
-  {
-    auto schema = TRY(writer->prepare("SELECT value FROM meta WHERE key = 'schema'"));
-    if (TRY(schema.step()) && schema.integer(0) > kSchemaVersion)
-      return fail(Errc::kUnsupported, "{} was written by a newer version (schema {})", path,
-                  schema.integer(0))
-          .hint("update clrscope-fleet");
-  }
+  TRY(prepare_schema(*writer));
   std::unique_ptr<SqliteStore> store{new SqliteStore{
       retention, std::move(lock), std::move(writer)}};  // its constructor is private
   TRY(store->names_.load(*store->writer_));
@@ -182,28 +134,25 @@ Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& 
   return Stored{Stored::Outcome::kStored};
 }
 
+Result<> SqliteStore::write_chunk(std::uint32_t service, std::int64_t t, std::int64_t last,
+                                  const ChunkBlobs& blobs) {
+  auto insert = TRY(
+      writer_->prepare("INSERT INTO chunk(service, t, seq, last, requests, sampled, errors, spans, "
+                       "sums, head, stacks, rest) VALUES(?1, ?2, (SELECT ifnull(max(seq) + 1, 0) "
+                       "FROM chunk WHERE service = ?1 AND t = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+                       "?10, ?11)"));
+  insert.bind(service, t, last, blobs.requests, blobs.sampled, blobs.errors, blobs.spans,
+              as_bytes(blobs.sums), as_bytes(blobs.head), as_bytes(blobs.stacks),
+              as_bytes(blobs.rest));
+  return insert.run();
+}
+
 Result<> SqliteStore::write_chunks(const Builders& builders) {
-  auto last = TRY(writer_->prepare("SELECT max(seq) + 1 FROM chunk WHERE service = ? AND t = ?"));
-  auto insert =
-      TRY(writer_->prepare("INSERT INTO chunk(service, t, seq, requests, sampled, errors, "
-                           "spans, head, stacks, rest) VALUES(?,?,?,?,?,?,?,?,?,?)"));
-  auto trace =
-      TRY(writer_->prepare("INSERT OR IGNORE INTO trace(key, service, t, seq) "
-                           "VALUES(?, ?, ?, ?)"));
+  auto trace = TRY(writer_->prepare(kInsertTrace));
   for (const auto& [key, builder] : builders) {
     const auto& [service, bucket] = key;
-    last.bind(service, bucket);
-    TRY(last.step());
-    const auto seq = last.integer(0);
-    last.reset();
-    const auto blobs = builder.finish();
-    insert.bind(service, bucket, seq, blobs.requests, blobs.sampled, blobs.errors, blobs.spans,
-                as_bytes(blobs.head), as_bytes(blobs.stacks), as_bytes(blobs.rest));
-    TRY(insert.run());
-    const auto& head = builder.head();
-    for (std::size_t at = 0; at < head.size(); ++at)
-      if ((head.flags[at] & kSampled) != 0 && head.trace_id[at] != TraceId{})
-        TRY(trace.bind(trace_key(head.trace_id[at]), service, bucket, seq).run());
+    TRY(write_chunk(service, bucket, bucket, builder.finish(kZstdLevel)));
+    TRY(index_traces(trace, builder.head(), service, bucket));
   }
   return {};
 }
@@ -233,16 +182,16 @@ Result<std::uint64_t> SqliteStore::used_bytes() {
   return pages.count(0) * pages.count(1);
 }
 
+// Whole windows: no chunk and no entry of the index reaches out of one.
 Result<> SqliteStore::expire_before(std::int64_t bucket) {
+  bucket = bucket / kWindow * kWindow;
   for (;;) {  // in pieces: ingest goes on between them
     const std::lock_guard lock{writing_};
     auto transaction = TRY(Transaction::begin(*writer_));
     auto find = TRY(writer_->prepare(
-        "SELECT service, t, seq, head FROM chunk WHERE service IN (SELECT DISTINCT service FROM "
-        "chunk) AND t < ? LIMIT 200"));
+        "SELECT service, t, seq, head FROM chunk INDEXED BY chunk_by_time WHERE t < ? LIMIT 200"));
     auto traces =
-        TRY(writer_->prepare("DELETE FROM trace WHERE key = ? AND service = ? AND t = ? "
-                             "AND seq = ?"));
+        TRY(writer_->prepare("DELETE FROM trace WHERE key = ? AND service = ? AND t = ?"));
     auto drop = TRY(writer_->prepare("DELETE FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
     struct Key {
       std::int64_t service, t, seq;
@@ -254,8 +203,10 @@ Result<> SqliteStore::expire_before(std::int64_t bucket) {
       keys.push_back(key);
       const auto head = read_head(find.blob(3));
       if (!head) continue;  // damaged: its traces lead nowhere
-      for (const auto& id : head->trace_id)
-        TRY(traces.bind(trace_key(id), key.service, key.t, key.seq).run());
+      for (std::size_t at = 0; at < head->size(); ++at) {
+        const auto own = key.t + static_cast<std::int64_t>(head->begin[at]) / kBucket;
+        TRY(traces.bind(trace_key(head->trace_id[at]), key.service, own).run());
+      }
     }
     for (const auto& key : keys) TRY(drop.bind(key.service, key.t, key.seq).run());
     TRY(transaction.commit());
@@ -265,6 +216,7 @@ Result<> SqliteStore::expire_before(std::int64_t bucket) {
 
 Result<> SqliteStore::expire(WallTime now) {
   constexpr std::int64_t kHour = 360;  // buckets
+  const std::lock_guard maintaining{maintaining_};
   TRY(expire_before((unix_ns(now) - retention_.age.count()) / kBucket));
   for (;;) {
     std::int64_t oldest = 0;

@@ -11,15 +11,12 @@
 
 #include "base/fd.h"
 #include "base/guarded.h"
-#include "store/sqlite/chunk.h"
+#include "store/sqlite/chunk_sums.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/names.h"
 #include "store/store.h"
 
 namespace clrscope::store {
-
-// What the index by trace id holds: its first eight bytes.
-std::int64_t trace_key(const TraceId& trace);
 
 class SqliteStore final : public Store {
  public:
@@ -29,10 +26,13 @@ class SqliteStore final : public Store {
   Result<std::vector<ServiceSummary>> services(const TimeRange& range) override;
   Result<std::vector<RouteSummary>> routes(const Selection& selection,
                                            std::chrono::nanoseconds step) override;
+  Result<std::vector<Series>> series(const SeriesQuery& query) override;
+  Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) override;
   Result<Flame> flame(const FlameQuery& query) override;
   Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
   Result<std::vector<HostSummary>> hosts() override;
   Result<> expire(WallTime now) override;
+  Result<> compact(WallTime now) override;
 
  private:
   struct SourceName {
@@ -51,6 +51,17 @@ class SqliteStore final : public Store {
     const std::vector<std::uint32_t>& requests;
   };
   using OnChunk = std::function<Result<>(const Visited&)>;
+  // Called with the sums of a chunk of which the filter leaves out no request but by its route or
+  // source. False: they do not help, and OnChunk is called.
+  using OnSums = std::function<Result<bool>(const ChunkSums&, const Filter&)>;
+  // Chunks of one service that become one.
+  struct Merge {
+    struct Chunk {
+      std::int64_t t, seq, last;
+    };
+    std::int64_t service = 0;
+    std::vector<Chunk> chunks{};
+  };
 
   SqliteStore(Retention retention, UniqueFd lock, std::unique_ptr<Database> writer)
       : retention_(retention), lock_(std::move(lock)), writer_(std::move(writer)) {}
@@ -59,6 +70,10 @@ class SqliteStore final : public Store {
   Result<std::uint32_t> note_source(const Batch& batch, WallTime now, std::uint64_t requests,
                                     std::uint64_t spans);
   Result<> write_chunks(const Builders& builders);
+  Result<> write_chunk(std::uint32_t service, std::int64_t t, std::int64_t last,
+                       const ChunkBlobs& blobs);
+  static Result<std::vector<Merge>> find_merges(Database& database, std::int64_t settled);
+  Result<> merge(Merge merge);
   Result<> expire_before(std::int64_t bucket);
   Result<std::uint64_t> used_bytes();
 
@@ -66,15 +81,39 @@ class SqliteStore final : public Store {
   template <class F>
   auto reading(F&& query) -> decltype(query(std::declval<Database&>()));
   Result<Sources> sources(Database& database);
-  Result<> visit(Database& database, const Selection& selection, const OnChunk& on_chunk);
+  // Without its spans. Under naming_.
+  StoredRequest head_of(const ChunkHead& head, std::size_t at, std::int64_t bucket,
+                        std::string_view service, const Sources& known) const;
+  Result<> visit(Database& database, const Selection& selection, const OnChunk& on_chunk,
+                 const OnSums& on_sums = {});
 
   const Retention retention_;
   const UniqueFd lock_;
+  std::mutex maintaining_;  // expire() and compact(); taken before writing_
   std::mutex writing_;
   std::unique_ptr<Database> writer_;  // under writing_
   std::shared_mutex naming_;          // taken after writing_
   Names names_;                       // under naming_; changed under writing_ too
   Guarded<std::vector<std::unique_ptr<Database>>> readers_;
 };
+
+template <class F>
+auto SqliteStore::reading(F&& query) -> decltype(query(std::declval<Database&>())) {
+  auto database = readers_.with([](auto& pool) -> std::unique_ptr<Database> {
+    if (pool.empty()) return nullptr;
+    auto one = std::move(pool.back());
+    pool.pop_back();
+    return one;
+  });
+  if (!database) database = TRY(Database::open(writer_->path(), Database::Mode::kRead));
+  auto answer = [&]() -> decltype(query(std::declval<Database&>())) {
+    const auto snapshot = TRY(Transaction::begin(*database, "BEGIN"));
+    return query(*database);
+  }();
+  readers_.with([&](auto& pool) {
+    if (pool.size() < 4) pool.push_back(std::move(database));
+  });
+  return answer;
+}
 
 }  // namespace clrscope::store

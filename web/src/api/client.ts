@@ -1,4 +1,5 @@
-// Talks with the controller that served the page. Failures are Problems: what failed, and what to do.
+// Talks with the server that served the page. Failures are Problems: what failed, and what to do.
+import {serveCommand, serverName} from '../server';
 import type {Problem as ProblemBody} from './types';
 
 export class Problem extends Error {
@@ -26,7 +27,7 @@ async function problemOf(response: Response): Promise<Problem> {
   } catch {
     // not JSON: the text itself is what we know
   }
-  return new Problem(response.status, said.trim() || `the controller answered ${response.status}`);
+  return new Problem(response.status, said.trim() || `the ${serverName()} answered ${response.status}`);
 }
 
 export class Api {
@@ -51,7 +52,7 @@ export class Api {
         body: body === undefined || isFile ? body : JSON.stringify(body),
       });
     } catch {
-      throw new Problem(0, 'the controller cannot be reached', 'is clrscope serve still running? Reload the page when it is.');
+      throw new Problem(0, `the ${serverName()} cannot be reached`, `is ${serveCommand()} still running? Reload the page when it is.`);
     }
     if (!response.ok) throw await problemOf(response);
     return response;

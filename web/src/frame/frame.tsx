@@ -1,89 +1,63 @@
-// What is around every page: picker, rail, status strip, keys. Finds the page of the address and the process it is about.
+// The pages of a controller. Finds the page of the address and the process it is about.
 import {useEffect} from 'preact/hooks';
 import {useAnswer} from '../api/answer';
 import type {ProcessInfo, Status} from '../api/types';
-import type {Page, PageProps} from '../page';
+import type {Group, Page, PageProps} from '../page';
 import {pages} from '../pages';
 import {Notice, Trouble} from '../ui/state';
-import {Keys} from './keys';
+import {findPage, Layout, NotFound} from './layout';
 import {Picker} from './picker';
 import {FrameContext, processLabel, useProcesses} from './processes';
-import {Rail} from './rail';
-import {addressOf, matchPath, open, usePlace} from './router';
+import {addressOf, open, usePlace} from './router';
 import {Strip} from './strip';
 
 const kProcessesMs = 5000;
 const kOthersMs = 15_000; // while one is chosen: the others change the picker only
 const kStatusMs = 5000;
 
-export function findPage(path: string): {page: Page; values: Record<string, string>} | undefined {
-  for (const page of pages) {
-    const values = matchPath(page.path, path);
-    if (values) return {page, values};
-  }
-  return undefined;
-}
+const kGroups: [Group, string][] = [
+  ['process', 'Process'],
+  ['views', 'Views'],
+  ['server', 'Server'],
+];
+const kKeys: [string, string][] = [['c', 'choose the process']];
 
 export function Frame() {
   const place = usePlace();
   const pid = Number(place.query.get('pid')) || 0;
   const processes = useAnswer<ProcessInfo[]>('processes', {everyMs: pid ? kOthersMs : kProcessesMs});
   const status = useAnswer<Status>(`status${pid ? `?pid=${pid}` : ''}`, {everyMs: kStatusMs});
-  const found = findPage(place.path);
-  const page = found?.page;
-  useEffect(() => {
-    document.title = `${page?.title ?? 'Not found'} · clrscope`;
-  }, [page]);
-  useEffect(() => {
-    document.getElementById('main')?.focus({preventScroll: true});
-  }, [place.path]);
+  const found = findPage(pages, place.path);
+  const scopes = status.data?.caller?.scopes;
   return (
     <FrameContext.Provider value={{processes, status}}>
-      <a class="skip" href="#main">
-        Skip to the content
-      </a>
-      <header class="top">
-        <a class="brand" href={addressOf('/')}>
-          clrscope
-        </a>
-        <Picker page={page} pid={pid} />
-        <span class="tools">
-          <button type="button" data-theme-switch>
-            theme
-          </button>{' '}
-          <button type="button" data-keys aria-label="Keyboard help">
-            ?
-          </button>
-        </span>
-      </header>
-      <div class="frame">
-        <Rail place={place} page={page} pid={pid} />
-        <main id="main" tabIndex={-1} data-page={page?.path ?? ''}>
-          {found ? <Body page={found.page} values={found.values} pid={pid} /> : <NotFound path={place.path} />}
-        </main>
-      </div>
-      <Strip />
-      <Keys pid={pid} />
+      <Layout
+        place={place}
+        pages={pages}
+        groups={kGroups}
+        found={found}
+        home={addressOf('/')}
+        hrefOf={(page) => addressOf(page.path, page.path === '/' ? {} : {pid: pid || undefined})}
+        isAllowed={(page) => !page.scope || !scopes || scopes.includes(page.scope)}
+        isSignedIn={status.data?.caller?.signedIn ?? false}
+        keys={kKeys}
+        top={<Picker page={found?.page} pid={pid} />}
+        strip={<Strip />}
+      >
+        {found ? (
+          <Body page={found.page} values={found.values} pid={pid} />
+        ) : (
+          <NotFound path={place.path}>
+            <a class="button" href={addressOf('/')}>
+              All processes
+            </a>{' '}
+            <a class="button" href={addressOf('/api')}>
+              API
+            </a>
+          </NotFound>
+        )}
+      </Layout>
     </FrameContext.Provider>
-  );
-}
-
-function NotFound({path}: {path: string}) {
-  return (
-    <>
-      <h1>Not found</h1>
-      <p>
-        There is no page <code>{path}</code>.
-      </p>
-      <p>
-        <a class="button" href={addressOf('/')}>
-          All processes
-        </a>{' '}
-        <a class="button" href={addressOf('/api')}>
-          API
-        </a>
-      </p>
-    </>
   );
 }
 

@@ -1,9 +1,9 @@
 // The keyboard, and the sheet that lists the keys.
 import {useEffect, useRef} from 'preact/hooks';
 import {refreshAll} from '../api/answer';
-import {pages} from '../pages';
+import type {Page} from '../page';
 import {isPaused, setPaused} from './pause';
-import {addressOf, open} from './router';
+import {open} from './router';
 
 function isTyping(event: KeyboardEvent): boolean {
   const at = event.target;
@@ -15,15 +15,14 @@ const kOthers: [string, string][] = [
   ['r', 'refresh'],
   ['p', 'pause or resume live data'],
   ['/', 'search or filter'],
-  ['c', 'choose the process'],
   ['?', 'this help'],
   ['Esc', 'close'],
 ];
 
-export function Keys({pid}: {pid: number}) {
+export function Keys({pages, hrefOf, others}: {pages: Page[]; hrefOf: (page: Page) => string; others: [string, string][]}) {
   const sheet = useRef<HTMLDialogElement>(null);
-  const chosen = useRef(pid);
-  chosen.current = pid;
+  const latest = useRef(hrefOf);
+  latest.current = hrefOf;
   useEffect(() => {
     let afterG = 0; // when "g" was pressed
     const onKey = (event: KeyboardEvent) => {
@@ -31,7 +30,7 @@ export function Keys({pid}: {pid: number}) {
       if (Date.now() - afterG < kAfterGMs) {
         afterG = 0;
         const page = pages.find((one) => one.key === event.key);
-        if (page) open(addressOf(page.path, page.path === '/' ? {} : {pid: chosen.current || undefined}));
+        if (page) open(latest.current(page));
         return;
       }
       if (event.key === 'g') afterG = Date.now();
@@ -40,7 +39,7 @@ export function Keys({pid}: {pid: number}) {
       else if (event.key === 'p') setPaused(!isPaused());
       else if (event.key === 'c') document.querySelector<HTMLElement>('#picker')?.focus();
       else if (event.key === '/') {
-        const search = document.querySelector<HTMLElement>('main input[type="search"]');
+        const search = document.querySelector<HTMLElement>('main input[type="search"], .top input[type="search"]');
         if (!search) return;
         event.preventDefault();
         search.focus();
@@ -56,7 +55,7 @@ export function Keys({pid}: {pid: number}) {
       document.removeEventListener('click', onClick);
     };
   }, []);
-  const rows = [...pages.filter((one) => one.key).map((one): [string, string] => [`g ${one.key}`, one.title]), ...kOthers];
+  const rows = [...pages.filter((one) => one.key).map((one): [string, string] => [`g ${one.key}`, one.title]), ...others, ...kOthers];
   return (
     <dialog ref={sheet} id="keys" aria-label="Keys">
       <h2>Keys</h2>

@@ -4,6 +4,7 @@ import type {Status} from '../api/types';
 import {clockTime, formatBytes, formatNumber} from '../ui/format';
 import {setPaused, usePaused} from './pause';
 import {useStatus} from './processes';
+import {usePlace} from './router';
 
 interface Reading {
   status: Status;
@@ -21,6 +22,7 @@ function rates(before: Reading | undefined, now: Reading): {cpu?: number; events
 export function Strip() {
   const {data: status, problem, at} = useStatus();
   const paused = usePaused();
+  const place = usePlace();
   const readings = useRef<{before?: Reading; now?: Reading}>({});
   if (status && readings.current.now?.at !== at) readings.current = {before: readings.current.now, now: {status, at}};
   const {cpu, events} = readings.current.now ? rates(readings.current.before, readings.current.now) : {};
@@ -37,9 +39,9 @@ export function Strip() {
           </span>
           <span class={live.lost ? 'warn' : ''}>lost {formatNumber(live.lost)}</span>
         </>
-      ) : (
+      ) : place.query.has('pid') ? (
         <span>no session in the process</span>
-      )}
+      ) : null}
       {status ? (
         <span>
           clrscope: {formatBytes(status.rssBytes)}

@@ -7,6 +7,7 @@ import {formatBytes, formatMs, formatNumber} from '../ui/format';
 import {Age, Loaded, Notice} from '../ui/state';
 import {type Column, Table} from '../ui/table';
 import {Time} from '../ui/time';
+import {Wrapped} from '../ui/wrapped';
 
 const kEveryMs = 5000;
 const kLimits = ['200', '1000', '5000'];
@@ -24,7 +25,7 @@ const kColumns: Column<Use>[] = [
   {id: 'time', title: 'Time', value: (one) => one.time, show: (one) => <Time iso={one.time} />},
   {id: 'caller', title: 'Who', value: (one) => one.caller},
   {id: 'method', title: 'Method', value: (one) => one.method},
-  {id: 'target', title: 'What', value: (one) => one.target, show: (one) => <span title={one.target}>{decoded(one.target)}</span>, as: 'code'},
+  {id: 'target', title: 'What', value: (one) => one.target, show: (one) => <span title={one.target}><Wrapped text={decoded(one.target)} /></span>, as: 'code'},
   {id: 'process', title: 'Process', value: (one) => one.process},
   {id: 'status', title: 'Status', value: (one) => one.status, show: (one) => (one.status >= 400 ? <span class="warn">{one.status} refused or failed</span> : one.status), as: 'number'},
   {id: 'bytes', title: 'Size', value: (one) => one.bytes, show: (one) => formatBytes(one.bytes), as: 'number'},

@@ -5,10 +5,11 @@ import {formatAddress, speedscopeAddress} from '../api/recordings';
 import {addressOf, setQuery, usePlace} from '../frame/router';
 import type {PageProps} from '../page';
 import {Loaded, Notice} from '../ui/state';
-import {localTime} from '../ui/format';
+import {formatNumber, localTime} from '../ui/format';
 import {FlameView} from '../views/flame/view';
 
-const dataPath = (id: string) => (id ? `flame?recording=${encodeURIComponent(id)}` : undefined);
+const routeQuery = (route: string, before: string) => (route ? `${before}route=${encodeURIComponent(route)}` : '');
+const dataPath = (id: string, route = '') => (id ? `flame?recording=${encodeURIComponent(id)}${routeQuery(route, '&')}` : undefined);
 const titleOf = (one: Recording) => one.name || one.file;
 
 export function Flame({pid}: PageProps) {
@@ -29,22 +30,30 @@ export function Flame({pid}: PageProps) {
         </p>
       </>
     );
-  return <OneFlame key={id} id={id} pid={pid} other={query.get('compare') ?? ''} />;
+  const route = query.get('route') ?? '';
+  return <OneFlame key={`${id} ${route}`} id={id} route={route} pid={pid} other={route ? '' : (query.get('compare') ?? '')} />;
 }
 
-function OneFlame({id, pid, other}: {id: string; pid: number; other: string}) {
+// What the graph of a route covers, and what it does not.
+function routeSummary(data: FlameAnswer): string | undefined {
+  const {route} = data;
+  if (!route) return undefined;
+  return `CPU samples of ${formatNumber(route.sampled)} sampled requests (of ${formatNumber(route.requests)}): ${formatNumber(route.samples)}. Not in the graph: ${formatNumber(route.otherRoutes)} in requests of other routes, ${formatNumber(route.outside)} in no sampled request.${data.lost ? ` ${formatNumber(data.lost)} events were lost.` : ''}`;
+}
+
+function OneFlame({id, route, pid, other}: {id: string; route: string; pid: number; other: string}) {
   const api = useApi();
-  const now = useAnswer<FlameAnswer>(dataPath(id));
+  const now = useAnswer<FlameAnswer>(dataPath(id, route));
   const recordings = useAnswer<Recording[]>('recordings');
   const recording = recordings.data?.find((one) => one.id === id);
   const process = pid || recording?.process.pid || now.data?.processes[0]?.pid;
   const recordAddress = (profile: string) => addressOf('/record', {pid: process, profile});
   return (
     <>
-      <h1>Flame graph{recording?.name ? ` of ${recording.name}` : now.data ? ` of ${now.data.title}` : ''}</h1>
+      <h1>Flame graph{route ? ` of the CPU time of ${route}` : recording?.name ? ` of ${recording.name}` : now.data ? ` of ${now.data.title}` : ''}</h1>
       <div class="bar flame-links">
         {recording ? <a href={speedscopeAddress(api, recording)}>Open in speedscope</a> : null}
-        <a href={api.address(`recordings/${encodeURIComponent(id)}/flame.html`)} download data-outside>
+        <a href={api.address(`recordings/${encodeURIComponent(id)}/flame.html${routeQuery(route, '?')}`)} download data-outside>
           Save as one HTML file
         </a>
         {recording ? (
@@ -53,10 +62,10 @@ function OneFlame({id, pid, other}: {id: string; pid: number; other: string}) {
           </a>
         ) : null}
         <a href={addressOf('/recordings', {recording: id, pid: pid || undefined})}>Formats and reports</a>
-        <CompareWith id={id} other={other} recording={recording} all={recordings.data ?? []} />
+        {route ? <a href={addressOf(`/recordings/${encodeURIComponent(id)}/requests`, {route})}>Requests of the route</a> : <CompareWith id={id} other={other} recording={recording} all={recordings.data ?? []} />}
       </div>
       <Loaded answer={now} waiting="Reading the recording …">
-        {(data) => (other ? <Compared key={other} data={data} other={other} recordAddress={recordAddress} /> : <FlameView json={data} recordAddress={recordAddress} />)}
+        {(data) => (other ? <Compared key={other} data={data} other={other} recordAddress={recordAddress} /> : <FlameView json={data} summary={routeSummary(data)} recordAddress={recordAddress} />)}
       </Loaded>
     </>
   );
@@ -114,7 +123,7 @@ export function FlameSingle({data}: {data: FlameAnswer}) {
         </button>
       </header>
       <main class="flame-main">
-        <FlameView json={data} />
+        <FlameView json={data} summary={routeSummary(data)} />
       </main>
     </>
   );

@@ -1,4 +1,4 @@
-// All pages, in the order of the rail. The build tells the controller their paths (web/build.mjs).
+// All pages, in the order of the rail: those of a controller and those of a fleet server. The build tells the servers their paths (web/build.mjs).
 import type {Page} from '../page';
 import {AgentPage} from './agent';
 import {Api} from './api';
@@ -10,6 +10,11 @@ import {Doctor} from './doctor';
 import {DoctorReport} from './doctor-report';
 import {Exceptions} from './exceptions';
 import {Flame} from './flame';
+import {FleetFlamePage} from './fleet/flame';
+import {FleetHostsPage} from './fleet/hosts';
+import {FleetRequestsPage, FleetTracePage} from './fleet/requests';
+import {FleetRoutesPage} from './fleet/routes';
+import {FleetServicesPage} from './fleet/services';
 import {Gc} from './gc';
 import {HeapPage} from './heap';
 import {Jit} from './jit';
@@ -49,4 +54,13 @@ export const pages: Page[] = [
   {path: '/check', title: 'Check', group: 'server', Content: Check},
   {path: '/audit', title: 'Audit', group: 'server', Content: Audit, scope: 'admin'},
   {path: '/api', title: 'API', group: 'server', Content: Api},
+];
+
+export const fleetPages: Page[] = [
+  {path: '/fleet/services', title: 'Services', group: 'fleet', Content: FleetServicesPage, key: 's'},
+  {path: '/fleet/routes', title: 'Routes', group: 'fleet', Content: FleetRoutesPage, key: 'r'},
+  {path: '/fleet/flame', title: 'Flame graph', group: 'fleet', Content: FleetFlamePage, key: 'f'},
+  {path: '/fleet/requests', title: 'Requests', group: 'fleet', Content: FleetRequestsPage, key: 'q'},
+  {path: '/fleet/requests/{traceId}', title: 'Request', group: 'fleet', Content: FleetTracePage, isHidden: true},
+  {path: '/fleet/hosts', title: 'Hosts', group: 'fleet', Content: FleetHostsPage, key: 'h'},
 ];

@@ -1,31 +1,25 @@
-// HTTP requests of a process: those that it serves right now, and a profile of those that it serves for some seconds.
-import {useEffect, useState} from 'preact/hooks';
+// HTTP requests of a process: those that it serves right now, and profiles of those that it serves for a while. A profile goes on
+// when the reader leaves; its id is in the address.
+import {useEffect, useRef, useState} from 'preact/hooks';
 import {problemOf, useAnswer, useApi} from '../api/answer';
 import type {Problem} from '../api/client';
-import type {RequestProfile, RequestsInFlight} from '../api/types';
-import {useScope} from '../frame/processes';
-import {addressOf, setQuery, useParam} from '../frame/router';
+import type {RequestProfile, RequestRun, RequestRunReport, RequestsInFlight} from '../api/types';
+import {processLabel, useScope} from '../frame/processes';
+import {addressOf, type Query, setQuery, useParam} from '../frame/router';
 import type {PageProps} from '../page';
-import {formatMs} from '../ui/format';
-import {useOpenParam} from '../ui/fold';
-import {Age, Ended, Loaded, Notice, Trouble, useNow} from '../ui/state';
+import {Fold, useOpenParam} from '../ui/fold';
+import {Age, Ended, Loaded, Notice, Trouble} from '../ui/state';
+import {kMostSeconds, ProfileForm} from '../views/requests/form';
 import {findTrace} from '../views/requests/profile';
 import {ProfileView} from '../views/requests/profile-view';
+import {RunCard, RunTable} from '../views/requests/run';
 import {RequestsView} from '../views/requests/view';
 import {Filter} from '../views/stacks/bar';
-
-const kMostSeconds = 600;
-const kSamples: [string, string][] = [
-  ['', 'automatic, within 1 % of its CPU time'],
-  ['1', 'every request'],
-  ['0.1', '10 %'],
-  ['0.01', '1 %'],
-];
 
 export function Requests({pid, process}: PageProps) {
   const [tab] = useParam('tab');
   const isProfile = tab === 'profile';
-  const whose = `${process ? ` of ${process.name}` : ''} (${pid})`;
+  const whose = ` of ${process ? processLabel(process) : pid}`;
   const choice = (title: string, name: string, isShown: boolean) => (
     <a href={addressOf('/views/requests', {pid, tab: name})} aria-current={isShown ? 'page' : undefined}>
       {title}
@@ -63,120 +57,144 @@ function InFlight({pid}: {pid: number}) {
   );
 }
 
-interface Kept {
-  profile: RequestProfile;
-  at: number; // when it came
-}
+const kPollMs = 1000;
+const kListMs = 3000;
+// What belongs to what is shown of one profile.
+const kOfOne: Query = {route: undefined, trace: undefined, range: undefined, span: undefined, folded: undefined, show: undefined, new: undefined};
 
-interface Run {
-  began: number;
-  seconds: number;
+// The profile in the address; without one, the one that runs, or the newest that is kept.
+function useRun(runs: RequestRun[] | undefined): string {
+  const [run] = useParam('run');
+  const newest = runs?.find((one) => one.running) ?? runs?.[0];
+  useEffect(() => {
+    if (!run && newest) setQuery({run: newest.id});
+  }, [run, newest?.id]);
+  return run;
 }
-
-const kept = new Map<number, Kept>(); // the last profile of each process, for readers who come back to the page
-const running = new Map<number, Run>();
 
 function Profile({pid, isGone}: {pid: number; isGone: boolean}) {
   const isAllowed = useScope('trace');
   const api = useApi();
-  const [include, setInclude] = useParam('include');
-  const [exclude, setExclude] = useParam('exclude');
-  const [sample, setSample] = useParam('sample');
-  const [secondsText, setSeconds] = useParam('seconds', '10');
-  const [last, setLast] = useState(kept.get(pid));
-  const [run, setRun] = useState(running.get(pid));
+  const list = useAnswer<RequestRun[]>(isAllowed ? 'requests/runs' : undefined, {everyMs: kListMs});
+  const discarded = useRef(new Set<string>()); // the list may be older
+  const runs = list.data?.filter((one) => one.process.pid === pid && !discarded.current.has(one.id));
+  const shown = useRun(runs);
+  const mine = runs?.find((one) => one.id === shown);
+  const running = runs?.find((one) => one.running);
+  const [include, setInclude] = useParam('include', mine?.include.join(', '));
+  const [exclude, setExclude] = useParam('exclude', mine?.exclude?.join(', '));
+  const [sample, setSample] = useParam('sample', mine?.probability === undefined ? '' : String(mine.probability));
+  const [seconds, setSeconds] = useParam('seconds', mine ? String(mine.plannedMs / 1000) : '10');
+  const open = useOpenParam('new', shown ? undefined : 'form');
+  const [isStarting, setStarting] = useState(false);
   const [problem, setProblem] = useState<Problem>();
-  const seconds = Math.min(Math.max(Math.round(Number(secondsText)) || 10, 1), kMostSeconds);
-  useEffect(() => {
-    if (!run) return undefined;
-    // A run that another visit to this page began: its answer comes to `kept`.
-    const timer = setInterval(() => {
-      if (running.get(pid) === run) return;
-      setRun(running.get(pid));
-      setLast(kept.get(pid));
-    }, 500);
-    return () => clearInterval(timer);
-  }, [run]);
   if (!isAllowed)
     return (
       <Notice kind="trouble" hint="Ask for a key with the scope trace: clrscope key create --scopes read,trace">
         Not permitted: profiling loads the agent into the process and measures its methods.
       </Notice>
     );
+  const setters = {include: setInclude, exclude: setExclude, sample: setSample, seconds: setSeconds};
   const start = async () => {
-    const began: Run = {began: Date.now(), seconds};
-    running.set(pid, began);
-    setRun(began);
+    setStarting(true);
     setProblem(undefined);
-    setQuery({route: undefined, trace: undefined, range: undefined, span: undefined, folded: undefined, show: undefined});
-    const words = new URLSearchParams({pid: String(pid), include, durationSeconds: String(seconds)});
+    const planned = Math.min(Math.max(Math.round(Number(seconds)) || 10, 1), kMostSeconds);
+    const words = new URLSearchParams({pid: String(pid), include, durationSeconds: String(planned)});
     if (exclude) words.set('exclude', exclude);
     if (sample) words.set('sample', sample);
     try {
-      kept.set(pid, {profile: await api.get<RequestProfile>(`requests?${words}`), at: Date.now()});
-      setLast(kept.get(pid));
+      const made = await api.post<RequestRun>(`requests?${words}`);
+      setQuery({...kOfOne, run: made.id}, 'push');
     } catch (error) {
       setProblem(problemOf(error));
+      await showOther();
     }
-    running.delete(pid);
-    setRun(undefined);
+    list.refresh();
+    setStarting(false);
   };
+  // Somebody else began meanwhile: that one is shown.
+  const showOther = async () => {
+    const all = await api.get<RequestRun[]>('requests/runs').catch(() => []);
+    const other = all.find((one) => one.running && one.process.pid === pid);
+    if (other) setQuery({...kOfOne, run: other.id}, 'push');
+  };
+  const others = running && running.id !== shown;
   return (
     <>
-      {isGone ? <Ended /> : null}
-      <form
-        class="bar profile-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void start();
-        }}
-      >
-        <label>
-          Methods
-          <input class="mono" required aria-label="Methods to measure" placeholder="MyCompany.Shop.*" title="Patterns of Namespace.Type.Method, separated by commas; * stands for any text" value={include} onInput={(event) => setInclude(event.currentTarget.value)} />
-        </label>
-        <label>
-          without
-          <input class="mono" aria-label="Methods to leave out" placeholder="none" value={exclude} onInput={(event) => setExclude(event.currentTarget.value)} />
-        </label>
-        <label>
-          sample
-          <select aria-label="Requests to sample" value={sample} onChange={(event) => setSample(event.currentTarget.value)}>
-            {kSamples.map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          for
-          <input type="number" aria-label="Seconds" min="1" max={kMostSeconds} value={secondsText} onInput={(event) => setSeconds(event.currentTarget.value)} /> s
-        </label>
-        <button class="main" disabled={isGone || !!run}>
-          Profile requests
-        </button>
-        {run ? <Progress run={run} /> : last ? <Age at={last.at} /> : null}
-      </form>
+      <Fold id="form" open={open} summary={running ? 'Another profile, when this one has ended' : 'Profile requests for a while'}>
+        <ProfileForm choice={{include, exclude, sample, seconds}} isDisabled={isGone || isStarting || !!running} onChange={(name, value) => setters[name](value)} onStart={() => void start()} />
+      </Fold>
       {problem ? <Trouble problem={problem} /> : null}
-      {last ? (
-        <ProfileView profile={last.profile} />
-      ) : run ? null : (
+      {others ? (
+        <Notice>
+          Another profile of this process is running. <a href={addressOf('/views/requests', {pid, tab: 'profile', run: running.id})}>Show it</a>
+        </Notice>
+      ) : null}
+      {shown ? (
+        <OneRun key={shown} id={shown} isGone={isGone} onEnd={list.refresh} onDiscard={() => discarded.current.add(shown)} />
+      ) : list.data === undefined ? (
+        <Loaded answer={list}>{() => null}</Loaded>
+      ) : (
         <p class="dim">
           The agent is loaded into the process and measures the methods that the patterns select, while they serve requests. Nothing is restarted; the measured code is removed at the end. Choose your own namespaces, not the framework's.
         </p>
       )}
+      {runs?.length ? <RunTable runs={runs} shown={shown} tab="profile" /> : null}
     </>
   );
 }
 
-function Progress({run}: {run: Run}) {
-  const gone = useNow() - run.began;
-  const left = run.seconds * 1000 - gone;
+// One profile of the controller: all who open its address see the same.
+function OneRun({id, isGone, onEnd, onDiscard}: {id: string; isGone: boolean; onEnd: () => void; onDiscard: () => void}) {
+  const api = useApi();
+  const [route] = useParam('route');
+  const [trace] = useParam('trace');
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem>();
+  const path = `requests/runs/${encodeURIComponent(id)}`;
+  const words = new URLSearchParams({requests: 'true', traceId: trace});
+  // Single requests cost the process a little while it is profiled; when it has ended, the answer has all.
+  const asked = useRef({path, isLast: false});
+  if (!asked.current.isLast) asked.current.path = route || trace ? `${path}?${words}` : path;
+  const answer = useAnswer<RequestRunReport>(asked.current.path, {everyMs: kPollMs, isLast: (data) => !data.running});
+  const isRunning = answer.data?.running;
+  asked.current.isLast = isRunning === false;
+  useEffect(() => {
+    if (isRunning === false) onEnd();
+  }, [isRunning]);
+  const act = async (method: string, where: string) => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await api.send(method, where);
+      if (method === 'DELETE') {
+        onDiscard();
+        setQuery({...kOfOne, run: undefined});
+      } else {
+        answer.refresh();
+      }
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+    setBusy(false);
+    onEnd();
+  };
   return (
-    <span class="dim" role="status" data-profiling>
-      {left > 0 ? `Profiling: ${formatMs(Math.max(0, Math.round(gone / 1000) * 1000))} of ${run.seconds} s` : 'Waiting for the answer …'}
-    </span>
+    <Loaded answer={answer} waiting="Asking for the profile …">
+      {(data) => (
+        <>
+          {isGone || data.ending === 'exited' ? <Ended at={data.ending === 'exited' ? data.updated : undefined} /> : null}
+          {problem ? <Trouble problem={problem} /> : null}
+          <RunCard run={data} isBusy={isBusy} onStop={() => void act('POST', `${path}/stop`)} onDiscard={() => void act('DELETE', path)} />
+          {data.error ? (
+            <Notice kind="trouble" hint={data.hint}>
+              {data.error}
+            </Notice>
+          ) : null}
+          {data.profile ? <ProfileView profile={data.profile} isLive={data.running} /> : data.running ? <p role="status">Waiting for the first data …</p> : null}
+        </>
+      )}
+    </Loaded>
   );
 }
 
@@ -197,7 +215,7 @@ export function RecordedRequests({values}: PageProps) {
         <a href={addressOf('/flame', {recording: values.id})}>Flame graph of the whole recording</a>
       </p>
       <Loaded answer={answer} waiting="Reading the recording …">
-        {(profile) => <ProfileView profile={profile} />}
+        {(profile) => <ProfileView profile={profile} recording={values.id} />}
       </Loaded>
     </>
   );

@@ -2,6 +2,7 @@
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {useAnswer, useApi} from '../api/answer';
 import type {AsyncStacks, MonitorStacks} from '../api/types';
+import {processLabel} from '../frame/processes';
 import {addressOf, setQuery, useParam, usePlace} from '../frame/router';
 import type {PageProps} from '../page';
 import {copyFrom} from '../ui/copy';
@@ -48,9 +49,7 @@ function AsyncStacksPage({pid, process}: PageProps) {
   const open = useOpenParam('open');
   return (
     <>
-      <h1>
-        Async stacks{process ? ` of ${process.name}` : ''} ({pid})
-      </h1>
+      <h1>Async stacks of {process ? processLabel(process) : pid}</h1>
       <div class="stacks-view">
         <div class="bar stacks-bar">
           <ViewSwitch view="async" hasAsync onView={(view) => setQuery({view}, 'push')} />
@@ -77,7 +76,7 @@ function ThreadStacks({pid, process}: PageProps) {
   const {data, at, problem, isLoading} = answer;
   const seen = useMemo(() => data && look(data, choices.native === 'true'), [data, choices.native]);
   const pasts = usePasts(seen, at);
-  const name = process?.name ?? data?.process;
+  const whose = process ? processLabel(process) : data ? `${data.process} (${pid})` : pid;
 
   // What the terminal prints; what is shown here if the process does not answer any more.
   const copy = async (button: HTMLElement, groups: Group[]) => {
@@ -117,9 +116,7 @@ function ThreadStacks({pid, process}: PageProps) {
   );
   return (
     <>
-      <h1>
-        Stacks{name ? ` of ${name}` : ''} ({pid})
-      </h1>
+      <h1>Stacks of {whose}</h1>
       <Loaded answer={answer} waiting="Looking at all threads …">
         {(known) => <StacksView data={known} seen={seen ?? []} pasts={pasts} choices={choices} choose={choose} isOld={problem !== undefined} tools={tools} age={<Age at={at} />} actions={actions} />}
       </Loaded>

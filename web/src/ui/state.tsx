@@ -5,6 +5,7 @@ import {useEffect, useState} from 'preact/hooks';
 import type {Answer} from '../api/answer';
 import type {Problem} from '../api/client';
 import {usePaused} from '../frame/pause';
+import {serverName} from '../server';
 import {clockTime, formatAge} from './format';
 
 // The current time, renewed every second: for ages.
@@ -29,7 +30,7 @@ export function Notice({children, kind = 'note', hint}: {children: ComponentChil
 function meaning(problem: Problem): string {
   switch (problem.status) {
     case 0:
-      return 'The controller cannot be reached.';
+      return `The ${serverName()} cannot be reached.`;
     case 401:
       return 'You are signed out.';
     case 403:

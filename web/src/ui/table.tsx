@@ -1,6 +1,8 @@
 // A table that a person can sort. The order is in the address, so that it survives reload and can be passed on.
 import type {ComponentChildren} from 'preact';
+import {useRef} from 'preact/hooks';
 import {useParam} from '../frame/router';
+import {Wrapped} from './wrapped';
 
 export interface Column<Row> {
   id: string; // in the address
@@ -18,6 +20,7 @@ interface TableProps<Row> {
   rowKey?: (row: Row, index: number) => string | number;
   most?: number; // rows shown (default: 200)
   rowClass?: (row: Row) => string;
+  isLive?: boolean; // rows stay where they are when data arrive, new ones come last: until the reader sorts; needs rowKey
 }
 
 function compare(x: unknown, y: unknown): number {
@@ -25,11 +28,23 @@ function compare(x: unknown, y: unknown): number {
   return typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y), undefined, {numeric: true});
 }
 
-export function Table<Row>({id, caption, rows, columns, rowKey, rowClass, most = 200}: TableProps<Row>) {
+// Places of rows that were seen live; what ends keeps the order that its reader knows.
+function useSteady<Row>(rows: Row[], order: string, isLive: boolean, rowKey: TableProps<Row>['rowKey']): Row[] {
+  const held = useRef<{order: string; places: Map<string | number, number>}>();
+  if (!rowKey || (!isLive && !held.current)) return rows;
+  if (held.current?.order !== order) held.current = {order, places: new Map()};
+  const {places} = held.current;
+  const keyed = rows.map((row, index) => ({row, key: rowKey(row, index)}));
+  for (const {key} of keyed) if (!places.has(key)) places.set(key, places.size);
+  return keyed.sort((a, b) => places.get(a.key)! - places.get(b.key)!).map(({row}) => row);
+}
+
+export function Table<Row>({id, caption, rows, columns, rowKey, rowClass, most = 200, isLive = false}: TableProps<Row>) {
   const [order, setOrder] = useParam(`sort-${id}`);
   const isDown = order.startsWith('-');
   const column = columns.find((one) => one.id === order.replace(/^-/, ''));
-  const sorted = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b)) * (isDown ? -1 : 1)) : rows;
+  const ordered = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b)) * (isDown ? -1 : 1)) : rows;
+  const sorted = useSteady(ordered, order, isLive, rowKey);
   const next = (one: Column<Row>) => {
     if (one !== column) return one.as === 'number' ? `-${one.id}` : one.id;
     return isDown === (one.as === 'number') ? (isDown ? one.id : `-${one.id}`) : '';
@@ -54,7 +69,7 @@ export function Table<Row>({id, caption, rows, columns, rowKey, rowClass, most =
             {sorted.slice(0, most).map((row, index) => (
               <tr key={rowKey?.(row, index) ?? index} class={rowClass?.(row)}>
                 {columns.map((one) => (
-                  <td class={one.as === 'number' ? 'num' : one.as === 'code' ? 'code' : ''}>{one.show ? one.show(row) : one.value(row)}</td>
+                  <td class={one.as === 'number' ? 'num' : one.as === 'code' ? 'code' : ''}>{one.show ? one.show(row) : one.as === 'code' ? <Wrapped text={String(one.value(row) ?? '')} /> : one.value(row)}</td>
                 ))}
               </tr>
             ))}

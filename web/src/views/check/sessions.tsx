@@ -100,5 +100,5 @@ export function OperationTable({operations, onStop, onCancel}: {operations: Oper
         ) : null,
     },
   ];
-  return <Table id="operations" caption="Traces, dumps, sessions and examinations that clients asked for, the newest first" rows={operations} columns={columns} rowKey={(one) => one.operationId} />;
+  return <Table id="operations" caption="Traces, dumps, sessions, examinations and request profiles that clients asked for, the newest first" rows={operations} columns={columns} rowKey={(one) => one.operationId} />;
 }

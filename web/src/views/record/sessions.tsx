@@ -2,6 +2,7 @@
 import type {Session} from '../../api/types';
 import {addressOf} from '../../frame/router';
 import {formatBytes, formatNumber, formatSeconds} from '../../ui/format';
+import {StopBar} from '../../ui/stop-bar';
 import {Time} from '../../ui/time';
 
 interface RunningProps {
@@ -54,18 +55,10 @@ export function Running({session, isBusy, onStop, onDiscard}: RunningProps) {
           <dd class={session.lost ? 'warn' : ''}>{formatNumber(session.lost)}</dd>
         </div>
       </dl>
-      <p class="bar">
-        <button type="button" class="main" disabled={isBusy || isStopping} onClick={onStop}>
-          Stop and keep
-        </button>
-        <button type="button" disabled={isBusy} onClick={onDiscard}>
-          Discard
-        </button>
-        <span class="dim">
-          started <Time iso={session.started} short />
-          {session.by ? ` by ${session.by}` : ''}; it goes on when you leave this page
-        </span>
-      </p>
+      <StopBar isBusy={isBusy} isOver={isStopping} onStop={onStop} onDiscard={onDiscard}>
+        started <Time iso={session.started} short />
+        {session.by ? ` by ${session.by}` : ''}; it goes on when you leave this page
+      </StopBar>
     </section>
   );
 }

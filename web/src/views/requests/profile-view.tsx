@@ -1,19 +1,20 @@
 // A profile of requests: routes, the requests and the flame graph of one route, the waterfall of one request.
 // Which of them is shown is in the address: route, trace, show.
-import {useMemo, useState} from 'preact/hooks';
-import {addressOf, open, type Place, type Query, setQuery, usePlace} from '../../frame/router';
+import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {addressOf, open, type Place, type Query, setQuery, useParam, usePlace} from '../../frame/router';
 import {formatMs, formatNumber, formatPercent} from '../../ui/format';
 import {Notice} from '../../ui/state';
 import {Time} from '../../ui/time';
 import {Wrapped} from '../../ui/wrapped';
 import {FlameView} from '../flame/view';
+import {Filter} from '../stacks/bar';
 import {findTrace, flameOf, lostWords, requestsOf, routeId, shareSampled} from './profile';
-import {RequestTable, RouteTable} from './tables';
+import {type ListedRequest, RequestTable, RouteTable} from './tables';
 import type {ProfiledRequest, RequestProfile} from '../../api/types';
 import {Waterfall} from './waterfall';
 
 // What belongs to the profile as a whole; the rest of the query belongs to what is shown of it.
-const kKept = ['pid', 'tab', 'include', 'exclude', 'sample', 'seconds', 'sort-routes', 'sort-requests'];
+const kKept = ['pid', 'tab', 'run', 'filter', 'include', 'exclude', 'sample', 'seconds', 'sort-routes', 'sort-requests'];
 
 function hrefFor({path, query}: Place, changes: Query): string {
   const kept: Query = {};
@@ -21,21 +22,33 @@ function hrefFor({path, query}: Place, changes: Query): string {
   return addressOf(path, {...kept, ...changes});
 }
 
-export function ProfileView({profile}: {profile: RequestProfile}) {
+// `isLive`: it goes on. What the reader has opened stays as it is when more comes. `recording`: the id of the recording that it comes from, if there is one.
+export function ProfileView({profile, isLive = false, recording}: {profile: RequestProfile; isLive?: boolean; recording?: string}) {
   const place = usePlace();
   const [route, trace] = [place.query.get('route') ?? '', place.query.get('trace') ?? ''];
   return (
     <div class="request-profile" data-profile={profile.seen}>
-      <Summary profile={profile} />
-      <FindTrace value={trace} hrefOf={(id) => hrefFor(place, {trace: id})} />
-      {trace ? <OneTrace profile={profile} trace={trace} place={place} /> : route ? <OneRoute key={route} profile={profile} route={route} place={place} /> : <Routes profile={profile} place={place} />}
+      <Summary profile={profile} isLive={isLive} />
+      <div class="bar">
+        <FindTrace value={trace} hrefOf={(id) => hrefFor(place, {trace: id})} />
+        {route || trace || (profile.routes.length < 2 && !place.query.has('filter')) ? null : <RouteFilter />}
+      </div>
+      {trace ? (
+        <OneTrace profile={profile} trace={trace} place={place} isLive={isLive} />
+      ) : route ? (
+        <OneRoute key={route} profile={profile} route={route} place={place} isLive={isLive} recording={recording} />
+      ) : (
+        <Routes profile={profile} place={place} isLive={isLive} />
+      )}
     </div>
   );
 }
 
+const listed = (one: ProfiledRequest): ListedRequest => ({...one, spanCount: one.spans.length});
+
 const percentOf = (value: number | null, factor = 1): string => (value === null ? 'unknown' : formatPercent(value * factor));
 
-function Summary({profile}: {profile: RequestProfile}) {
+function Summary({profile, isLive}: {profile: RequestProfile; isLive: boolean}) {
   const {seen, sampled, forced, inFlight, notKept, cost, methods} = profile;
   const lost = lostWords(profile);
   return (
@@ -45,12 +58,13 @@ function Summary({profile}: {profile: RequestProfile}) {
         {forced ? `, ${formatNumber(forced)} of them by the debug key` : ''}.
       </p>
       <p class="dim" data-price>
-        Sampling probability {percentOf(profile.probability, 100)} · cost {percentOf(cost.cpuPercent)} of the CPU time of the process · {formatNumber(methods.instrumented)} of {formatNumber(methods.chosen)} chosen methods called
+        Sampling probability {percentOf(profile.probability, 100)} · cost {percentOf(cost.cpuPercent)} of the CPU time of the process
+        {isLive ? '' : ` · ${formatNumber(methods.instrumented)} of ${formatNumber(methods.chosen)} chosen methods called`}
         {methods.refused ? `, ${formatNumber(methods.refused)} could not be instrumented` : ''}
-        {inFlight ? ` · ${formatNumber(inFlight)} sampled ${inFlight === 1 ? 'request' : 'requests'} had not ended` : ''}
-        {notKept ? ` · ${formatNumber(notKept)} sampled requests are not kept` : ''} · {lost.length ? 'some data lost' : 'nothing lost'}
+        {inFlight && !isLive ? ` · ${formatNumber(inFlight)} sampled ${inFlight === 1 ? 'request' : 'requests'} had not ended` : ''}
+        {notKept && !isLive ? ` · ${formatNumber(notKept)} sampled requests are not kept` : ''} · {lost.length === 0 ? 'nothing lost' : isLive ? `lost: ${lost.join('; ')}` : 'some data lost'}
       </p>
-      {lost.length ? <Notice kind="trouble">Lost: {lost.join('; ')}.</Notice> : null}
+      {lost.length && !isLive ? <Notice kind="trouble">Lost: {lost.join('; ')}.</Notice> : null}
       {profile.notes.map((note) => (
         <Notice key={note}>{note}</Notice>
       ))}
@@ -58,7 +72,7 @@ function Summary({profile}: {profile: RequestProfile}) {
   );
 }
 
-function FindTrace({value, hrefOf}: {value: string; hrefOf: (id: string) => string}) {
+export function FindTrace({value, hrefOf, example = 'trace id or its beginning'}: {value: string; hrefOf: (id: string) => string; example?: string}) {
   const [typed, setTyped] = useState(value);
   return (
     <form
@@ -69,7 +83,7 @@ function FindTrace({value, hrefOf}: {value: string; hrefOf: (id: string) => stri
         open(hrefOf(typed.trim()));
       }}
     >
-      <input type="search" class="mono find-trace" aria-label="Trace id" placeholder="trace id or its beginning" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+      <input type="search" class="mono find-trace" aria-label="Trace id" placeholder={example} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       <button>Find request</button>
     </form>
   );
@@ -78,12 +92,30 @@ function FindTrace({value, hrefOf}: {value: string; hrefOf: (id: string) => stri
 interface PartProps {
   profile: RequestProfile;
   place: Place;
+  isLive: boolean;
 }
 
-function Routes({profile, place}: PartProps) {
+function RouteFilter() {
+  const [filter, setFilter] = useParam('filter');
+  return <Filter value={filter} onChange={setFilter} label="Filter routes" example="filter routes" />;
+}
+
+function Routes({profile, place, isLive}: PartProps) {
+  const wanted = (place.query.get('filter') ?? '').trim().toLowerCase();
+  const routes = wanted ? profile.routes.filter((one) => routeId(one).toLowerCase().includes(wanted)) : profile.routes;
+  if (profile.routes.length === 0 && isLive) return <p role="status">Waiting for the first request to end …</p>;
   if (profile.routes.length === 0)
     return <Notice hint="Send requests to the process while it is profiled, or profile for longer.">No request ended while requests were profiled.</Notice>;
-  return <RouteTable routes={profile.routes} hrefOf={(route) => hrefFor(place, {route})} />;
+  return (
+    <>
+      {wanted ? (
+        <p class="dim" role="status">
+          {formatNumber(routes.length)} of {formatNumber(profile.routes.length)} routes
+        </p>
+      ) : null}
+      <RouteTable routes={routes} hrefOf={(route) => hrefFor(place, {route})} isLive={isLive} />
+    </>
+  );
 }
 
 function Trail({place, route}: {place: Place; route: string}) {
@@ -102,11 +134,23 @@ function Trail({place, route}: {place: Place; route: string}) {
   );
 }
 
-function OneRoute({profile, route, place}: PartProps & {route: string}) {
-  const requests = useMemo(() => requestsOf(profile, route), [profile, route]);
+// A picture of requests does not change under its reader: it is made again when the reader says so.
+function useHeld(requests: ProfiledRequest[], isWanted: boolean): [ProfiledRequest[], () => void] {
+  const [held, setHeld] = useState<ProfiledRequest[]>();
+  useEffect(() => {
+    if (!isWanted) setHeld(undefined);
+    else if (!held && requests.length) setHeld(requests);
+  });
+  return [(isWanted && held) || requests, () => setHeld(requests)];
+}
+
+function OneRoute({profile, route, place, isLive, recording}: PartProps & {route: string; recording?: string}) {
+  const all = useMemo(() => requestsOf(profile, route), [profile, route]);
+  const isFlame = place.query.get('show') === 'flame';
+  const [requests, renew] = useHeld(all, isFlame);
+  const isOld = requests !== all && requests.map((one) => one.traceId).join() !== all.map((one) => one.traceId).join();
   const flame = useMemo(() => flameOf(requests, route, profile.pid), [requests]);
   const missing = requests.reduce((sum, one) => sum + one.spansLost, 0);
-  const isFlame = place.query.get('show') === 'flame';
   const totals = profile.routes.find((one) => routeId(one) === route);
   const show = (title: string, changes: Query, isShown: boolean) => (
     <button type="button" aria-pressed={isShown} onClick={() => setQuery(changes, 'push')}>
@@ -125,18 +169,30 @@ function OneRoute({profile, route, place}: PartProps & {route: string}) {
           failed. {formatNumber(totals.sampled)} sampled, {formatNumber(requests.length)} of them kept: the slowest, the failed and some others.
         </p>
       ) : null}
-      {requests.length === 0 ? (
+      {requests.length === 0 && isLive ? (
+        <p role="status">Sampled requests of this route appear here …</p>
+      ) : requests.length === 0 ? (
         <Notice hint="Profile for longer, or with a higher sampling rate.">No request of this route was sampled.</Notice>
       ) : (
         <>
           <p class="switch" role="group" aria-label="Show">
             {show('Slowest requests', {show: undefined}, !isFlame)}
             {show('Flame graph', {show: 'flame', weight: 'both'}, isFlame)}
+            {isFlame && (isLive || isOld) ? (
+              <button type="button" disabled={!isOld} onClick={renew}>
+                Update the flame graph
+              </button>
+            ) : null}
+            {recording ? (
+              <a class="button" href={addressOf('/flame', {recording, route})} title="CPU samples of all sampled requests of the route, all methods; the flame graph beside it has the time of the chosen methods">
+                Flame graph of CPU samples
+              </a>
+            ) : null}
           </p>
           {isFlame ? (
             <FlameView json={flame} summary={`${formatNumber(requests.length)} requests merged, ${formatNumber(flame.samples)} calls of chosen methods. On CPU: a thread executed the method. Waiting: it was suspended and no method that it called explains it.${missing ? ` ${formatNumber(missing)} calls are missing.` : ''}`} />
           ) : (
-            <RequestTable requests={requests} caption="Sampled requests, the slowest first" hrefOf={(one) => hrefFor(place, {trace: one.traceId})} />
+            <RequestTable requests={requests.map(listed)} caption={isLive ? 'Sampled requests' : 'Sampled requests, the slowest first'} hrefOf={(one) => hrefFor(place, {trace: one.traceId})} isLive={isLive} />
           )}
         </>
       )}
@@ -144,8 +200,25 @@ function OneRoute({profile, route, place}: PartProps & {route: string}) {
   );
 }
 
-function OneTrace({profile, trace, place}: PartProps & {trace: string}) {
-  const found = useMemo(() => findTrace(profile, trace), [profile, trace]);
+// The same objects as long as they say the same, so that their waterfall is not made again.
+function useFound(profile: RequestProfile, trace: string): ProfiledRequest[] {
+  const last = useRef<ProfiledRequest[]>([]);
+  return useMemo(() => {
+    const found = findTrace(profile, trace);
+    if (JSON.stringify(found) !== JSON.stringify(last.current)) last.current = found;
+    return last.current;
+  }, [profile, trace]);
+}
+
+function OneTrace({profile, trace, place, isLive}: PartProps & {trace: string}) {
+  const found = useFound(profile, trace);
+  if (found.length === 0 && isLive)
+    return (
+      <>
+        <Trail place={place} route="" />
+        <p role="status">Waiting for a request whose trace id begins with {trace.slice(0, 64)} …</p>
+      </>
+    );
   if (found.length === 0)
     return (
       <>
@@ -159,7 +232,7 @@ function OneTrace({profile, trace, place}: PartProps & {trace: string}) {
     return (
       <>
         <Trail place={place} route="" />
-        <RequestTable requests={found} caption="Requests whose trace id begins so" hrefOf={(one) => hrefFor(place, {trace: one.traceId})} />
+        <RequestTable requests={found.map(listed)} caption="Requests whose trace id begins so" hrefOf={(one) => hrefFor(place, {trace: one.traceId})} />
       </>
     );
   return (
@@ -172,7 +245,7 @@ function OneTrace({profile, trace, place}: PartProps & {trace: string}) {
   );
 }
 
-function OneRequest({request}: {request: ProfiledRequest}) {
+export function OneRequest({request}: {request: ProfiledRequest}) {
   return (
     <section aria-label="Request" data-request={request.traceId}>
       <h2 class="mono">

@@ -25,7 +25,7 @@ export interface Row {
   segments: Segment[];
 }
 
-interface Interval {
+export interface Interval {
   startMs: number;
   endMs: number;
   thread?: number;
@@ -34,7 +34,7 @@ interface Interval {
 const toInterval = ({startMs, durationMs, thread}: {startMs: number; durationMs: number; thread?: number}): Interval => ({startMs, endMs: startMs + Math.max(0, durationMs), thread});
 
 // Sorted, without overlaps. Parts that touch stay apart when they ran on different threads.
-function united(all: Interval[]): Interval[] {
+export function united(all: Interval[]): Interval[] {
   const out: Interval[] = [];
   for (const one of [...all].sort((a, b) => a.startMs - b.startMs)) {
     const last = out[out.length - 1];
@@ -204,11 +204,14 @@ export function requestsOf(profile: RequestProfile, route: string): ProfiledRequ
   return profile.requests.filter((one) => routeId(one) === route).sort((a, b) => b.durationMs - a.durationMs);
 }
 
-export const isFailed = (one: ProfiledRequest): boolean => one.status >= 500 || !!one.error;
+export const isFailed = (one: Pick<ProfiledRequest, 'status' | 'error'>): boolean => one.status >= 500 || !!one.error;
+
+// What a reader typed or pasted: a trace id, its beginning, or a traceparent.
+export const traceIdOf = (typed: string): string => typed.trim().toLowerCase().replace(/^00-([0-9a-f]{32})-.*$/, '$1');
 
 // By the whole trace id or its beginning.
 export function findTrace(profile: RequestProfile, typed: string): ProfiledRequest[] {
-  const id = typed.trim().toLowerCase().replace(/^00-([0-9a-f]{32})-.*$/, '$1');
+  const id = traceIdOf(typed);
   return id ? profile.requests.filter((one) => one.traceId.startsWith(id)) : [];
 }
 
@@ -227,6 +230,15 @@ export function lostWords({lost}: RequestProfile): string[] {
 }
 
 const kUs = 1000; // per ms
+
+// A call tree as columns: a parent before its children, [0] is the root; times in ms.
+export interface CallTree {
+  names: string[]; // [0]: of the root
+  name: number[];
+  parent: number[];
+  on: number[];
+  off: number[];
+}
 
 // The merged call tree of some requests as a flame graph: running time is on a processor, what no callee explains is waiting.
 export function flameOf(requests: ProfiledRequest[], title: string, pid: number): Flame {
@@ -270,14 +282,19 @@ export function flameOf(requests: ProfiledRequest[], title: string, pid: number)
       add(id, at, toInterval(span), runningOf(span));
     }
   }
+  return flameFrom({names, ...node}, {title, pid, startTime: requests[0]?.startTime ?? '', samples: spanCount, waits});
+}
+
+// What the viewer shows.
+export function flameFrom({names, ...node}: CallTree, {title, pid, startTime, samples, waits}: {title: string; pid: number; startTime: string; samples: number; waits: number}): Flame {
   return {
     version: 1,
     title,
-    startTime: requests[0]?.startTime ?? '',
+    startTime,
     onFrom: 'runtime',
     offFrom: 'runtime',
     durationMs: null,
-    samples: spanCount,
+    samples,
     waits,
     unfinished: 0,
     withoutStack: 0,
@@ -297,7 +314,7 @@ export function flameOf(requests: ProfiledRequest[], title: string, pid: number)
 }
 
 // The viewer wants a parent before its children and all nodes of a level together.
-function levelByLevel(node: {name: number[]; parent: number[]; on: number[]; off: number[]}) {
+function levelByLevel(node: Omit<CallTree, 'names'>) {
   const below = new Map<number, number[]>();
   for (let i = 1; i < node.name.length; ++i) {
     const known = below.get(node.parent[i]);

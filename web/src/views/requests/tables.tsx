@@ -12,7 +12,7 @@ const short = (text: string): string => (text.length > kLetters ? `${text.slice(
 
 const ms = <Row,>(id: string, title: string, value: (row: Row) => number): Column<Row> => ({id, title, value, show: (row) => formatMs(value(row)), as: 'number'});
 
-export function RouteTable({routes, hrefOf}: {routes: ProfiledRoute[]; hrefOf: (route: string) => string}) {
+export function RouteTable({routes, hrefOf, isLive}: {routes: ProfiledRoute[]; hrefOf: (route: string) => string; isLive?: boolean}) {
   const columns: Column<ProfiledRoute>[] = [
     {
       id: 'route',
@@ -37,13 +37,23 @@ export function RouteTable({routes, hrefOf}: {routes: ProfiledRoute[]; hrefOf: (
     ms('waiting', 'Waiting', (row) => row.waitingMs),
     ms('queued', 'Queued', (row) => row.queuedMs),
   ];
-  return <Table id="routes" caption="Routes: all requests, sampled or not; running, waiting and queued are means of the sampled ones" rows={routes} columns={columns} rowKey={routeId} />;
+  return <Table id="routes" caption="Routes: all requests, sampled or not; running, waiting and queued are means of the sampled ones" rows={routes} columns={columns} rowKey={routeId} isLive={isLive} />;
 }
 
-const stateOf = (row: ProfiledRequest): string => [String(row.status), row.error ?? '', row.aborted ? 'aborted' : '', row.forced ? 'forced' : ''].filter(Boolean).join(' ');
+// Lists leave the spans out and tell their number.
+export type ListedRequest = Omit<ProfiledRequest, 'spans' | 'parts'> & {spanCount: number};
 
-export function RequestTable({requests, caption, hrefOf}: {requests: ProfiledRequest[]; caption: string; hrefOf: (request: ProfiledRequest) => string}) {
-  const columns: Column<ProfiledRequest>[] = [
+const stateOf = (row: ListedRequest): string => [String(row.status), row.error ?? '', row.aborted ? 'aborted' : '', row.forced ? 'forced' : ''].filter(Boolean).join(' ');
+
+interface RequestTableProps {
+  requests: ListedRequest[];
+  caption: string;
+  hrefOf: (request: ListedRequest) => string;
+  isLive?: boolean;
+}
+
+export function RequestTable({requests, caption, hrefOf, isLive}: RequestTableProps) {
+  const columns: Column<ListedRequest>[] = [
     ms('duration', 'Duration', (row) => row.durationMs),
     ms('running', 'Running', (row) => row.runningMs),
     ms('waiting', 'Waiting', (row) => row.waitingMs),
@@ -60,9 +70,9 @@ export function RequestTable({requests, caption, hrefOf}: {requests: ProfiledReq
         </a>
       ),
     },
-    {id: 'spans', title: 'Spans', value: (row) => row.spans.length, show: (row) => formatNumber(row.spans.length), as: 'number'},
+    {id: 'spans', title: 'Spans', value: (row) => row.spanCount, show: (row) => formatNumber(row.spanCount), as: 'number'},
     {id: 'began', title: 'Began', value: (row) => row.startTime, show: (row) => <Time iso={row.startTime} />},
     {id: 'trace', title: 'Trace id', value: (row) => row.traceId, as: 'code'},
   ];
-  return <Table id="requests" caption={caption} rows={requests} columns={columns} rowKey={(row, index) => `${row.traceId} ${row.startTime} ${index}`} />;
+  return <Table id="requests" caption={caption} rows={requests} columns={columns} rowKey={(row) => `${row.traceId} ${row.startTime} ${row.durationMs}`} isLive={isLive} />;
 }

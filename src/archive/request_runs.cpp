@@ -1,0 +1,311 @@
+#include "archive/request_runs.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace clrscope::archive {
+namespace {
+
+constexpr std::size_t kMostOpened = 20;
+constexpr std::chrono::seconds kWanted{10};
+constexpr std::chrono::milliseconds kLook{50};
+
+std::size_t spans_of(const RequestRun& run) {
+  std::size_t sum = 0;
+  if (run.profile)
+    for (const auto& one : run.profile->requests) sum += one.spans.size();
+  return sum;
+}
+
+bool has(const std::vector<ops::ProfiledRequest>& all, const ops::ProfiledRequest& wanted) {
+  return std::ranges::any_of(all, [&](const auto& one) {
+    return one.trace_id == wanted.trace_id && one.started == wanted.started;
+  });
+}
+
+Failure no_such(const std::string& id) {
+  return fail(Errc::kNotFound, "profile {} does not exist any more", id)
+      .hint("GET /requests/runs lists those that are kept; clrscope requests -o FILE keeps one");
+}
+
+}  // namespace
+
+std::span<const std::string_view> names_of(RunState) {
+  static constexpr std::string_view kNames[] = {"starting", "running", "stopping", "finished",
+                                                "failed"};
+  return kNames;
+}
+
+std::span<const std::string_view> names_of(RunEnding) {
+  static constexpr std::string_view kNames[] = {"duration", "stopped", "exited"};
+  return kNames;
+}
+
+const Shape& shape_of(const RequestRunAnswer*) {
+  using R = RequestRunAnswer;
+  static const auto shape = describe<R>(
+      "RequestRun", "A profile of HTTP requests that a client started",
+      {member<&R::id>("id", "id of the profile"),
+       member<&R::state>("state", "starting: the agent and the methods are being prepared"),
+       member<&R::running>("running", "whether it has not ended"),
+       member<&R::started>("started", "time of the request for it"),
+       member<&R::process>("process", "profiled process"),
+       member<&R::include>("include", "patterns of methods to time"),
+       member_unless_empty<&R::exclude>("exclude", "patterns of methods not to time"),
+       member<&R::probability>("probability",
+                               "share of requests with spans, 0 to 1; missing: automatic"),
+       member<&R::planned>("plannedMs", "the longest time it profiles"),
+       member<&R::duration>("durationMs", "how long it has profiled"),
+       member<&R::seen>("seen", "requests that began, sampled or not"),
+       member<&R::sampled>("sampled", "requests with spans"),
+       member<&R::updated>("updated", "time of these numbers"),
+       member<&R::ending>("ending",
+                          "why it ended: its duration was over, a client stopped it, or the "
+                          "process exited"),
+       member_unless_empty<&R::error>("error", "why it failed"),
+       member_unless_empty<&R::hint>("hint", "what to do about it"),
+       member<&R::by>("by", "name of the caller that started it")});
+  return shape;
+}
+
+RequestRunAnswer answer_of(const RequestRun& run) {
+  RequestRunAnswer out{.id = run.id,
+                       .state = run.state,
+                       .running = run.running(),
+                       .started = run.started,
+                       .process = reference_to(run.process),
+                       .include = run.include,
+                       .exclude = run.exclude,
+                       .probability = run.probability,
+                       .planned = run.planned,
+                       .updated = run.updated,
+                       .ending = run.ending,
+                       .by = run.by};
+  if (run.profile) {
+    out.duration = run.profile->duration;
+    out.seen = run.profile->seen;
+    out.sampled = run.profile->sampled;
+  }
+  if (run.error) {
+    out.error = run.error->what;
+    out.hint = run.error->hint;
+  }
+  return out;
+}
+
+std::vector<std::string> surplus(const std::vector<RequestRun>& all, const RunLimits& limits) {
+  std::vector<std::string> out;
+  std::size_t kept = static_cast<std::size_t>(std::ranges::count_if(all, &RequestRun::running));
+  std::size_t spans = 0;
+  bool is_newest = true;
+  for (const auto& run : all) {
+    if (run.running()) continue;
+    const auto more = spans_of(run);
+    if (kept >= limits.kept || (!is_newest && spans + more > limits.spans)) {
+      out.push_back(run.id);
+      continue;
+    }
+    is_newest = false;
+    ++kept;
+    spans += more;
+  }
+  return out;
+}
+
+void RequestRuns::Run::ask_to_stop() {
+  kept.with([](Kept& now) {
+    if (now.run.running()) now.run.state = RunState::kStopping;
+  });
+  const std::uint64_t word = 1;
+  (void)!::write(stop_event.get(), &word, sizeof word);
+}
+
+RequestRuns::~RequestRuns() {
+  const auto all = runs_.with([](auto& runs) { return std::exchange(runs, {}); });
+  for (const auto& one : all) one->ask_to_stop();
+}
+
+Result<RequestRuns::Started> RequestRuns::start(ops::ProfileRequest request, const Process& process,
+                                                const std::string& by) {
+  auto made = std::make_shared<Run>();
+  const RequestRun view{.id = new_guid(),
+                        .started = wall_now(),
+                        .process = process,
+                        .include = request.include,
+                        .exclude = request.exclude,
+                        .probability = request.sampling.probability,
+                        .planned = request.listen.duration,
+                        .by = by,
+                        .updated = wall_now()};
+  made->kept.with([&](Kept& now) { now.run = view; });
+  made->stop_event.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  std::optional<RequestRun> other;
+  std::size_t running = 0;
+  runs_.with([&](auto& runs) {
+    for (const auto& one : runs) {
+      auto known = one->kept.with([](const Kept& now) { return now.run; });
+      if (!known.running()) continue;
+      ++running;
+      if (known.process.pid == process.pid && known.process.uid == process.uid)
+        other = std::move(known);
+    }
+    if (!other && running < limits_.running) runs.push_front(made);
+  });
+  if (other) return Started{.run = *std::move(other), .is_new = false};
+  if (running >= limits_.running)
+    return fail(Errc::kBusy, "{} profiles of requests run already", running)
+        .hint(
+            "the limit \"request profiles\"; GET /requests/runs lists them; POST "
+            "/requests/runs/ID/stop ends one");
+  const std::weak_ptr<Run> weak = made;
+  const auto conclude = [weak] {
+    if (const auto run = weak.lock()) run->ask_to_stop();
+  };
+  made->operation = operations_.begin({.id = view.id,
+                                       .kind = "requests",
+                                       .process = process,
+                                       .stop = conclude,
+                                       .cancel = conclude});
+  made->thread = std::jthread([run = made.get(), request = std::move(request)]() mutable {
+    profile(*run, std::move(request));
+  });
+  (void)take_surplus();  // joined here: they have ended
+  return Started{.run = view};
+}
+
+void RequestRuns::profile(Run& run, ops::ProfileRequest request) {
+  const int stop_fds[] = {run.stop_event.get()};
+  request.listen.stop_fds = stop_fds;
+  bool exited = false;
+  const auto keep = [&](ops::RequestProfile profile, Kept& now, bool is_last) {
+    if (is_last || !profile.requests.empty())
+      for (const auto& one : now.opened)
+        if (!has(profile.requests, one)) profile.requests.push_back(one);
+    now.run.profile = std::make_shared<const ops::RequestProfile>(std::move(profile));
+    now.run.updated = wall_now();
+  };
+  ops::ProfileWatcher watcher;
+  watcher.on_start = [&] {
+    run.kept.with([](Kept& now) {
+      if (now.run.state == RunState::kStarting) now.run.state = RunState::kRunning;
+    });
+  };
+  watcher.on_status = [&](const ops::RequestProfile& profile) {
+    run.kept.with([&](Kept& now) { keep(profile, now, false); });
+  };
+  watcher.wants_requests = [&] {
+    return run.kept.with([](const Kept& now) { return TraceClock::now() < now.wanted_until; });
+  };
+  watcher.on_exit = [&] { exited = true; };
+  auto done = ops::profile_requests(request, watcher);
+  std::string id;
+  std::string error;
+  run.kept.with([&](Kept& now) {
+    id = now.run.id;
+    if (done) {
+      const bool stopped = now.run.state == RunState::kStopping;
+      keep(*std::move(done), now, true);
+      now.run.ending = exited    ? RunEnding::kExited
+                       : stopped ? RunEnding::kStopped
+                                 : RunEnding::kDuration;
+      now.run.state = RunState::kFinished;
+    } else {
+      now.run.updated = now.run.profile ? now.run.updated : wall_now();
+      error = done.error().what;
+      now.run.error = std::move(done.error());
+      now.run.state = RunState::kFailed;
+    }
+  });
+  if (error.empty())
+    run.operation->succeed("/requests/runs/" + id);
+  else
+    run.operation->fail(error);
+}
+
+std::vector<RequestRuns::RunPointer> RequestRuns::take_surplus() {
+  std::vector<RunPointer> out;
+  const auto ids = surplus(list(), limits_);
+  runs_.with([&](auto& runs) {
+    for (auto at = runs.begin(); at != runs.end();) {
+      const auto id = (*at)->kept.with([](const Kept& now) { return now.run.id; });
+      if (std::ranges::find(ids, id) == ids.end()) {
+        ++at;
+        continue;
+      }
+      out.push_back(*at);
+      at = runs.erase(at);
+    }
+  });
+  return out;
+}
+
+Result<RequestRun> RequestRuns::wait(const std::string& id, const std::function<bool()>& gone) {
+  for (;;) {
+    auto run = TRY(find(id));
+    if (!run.running()) return run;
+    if (gone()) {
+      TRY(remove(id));
+      return fail(Errc::kGone, "the client stopped waiting");
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+std::vector<RequestRun> RequestRuns::list() const {
+  return runs_.with([](const auto& runs) {
+    std::vector<RequestRun> out;
+    for (const auto& one : runs)
+      out.push_back(one->kept.with([](const Kept& now) { return now.run; }));
+    return out;
+  });
+}
+
+RequestRuns::RunPointer RequestRuns::pointer(const std::string& id) const {
+  return runs_.with([&](const auto& runs) -> RunPointer {
+    for (const auto& one : runs)
+      if (one->kept.with([&](const Kept& now) { return now.run.id == id; })) return one;
+    return nullptr;
+  });
+}
+
+Result<RequestRun> RequestRuns::find(const std::string& id) const {
+  const auto run = pointer(id);
+  if (!run) return no_such(id);
+  return run->kept.with([](const Kept& now) { return now.run; });
+}
+
+Result<RequestRun> RequestRuns::find_with_requests(const std::string& id,
+                                                   const std::string& trace_id) {
+  const auto run = pointer(id);
+  if (!run) return no_such(id);
+  return run->kept.with([&](Kept& now) {
+    if (!now.run.running()) return now.run;
+    now.wanted_until = TraceClock::now() + kWanted;
+    if (now.run.profile && !trace_id.empty())
+      for (const auto& one : now.run.profile->requests)
+        if (one.trace_id.starts_with(trace_id) && now.opened.size() < kMostOpened &&
+            !has(now.opened, one))
+          now.opened.push_back(one);
+    return now.run;
+  });
+}
+
+Result<> RequestRuns::stop(const std::string& id) {
+  const auto run = pointer(id);
+  if (!run) return no_such(id);
+  run->ask_to_stop();
+  return {};
+}
+
+Result<> RequestRuns::remove(const std::string& id) {
+  const auto run = pointer(id);
+  if (!run) return no_such(id);
+  run->ask_to_stop();
+  runs_.with([&](auto& runs) { runs.remove(run); });
+  return {};  // the last pointer joins its thread
+}
+
+}  // namespace clrscope::archive

@@ -1,0 +1,98 @@
+#include "archive/request_runs.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace clrscope::archive {
+namespace {
+
+// A pid that nobody has: its process is gone.
+pid_t ended_pid() {
+  const auto child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+Process process(pid_t pid) { return {.pid = pid, .name = "shop", .user = {}}; }
+
+ops::ProfileRequest request(pid_t pid) {
+  ops::ProfileRequest out{.include = {"Shop"}};
+  out.listen = {.target = {.pid = pid}, .duration = std::chrono::seconds{600}};
+  return out;
+}
+
+RequestRun run(const std::string& id, RunState state, std::size_t spans) {
+  auto profile = std::make_shared<ops::RequestProfile>();
+  profile->requests.emplace_back().spans.resize(spans);
+  return {.id = id, .state = state, .profile = std::move(profile)};
+}
+
+using Ids = std::vector<std::string>;
+
+TEST(RequestRuns, ThatFailSayWhyAndAreOperations) {
+  Operations operations;
+  RequestRuns all{operations};
+  const auto pid = ended_pid();
+  const auto begun = all.start(request(pid), process(pid), "ann");
+  ASSERT_TRUE(begun);
+  EXPECT_TRUE(begun->is_new);
+  const auto ended = all.wait(begun->run.id, [] { return false; });
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->state, RunState::kFailed);
+  EXPECT_FALSE(answer_of(*ended).error.empty());
+  EXPECT_EQ(answer_of(*ended).by, "ann");
+  EXPECT_FALSE(answer_of(*ended).running);
+  EXPECT_TRUE(operations.find(begun->run.id));
+  EXPECT_TRUE(all.remove(begun->run.id));
+  EXPECT_EQ(all.find(begun->run.id).error().code, Errc::kNotFound);
+  EXPECT_EQ(all.stop(begun->run.id).error().code, Errc::kNotFound);
+}
+
+TEST(RequestRuns, AreForgottenWhenThereAreMany) {
+  Operations operations;
+  RequestRuns all{operations, {.kept = 3}};
+  std::string last;
+  for (int i = 0; i < 10; ++i) {
+    const auto pid = ended_pid();
+    const auto begun = all.start(request(pid), process(pid), "");
+    ASSERT_TRUE(begun);
+    last = begun->run.id;
+    ASSERT_TRUE(all.wait(last, [] { return false; }));
+    EXPECT_LE(all.list().size(), 3U);
+  }
+  ASSERT_EQ(all.list().size(), 3U);
+  EXPECT_EQ(all.list().front().id, last);
+}
+
+TEST(RequestRuns, AreRefusedBeyondTheLimitOfThoseThatRun) {
+  Operations operations;
+  RequestRuns all{operations, {.running = 0}};
+  const auto refused = all.start(request(1), process(1), "");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kBusy);
+  EXPECT_TRUE(all.list().empty());
+}
+
+TEST(RequestRuns, OfWhichManyAreKeptGiveUpTheOldestThatHaveEnded) {
+  const std::vector<RequestRun> all{run("e", RunState::kFinished, 1),
+                                    run("d", RunState::kRunning, 1), run("c", RunState::kFailed, 1),
+                                    run("b", RunState::kStarting, 1),
+                                    run("a", RunState::kFinished, 1)};
+  EXPECT_EQ(surplus(all, {.kept = 5}), Ids{});
+  EXPECT_EQ(surplus(all, {.kept = 4}), Ids{"a"});
+  EXPECT_EQ(surplus(all, {.kept = 2}), (Ids{"e", "c", "a"}));
+}
+
+TEST(RequestRuns, WithManySpansAreForgottenFirstButNotTheNewest) {
+  const std::vector<RequestRun> all{run("c", RunState::kFinished, 60),
+                                    run("b", RunState::kFinished, 50),
+                                    run("a", RunState::kFinished, 10)};
+  EXPECT_EQ(surplus(all, {.spans = 1000}), Ids{});
+  EXPECT_EQ(surplus(all, {.spans = 70}), Ids{"b"});
+  EXPECT_EQ(surplus(all, {.spans = 20}), (Ids{"b", "a"}));
+}
+
+}  // namespace
+}  // namespace clrscope::archive

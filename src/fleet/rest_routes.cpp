@@ -1,0 +1,352 @@
+#include "fleet/rest_routes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "fleet/convert.h"
+#include "fleet/rest_answers.h"
+#include "site/answer.h"
+
+namespace clrscope::fleet {
+namespace {
+
+using net::HttpRequest;
+
+Result<double> number_at(const HttpRequest& request, std::string_view name, double otherwise) {
+  const auto text = request.parameter(name);
+  if (!text) return otherwise;
+  double value = 0;
+  const auto [end, bad] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (bad != std::errc{} || end != text->data() + text->size() || !std::isfinite(value))
+    return fail(Errc::kUsage, "{} must be a number, not {}", name, *text);
+  return value;
+}
+
+// from and to: unix seconds, with a fraction if need be; or last: a duration such as 15m.
+Result<store::TimeRange> range_at(const HttpRequest& request, WallTime now) {
+  constexpr double kMost = 9e9;  // the year 2255
+  store::TimeRange range;
+  const auto from = TRY(number_at(request, "from", 0)), to = TRY(number_at(request, "to", kMost));
+  if (from < 0 || to < from || to > kMost)
+    return fail(Errc::kUsage, "from and to must be unix seconds, from before to");
+  range.from = static_cast<std::int64_t>(from * 1e9);
+  if (to < kMost) range.to = static_cast<std::int64_t>(to * 1e9);
+  if (const auto last = request.parameter("last"))
+    range.from = (now.time_since_epoch() - TRY(parse_duration(*last))).count();
+  return range;
+}
+
+enum class Service : std::uint8_t { kRequired, kOptional };
+
+Result<store::Selection> selection_at(const HttpRequest& request, WallTime now,
+                                      Service service = Service::kRequired) {
+  store::Selection selection{.range = TRY(range_at(request, now)),
+                             .service = request.parameter("service").value_or(""),
+                             .route = request.parameter("route").value_or(""),
+                             .host = request.parameter("host").value_or(""),
+                             .version = request.parameter("version").value_or("")};
+  if (selection.service.empty() && service == Service::kRequired)
+    return fail(Errc::kUsage, "service is required").hint("see /fleet/services");
+  const auto status = request.parameter("status").value_or("");
+  if (status.empty()) return selection;
+  // "500", "500-599" or "5xx"
+  const auto dash = status.find('-');
+  const bool is_class = status.size() == 3 && status.ends_with("xx");
+  const auto low = parse_number(is_class ? status.substr(0, 1) : status.substr(0, dash));
+  const auto high = dash == std::string::npos ? low : parse_number(status.substr(dash + 1));
+  if (!low || !high || *high > 999)
+    return fail(Errc::kUsage, "status must be such as 404, 500-599 or 5xx, not {}", status);
+  selection.status_from = static_cast<std::uint32_t>(is_class ? *low * 100 : *low);
+  selection.status_to = static_cast<std::uint32_t>(is_class ? *low * 100 + 99 : *high);
+  return selection;
+}
+
+// Seconds between the first and the last batch of a source overlap the range.
+bool is_in(const store::HostSummary& host, const store::TimeRange& range) {
+  return host.last.time_since_epoch().count() >= range.from &&
+         host.first.time_since_epoch().count() < range.to;
+}
+
+Result<std::string> services(const RestCall& call) {
+  const auto range = TRY(range_at(call.request, call.now));
+  ServicesAnswer answer{.services = TRY(call.store.services(range))};
+  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> senders;
+  for (const auto& host : TRY(call.store.hosts())) {
+    if (!is_in(host, range)) continue;
+    auto& [versions, hosts] = senders[host.service];
+    versions.insert(host.version);
+    hosts.insert(host.host);
+  }
+  for (auto& one : answer.services) {
+    const auto& [versions, hosts] = senders[one.service];
+    one.versions.assign(versions.begin(), versions.end());
+    one.hosts.assign(hosts.begin(), hosts.end());
+  }
+  return json_text(answer);
+}
+
+Result<std::chrono::nanoseconds> step_at(const HttpRequest& request) {
+  const auto text = request.parameter("step");
+  if (!text) return std::chrono::nanoseconds{};
+  const auto step = TRY(parse_duration(*text));
+  if (step < std::chrono::seconds{1})
+    return fail(Errc::kUsage, "step must be at least 1s, not {}", *text);
+  return step;
+}
+
+Result<std::string> routes(const RestCall& call) {
+  const auto selection = TRY(selection_at(call.request, call.now));
+  const auto step = TRY(step_at(call.request));
+  return json_text(RoutesAnswer{.routes = TRY(call.store.routes(selection, step))});
+}
+
+Result<std::string> series(const RestCall& call) {
+  const auto by = call.request.parameter("by").value_or("route");
+  const auto names = store::names_of(store::GroupBy{});
+  const auto name = std::find(names.begin(), names.end(), by);
+  if (name == names.end())
+    return fail(Errc::kUsage, "by must be service, version, host, route or status, not {}", by);
+  const auto group = static_cast<store::GroupBy>(name - names.begin());
+  const auto needs = group == store::GroupBy::kService ? Service::kOptional : Service::kRequired;
+  const store::SeriesQuery query{.selection = TRY(selection_at(call.request, call.now, needs)),
+                                 .by = group,
+                                 .step = TRY(step_at(call.request)),
+                                 .now = call.now};
+  return json_text(
+      SeriesAnswer{.by = by, .step = query.step, .series = TRY(call.store.series(query))});
+}
+
+Result<std::string> flame(const RestCall& call) {
+  const store::FlameQuery query{
+      .selection = TRY(selection_at(call.request, call.now)),
+      .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
+      .to_percentile = TRY(number_at(call.request, "toPercentile", 100))};
+  return json_text(TRY(call.store.flame(query)));
+}
+
+Result<std::string> slowest(const RestCall& call) {
+  constexpr double kMost = 1000;
+  const auto limit = TRY(number_at(call.request, "limit", 100));
+  if (!(limit >= 1 && limit <= kMost))
+    return fail(Errc::kUsage, "limit must be between 1 and {}", kMost);
+  const store::SlowestQuery query{
+      .selection = TRY(selection_at(call.request, call.now)),
+      .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
+      .to_percentile = TRY(number_at(call.request, "toPercentile", 100)),
+      .limit = static_cast<std::size_t>(limit)};
+  return json_text(RequestsAnswer{.requests = TRY(call.store.slowest(query))});
+}
+
+Result<std::string> by_trace(const RestCall& call) {
+  const auto id = TRY(parse_trace_id(call.value));
+  RequestsAnswer answer{.requests = TRY(call.store.find(id))};
+  if (answer.requests.empty())
+    return fail(Errc::kNotFound, "no sampled request has the trace id {}", call.value)
+        .hint("requests that were not sampled are counted, but cannot be found by their trace id");
+  return json_text(answer);
+}
+
+Result<std::string> hosts(const RestCall& call) {
+  const auto range = TRY(range_at(call.request, call.now));
+  HostsAnswer answer{.hosts = TRY(call.store.hosts())};
+  std::erase_if(answer.hosts, [&](const auto& host) { return !is_in(host, range); });
+  for (auto& host : answer.hosts)
+    host.silent = std::max(call.now - host.last, std::chrono::nanoseconds{});
+  return json_text(answer);
+}
+
+Result<std::string> status(const RestCall& call) {
+  return json_text(StatusAnswer{.reader = call.reader.name, .signed_in = call.reader.signed_in});
+}
+
+Result<std::string> health(const RestCall&) { return json_text(HealthAnswer{}); }
+
+Result<std::string> openapi(const RestCall& call);
+
+constexpr RestParameter kFrom{"from", "number", "begin of the range, unix seconds"};
+constexpr RestParameter kTo{"to", "number", "end of the range, unix seconds"};
+constexpr RestParameter kLast{"last", "string",
+                              "range that ends now, such as 15m; instead of from"};
+constexpr RestParameter kService{"service", "string", "name of the service; required"};
+constexpr RestParameter kRoute{"route", "string", "GET /orders/{id}, or /orders/{id} alone"};
+constexpr RestParameter kHost{"host", "string", "only requests of this host"};
+constexpr RestParameter kVersion{"version", "string", "only requests of this version"};
+constexpr RestParameter kStatus{"status", "string", "such as 404, 500-599 or 5xx"};
+constexpr RestParameter kStep{"step", "string", "length of a step over time, such as 1m"};
+constexpr RestParameter kFromPercentile{
+    "fromPercentile", "number", "only requests at least as slow as this percentile (default: 0)"};
+constexpr RestParameter kToPercentile{
+    "toPercentile", "number", "only requests at most as slow as this percentile (default: 100)"};
+
+constexpr RestParameter kRangeOnly[] = {kFrom, kTo, kLast};
+constexpr RestParameter kRouteQuery[] = {kFrom, kTo,      kLast,   kService, kRoute,
+                                         kHost, kVersion, kStatus, kStep};
+constexpr RestParameter kSeriesQuery[] = {
+    {"by", "string", "service, version, host, route or status (default: route)"},
+    kFrom,
+    kTo,
+    kLast,
+    {"service", "string", "name of the service; required unless by=service"},
+    kRoute,
+    kHost,
+    kVersion,
+    kStatus,
+    kStep};
+constexpr RestParameter kBandQuery[] = {kFrom, kTo,      kLast,   kService,        kRoute,
+                                        kHost, kVersion, kStatus, kFromPercentile, kToPercentile};
+constexpr RestParameter kSlowestQuery[] = {
+    kFrom,
+    kTo,
+    kLast,
+    kService,
+    kRoute,
+    kHost,
+    kVersion,
+    kStatus,
+    kFromPercentile,
+    kToPercentile,
+    {"limit", "integer", "number of requests, 1 to 1000 (default: 100)"}};
+constexpr RestParameter kTraceQuery[] = {{"traceId", "string", "32 hexadecimal digits", true}};
+
+constexpr RestRoute kRoutes[] = {
+    {.path = "/fleet/services",
+     .summary = "Services with requests, errors, spans, versions and hosts",
+     .parameters = kRangeOnly,
+     .json = value_shape<ServicesAnswer>,
+     .answer = services,
+     .statuses = "400"},
+    {.path = "/fleet/routes",
+     .summary = "Routes of a service with latency percentiles, with step also over time",
+     .parameters = kRouteQuery,
+     .json = value_shape<RoutesAnswer>,
+     .answer = routes,
+     .statuses = "400 413"},
+    {.path = "/fleet/series",
+     .summary = "Latency percentiles by service, version, host, route or status, over time",
+     .parameters = kSeriesQuery,
+     .json = value_shape<SeriesAnswer>,
+     .answer = series,
+     .statuses = "400 413"},
+    {.path = "/fleet/flame",
+     .summary = "Merged call trees of the requests in a band of percentiles",
+     .parameters = kBandQuery,
+     .json = value_shape<store::Flame>,
+     .answer = flame,
+     .statuses = "400 413"},
+    {.path = "/fleet/requests",
+     .summary = "The slowest sampled requests in a band of percentiles, without their spans",
+     .parameters = kSlowestQuery,
+     .json = value_shape<RequestsAnswer>,
+     .answer = slowest,
+     .statuses = "400 413"},
+    {.path = "/fleet/requests/{traceId}",
+     .summary = "All sampled requests of a trace, with spans",
+     .parameters = kTraceQuery,
+     .json = value_shape<RequestsAnswer>,
+     .answer = by_trace,
+     .statuses = "400 404"},
+    {.path = "/fleet/hosts",
+     .summary = "Processes that send requests, with loss, sampling and cost",
+     .parameters = kRangeOnly,
+     .json = value_shape<HostsAnswer>,
+     .answer = hosts,
+     .statuses = "400"},
+    {.path = "/fleet/status",
+     .summary = "Version of the server, and the caller",
+     .json = value_shape<StatusAnswer>,
+     .answer = status},
+    {.path = "/health",
+     .summary = "Whether the server runs",
+     .json = value_shape<HealthAnswer>,
+     .answer = health,
+     .open = true},
+    {.path = "/openapi.json", .summary = "This description", .answer = openapi, .open = true},
+};
+
+constexpr std::string_view kReferences = "#/components/schemas/";
+
+void write_answer(JsonWriter& json, std::string_view type, const ValueShape& shape) {
+  json.key("content").begin_object().key(type).begin_object().key("schema").begin_object();
+  write_value_schema(json, shape, kReferences);
+  json.end_object().end_object().end_object();
+}
+
+void write_route(JsonWriter& json, const RestRoute& route) {
+  json.key(route.path).begin_object().key("get").begin_object();
+  json.member("summary", route.summary).key("security").begin_array();
+  if (!route.open) json.begin_object().key("token").begin_array().end_array().end_object();
+  json.end_array().key("parameters").begin_array();
+  for (const auto& one : route.parameters)
+    json.begin_object()
+        .member("name", one.name)
+        .member("in", one.in_path ? "path" : "query")
+        .member("required", one.in_path)
+        .member("description", one.help)
+        .key("schema")
+        .begin_object()
+        .member("type", one.type)
+        .end_object()
+        .end_object();
+  json.end_array().key("responses").begin_object();
+  json.key("200").begin_object().member("description", route.summary);
+  if (route.json) write_answer(json, site::kJson, route.json());
+  json.end_object();
+  auto statuses = split(route.statuses, ' ');
+  if (!route.open) statuses.insert(statuses.end(), {"401", "403", "503"});
+  for (const auto status : statuses) {
+    if (status.empty()) continue;
+    json.key(status).begin_object();
+    json.member("description",
+                net::status_text(static_cast<int>(parse_number(status).value_or(0))));
+    write_answer(json, site::kProblem, value_shape<site::Problem>());
+    json.end_object();
+  }
+  json.end_object().end_object().end_object();
+}
+
+Result<std::string> openapi(const RestCall&) {
+  JsonWriter json;
+  json.begin_object().member("openapi", "3.1.0").key("info").begin_object();
+  json.member("title", "clrscope fleet").member("version", CLRSCOPE_VERSION);
+  json.member("description", "Requests of many hosts: docs/fleet.md").end_object();
+  json.key("paths").begin_object();
+  std::map<std::string_view, const Shape*> shapes;
+  gather_shapes(value_shape<site::Problem>(), shapes);
+  for (const auto& route : kRoutes) {
+    write_route(json, route);
+    if (route.json) gather_shapes(route.json(), shapes);
+  }
+  json.end_object().key("components").begin_object().key("schemas").begin_object();
+  for (const auto& [name, shape] : shapes) {
+    json.key(name);
+    write_schema(json, *shape, kReferences);
+  }
+  json.end_object().key("securitySchemes").begin_object().key("token").begin_object();
+  json.member("type", "http").member("scheme", "bearer");
+  json.member("description", "clrscope fleet token --scope read");
+  json.end_object().end_object().end_object().end_object();
+  return std::move(json).take();
+}
+
+}  // namespace
+
+std::span<const RestRoute> rest_routes() { return kRoutes; }
+
+RestMatch find_route(std::string_view path) {
+  for (const auto& route : kRoutes) {
+    const auto brace = route.path.find('{');
+    if (brace == std::string_view::npos) {
+      if (route.path == path) return {&route, {}};
+    } else if (path.size() > brace && path.starts_with(route.path.substr(0, brace))) {
+      return {&route, std::string{path.substr(brace)}};
+    }
+  }
+  return {};
+}
+
+}  // namespace clrscope::fleet

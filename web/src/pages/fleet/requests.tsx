@@ -1,0 +1,77 @@
+// One trace: the waterfall of each of its requests. Without a trace id: where to find one.
+import {useMemo} from 'preact/hooks';
+import {useAnswer} from '../../api/answer';
+import {askFor, everyMs, listedOf, type Range, requestOf, selectionOf, useRange} from '../../api/fleet';
+import type {FleetRequest, FleetRequests} from '../../api/fleet-types';
+import {addressOf, type Query, usePlace} from '../../frame/router';
+import type {PageProps} from '../../page';
+import {Loaded, Notice} from '../../ui/state';
+import {Wrapped} from '../../ui/wrapped';
+import {traceIdOf} from '../../views/requests/profile';
+import {OneRequest} from '../../views/requests/profile-view';
+import {RequestTable} from '../../views/requests/tables';
+import {OfService, Trail} from './parts';
+import {Bands} from './routes';
+
+export function FleetTracePage({values}: PageProps) {
+  const answer = useAnswer<FleetRequests>(`fleet/requests/${encodeURIComponent(traceIdOf(values.traceId))}`);
+  return (
+    <>
+      <h1>Request</h1>
+      <Loaded answer={answer} waiting="Reading the request …">
+        {({requests}) => (
+          <div class="request-profile">
+            {requests.map((one, i) => (
+              <Stored key={i} request={one} />
+            ))}
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Stored({request}: {request: FleetRequest}) {
+  const shown = useMemo(() => requestOf(request), [request]);
+  return (
+    <>
+      <Trail service={request.service} route={`${request.method} ${request.route || '(no route)'}`} />
+      <OneRequest request={shown} />
+      <p class="dim">
+        Recorded on <Wrapped text={request.host} />, {request.service} {request.version}. Queued time is known per method, not per step.
+      </p>
+    </>
+  );
+}
+
+const kListed = 100;
+
+export function FleetRequestsPage() {
+  const range = useRange();
+  const selection = selectionOf(usePlace());
+  return (
+    <>
+      <h1>Requests</h1>
+      <p>Type a trace id above to open one request. Or choose a service to see its slowest sampled requests.</p>
+      <OfService range={range}>{() => <Slowest range={range} selection={selection} />}</OfService>
+    </>
+  );
+}
+
+function Slowest({range, selection}: {range: Range; selection: Query}) {
+  const answer = useAnswer<FleetRequests>(askFor('fleet/requests', range, {...selection, limit: kListed}), {everyMs: everyMs(range)});
+  return (
+    <div class="request-profile">
+      <Bands selection={selection} />
+      <Loaded answer={answer} waiting="Reading the slowest requests …">
+        {({requests}) =>
+          requests.length ? (
+            <RequestTable requests={requests.map(listedOf)} caption="Sampled requests, the slowest first" hrefOf={({traceId}) => addressOf(`/fleet/requests/${traceId}`, range.query)} />
+          ) : (
+            <Notice hint="Choose a longer range or another band.">No sampled request matches.</Notice>
+          )
+        }
+      </Loaded>
+    </div>
+  );
+}
