@@ -85,7 +85,10 @@ contract, dac = Reader("contract"), Reader("dac")
 threads, dac_threads = ({t["osId"] or t["address"]: t for t in reader.ask("threads")} for reader in (contract, dac))
 differ("threads", sorted(threads), sorted(dac_threads))
 for key in sorted(set(threads) & set(dac_threads)):
-    for field in ("managedId", "name", "background", "pool", "dead", "exception", "object", "address"):
+    fields = ["managedId", "name", "background", "pool", "dead", "exception", "object", "address"]
+    if not threads[key]["osId"] and not dac_threads[key]["pool"]:
+        fields.remove("pool")  # not started yet: its managed object says so already, the runtime's own flag, which the DAC reads, comes later
+    for field in fields:
         differ(f"thread.{field}", threads[key][field], dac_threads[key][field], key)
 
 locks, dac_locks = ({x["object"]: x for x in reader.ask("locks") if x["held"] or x["waiters"]} for reader in (contract, dac))
