@@ -1,19 +1,19 @@
-"""What recording costs an ASP.NET application: throughput and CPU per request of an allocating, a throwing and a database-bound load without
-anything, with `collect` as it is by default, with `doctor`, and with dotnet-trace as it is by default.
+"""What recording costs an ASP.NET application: CPU time per request of an allocating, a throwing and a database-bound load with `collect` as it is by
+default, with `doctor`, and with dotnet-trace as it is by default.
 
-One process for each load; every recorder is compared with the moments right before and after it, in turn, so that what else the machine does matters
-little. Load and program share the machine: throughput is what a closed loop of requests gets through. Recordings last 30 s, an examination 10 s:
-a large part of their cost is at the beginning and at the end.
+Two processes run each load at the same time and share the machine; one of them is recorded, by turns, and compared with its twin (lib/twins.py). A process
+that needs all CPUs loses as many requests as its CPU time per request grows, so this is the throughput lost; the recorder's own CPU time counts as the
+program's. Recordings last 30 s, an examination 10 s, from before the recorder starts until after it has ended: a large part of the cost is there.
 """
-import re
+import os
 import shutil
-import statistics
 import subprocess
 import sys
-import time
+import threading
 
 import postgres
 from kit import Row
+from twins import Estimate, Twins, percent
 
 LOADS = {
     "allocating": "/alloc?kb=100",
@@ -23,10 +23,6 @@ LOADS = {
 
 def note(text):
     print(f"bench/run: cost: {text}", file=sys.stderr)
-
-
-def cpu_seconds(pid):
-    return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
 
 
 def recorders(kit):
@@ -40,74 +36,76 @@ def recorders(kit):
     }
 
 
-def load(url, pid, seconds):
-    """(requests a second, CPU microseconds a request) of so many seconds."""
-    before = cpu_seconds(pid)
-    out = subprocess.run(["wrk", "-t1", "-c8", f"-d{seconds}s", url], check=True, capture_output=True, text=True).stdout
-    spent = cpu_seconds(pid) - before
-    done = int(re.search(r"(\d+) requests in", out)[1])
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1]), 1e6 * spent / max(done, 1)
+class Recorder:
+    """Runs a recorder to its end on another thread; `cpu` is what it and its children took."""
+
+    def __init__(self, kit, command, pid):
+        self.out = kit.tmp / f"cost-{pid}"
+        self.words = [word.format(pid=pid, out=self.out) for word in command]
+        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=kit.env)
+        self.thread = threading.Thread(target=self.wait)
+        self.thread.start()
+
+    def wait(self):
+        self.told = self.process.stderr.read().decode()
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu = usage.ru_utime + usage.ru_stime
+
+    def end(self):
+        self.thread.join(timeout=120)
+        if self.process.returncode not in (0, 10):
+            raise RuntimeError(f"{self.words[0]} ended with {self.process.returncode}: {self.told.strip()[-300:]}")
+        for path in self.out.parent.glob(f"{self.out.name}*"):
+            path.unlink()
 
 
-def recorded_load(kit, command, url, pid, seconds):
-    out = kit.tmp / f"cost-{pid}"
-    words = [word.format(pid=pid, out=out) for word in command]
-    # The load goes on from before the recording to after it: its beginning and its end cost too.
-    recorder = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=kit.env)
-    kit.started.append(recorder)
-    measured = load(url, pid, seconds + 1)
-    _, err = recorder.communicate(timeout=120)
-    if recorder.returncode not in (0, 10):
-        raise RuntimeError(f"{words[0]} ended with {recorder.returncode}: {err.strip()[-300:]}")
-    for path in out.parent.glob(f"{out.name}*"):
-        path.unlink()
-    return measured
-
-
-def one_load(kit, name, path, rounds, seconds, started):
-    sample, ready = started
-    pid, url = ready["pid"], ready["truth"]["address"].rstrip("/") + path
-    load(url, pid, 1 if kit.quick else 8)  # until its code is compiled for speed
-    lost = {}
-    before = load(url, pid, seconds)
-    speed = before[0]
-    for done in range(rounds):
+def one_load(kit, name, path, rounds, started):
+    twins = Twins(started, path)
+    between = 1 if kit.quick else 5
+    for _ in range(1 if kit.quick else 3):  # until their code is compiled for speed
+        loads = twins.load(between)
+    note(f"{name}: {loads[0].requests / between:,.0f} and {loads[1].requests / between:,.0f} requests per second, CPU per request of the twins {percent(twins.ratio(loads, 0)):+.1f} %")
+    program, whole = {}, {}
+    before = twins.load(between)
+    for turn in range(rounds):
         for recorder, (length, command) in recorders(kit).items():
-            if recorder == "dotnet-trace" and done >= 2:
-                continue  # it loses far more than rounds differ by
-            there = recorded_load(kit, command, url, pid, length)
-            time.sleep(0.5)
-            after = load(url, pid, seconds)
-            plain = [(one + other) / 2 for one, other in zip(before, after)]
-            lost.setdefault(recorder, []).append((100 * (1 - there[0] / plain[0]), 100 * (there[1] / plain[1] - 1)))
+            if recorder == "dotnet-trace" and turn >= 2:
+                continue  # it costs far more than rounds differ by
+            treated = turn % 2
+            recording = Recorder(kit, command, twins.pids[treated])
+            during = twins.load(length + 2)
+            recording.end()
+            after = twins.load(between)
+            plain = (twins.ratio(before, treated) + twins.ratio(after, treated)) / 2
+            program.setdefault(recorder, []).append(percent(twins.ratio(during, treated) - plain))
+            whole.setdefault(recorder, []).append(percent(twins.ratio(during, treated, recording.cpu) - plain))
             before = after
-    kit.end_sample(sample)
+    for process in twins.processes:
+        kit.end_sample(process)
     rows = []
-    for at, what, budget in (0, "requests lost", 3), (1, "CPU a request more", None):
-        of = {recorder: [one[at] for one in values] for recorder, values in lost.items()}
+    for what, budget, of in ("CPU per request more, recorder included", 3, whole), ("CPU per request more", None, program):
+        estimates = {recorder: Estimate(values) for recorder, values in of.items()}
         for recorder in ("collect", "doctor"):
-            rows.append(Row(f"{name} ASP.NET load, {what}, {recorder}", "%", statistics.median(of[recorder]), budget,
-                            statistics.median(of["dotnet-trace"]), "dotnet-trace"))
-        for recorder, values in of.items():
-            error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("nan")
-            note(f"{name} ({speed:,.0f} requests/s), {what}, {recorder}: {min(values):.1f} to {max(values):.1f} % in {len(values)} rounds, "
-                 f"mean {statistics.mean(values):.1f} %, standard error {error:.1f}")
+            rows.append(Row(f"{name}, {what}, {recorder}", "%", estimates[recorder].mean, budget, estimates["dotnet-trace"].mean, "dotnet-trace"))
+        for recorder, estimate in estimates.items():
+            note(f"{name}, {what}, {recorder}: {estimate}")
     return rows
 
 
 def run(kit):
     if not shutil.which("wrk"):
         raise RuntimeError("wrk is missing: apt-get install wrk")
-    rounds, seconds = (1, 2) if kit.quick else (12, 8) if kit.long else (5, 8)
+    rounds = 1 if kit.quick else 12 if kit.long else 6
     rows = []
     for name, path in LOADS.items():
-        rows += one_load(kit, name, path, rounds, seconds, kit.sample("web"))
+        rows += one_load(kit, name, path, rounds, [kit.sample("web"), kit.sample("web")])
     if not postgres.program("initdb"):
         note("PostgreSQL is not installed (apt-get install postgresql): no database-bound load")
         return rows
     server = postgres.Postgres()
     try:
-        rows += one_load(kit, "database-bound", "/orders", rounds, seconds, kit.shop(server.connection))
+        rows += one_load(kit, "database-bound", "/orders", rounds, [kit.shop(server.connection), kit.shop(server.connection)])
     finally:
         server.stop()
     return rows

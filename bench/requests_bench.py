@@ -1,11 +1,9 @@
 """What request profiling costs: one probe in its three states, and the CPU time of a request under load at default sampling.
 
-The probe is put into a method of 2 ns of the sample shop, which times itself. Load is taken in alternation without and with `clrscope requests`, on one process;
-the spread of the pairs is printed, since load and program share the machine. What stays after a profile is the same in two processes by turns: one that was profiled
-between the two series, and one that never was.
+The probe is put into a method of 2 ns of the sample shop, which times itself. Load is taken of two shops at the same time, one of which is profiled, by turns
+(lib/twins.py). What stays after a profile is the same comparison before it and after it.
 """
 import json
-import re
 import statistics
 import subprocess
 import sys
@@ -14,16 +12,13 @@ import time
 import urllib.request
 
 from kit import Row
+from twins import Estimate, Twins, percent
 
 KEY = "bench"
 
 
 def note(text):
     print(f"bench/run: requests: {text}", file=sys.stderr)
-
-
-def cpu_seconds(pid):
-    return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
 
 
 class Profiler:
@@ -87,63 +82,57 @@ def probe_rows(kit, address, pid):
             Row("probe of a sampled request, a span recorded", "ns", own - plain, 25)]
 
 
-def load(address, pid, seconds):
-    """CPU microseconds of the process for a request."""
-    before = cpu_seconds(pid)
-    out = subprocess.run(["wrk", "-t1", "-c16", f"-d{seconds}s", f"{address}/orders/17"], check=True, capture_output=True, text=True).stdout
-    return 1e6 * (cpu_seconds(pid) - before) / max(int(re.search(r"(\d+) requests in", out)[1]), 1)
+def shops(kit):
+    """Two shops, warm."""
+    twins = Twins([kit.sample("shop"), kit.sample("shop")], "/orders/17")
+    for _ in range(1 if kit.quick else 3):
+        twins.load(1 if kit.quick else 5)
+    return twins
 
 
-def load_row(kit, address, pid):
-    rounds, seconds, settles = (1, 1, 1) if kit.quick else (5, 8, 6)
-    load(address, pid, seconds)
-    ratios = []
-    for _ in range(rounds):
-        before = load(address, pid, seconds)
-        with Profiler(kit, pid) as profiler:
-            load(address, pid, settles)  # the runtime compiles instrumented methods twice
-            during = load(address, pid, seconds)
-        ratios.append(100 * (during / ((before + load(address, pid, seconds)) / 2) - 1))
-    seen = profiler.seen
-    note(f"CPU a request: {', '.join(f'{one:+.1f} %' for one in ratios)}; the last one saw {seen.get('seen')} requests and sampled {seen.get('sampled')}")
-    return Row("CPU time of a request, default sampling", "%", statistics.median(ratios), 1)
-
-
-def compare(kit, used, plain):
-    """CPU of a request in one process, by that in the other: pairs by turns."""
-    rounds, seconds = (1, 1) if kit.quick else (6, 5)
-    ratios = []
+def load_row(kit):
+    """CPU of a request in a process that is profiled, beside its twin that is not; by turns, so that what differs between the two falls out."""
+    rounds, seconds, settles = (2, 1, 1) if kit.quick else (8, 8, 6)
+    twins = shops(kit)
+    more = []
+    before = twins.load(seconds)
     for turn in range(rounds):
-        pair = [load(*used, seconds), load(*plain, seconds)] if turn % 2 == 0 else [load(*plain, seconds), load(*used, seconds)][::-1]
-        ratios.append(pair[0] / pair[1])
-    return ratios
+        treated = turn % 2
+        with Profiler(kit, twins.pids[treated]) as profiler:
+            twins.load(settles)  # the runtime compiles instrumented methods twice
+            during = twins.load(seconds)
+        twins.load(settles)  # and once more without probes
+        after = twins.load(seconds)
+        more.append(percent(twins.ratio(during, treated) - (twins.ratio(before, treated) + twins.ratio(after, treated)) / 2))
+        before = after
+    for process in twins.processes:
+        kit.end_sample(process)
+    estimate = Estimate(more)
+    note(f"CPU per request, default sampling: {estimate}; the last one saw {profiler.seen.get('seen')} requests and sampled {profiler.seen.get('sampled')}")
+    return Row("CPU time of a request, default sampling", "%", estimate.mean, 1)
 
 
 def removal_row(kit):
-    """A process that was profiled, beside one that never was: before the profile and after it."""
-    settles = 1 if kit.quick else 8
-    processes = [kit.sample("shop"), kit.sample("shop")]
-    used, plain = [(ready["truth"]["address"], process.pid) for process, ready in processes]
-    for one in (used, plain):
-        load(*one, settles)
-    before = compare(kit, used, plain)
-    with Profiler(kit, used[1], "--sample", "1"):
-        load(*used, settles)
-    load(*used, settles)
-    load(*plain, settles)
-    after = compare(kit, used, plain)
-    for process, _ in processes:
+    """A process that was profiled, beside its twin that never was: before the profile and after it."""
+    rounds, seconds, settles = (2, 1, 1) if kit.quick else (8, 4, 8)
+    twins = shops(kit)
+    before = [twins.ratio(twins.load(seconds), 0) for _ in range(rounds)]
+    with Profiler(kit, twins.pids[0], "--sample", "1"):
+        twins.load(settles)
+    twins.load(settles)
+    after = [twins.ratio(twins.load(seconds), 0) for _ in range(rounds)]
+    for process in twins.processes:
         kit.end_sample(process)
-    told = "; ".join(f"{name} {', '.join(f'{100 * (one - 1):+.1f} %' for one in ratios)}" for name, ratios in (("before", before), ("after", after)))
-    note(f"CPU a request, the process that was profiled by the other: {told}")
-    return Row("CPU time of a request after removal", "%", 100 * (statistics.median(after) / statistics.median(before) - 1), 1)
+    estimate = Estimate([percent(one - statistics.mean(before)) for one in after])
+    note(f"CPU per request after removal: {estimate}; before the profile the two differed by {Estimate([percent(one) for one in before])}")
+    return Row("CPU time of a request after removal", "%", estimate.mean, 1)
 
 
 def run(kit):
     process, ready = kit.sample("shop")
     address = ready["truth"]["address"]
     rows = probe_rows(kit, address, process.pid)
-    rows.append(load_row(kit, address, process.pid))
     kit.end_sample(process)
+    rows.append(load_row(kit))
     rows.append(removal_row(kit))
     return rows
