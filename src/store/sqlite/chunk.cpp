@@ -16,6 +16,11 @@ void put_varint(std::vector<std::uint8_t>& out, std::uint64_t value) {
   out.push_back(static_cast<std::uint8_t>(value));
 }
 
+void put_column(ByteWriter& out, const std::vector<std::uint8_t>& column) {
+  out.write_varuint(column.size());
+  out.put(Bytes{column});
+}
+
 // Calls `visit` with every column in the order of the blob.
 template <class Head, class Visit>
 void columns_of(Head& head, const Visit& visit) {
@@ -52,13 +57,13 @@ ChunkRequest ChunkHead::request(std::size_t at, std::int64_t bucket) const {
           .spans_lost = spans_lost[at],
           .spans = spans[at],
           .steps = steps[at],
+          .samples = samples[at],
           .status = status[at],
           .flags = flags[at]};
 }
 
-void ChunkBuilder::add(const ChunkRequest& request, std::uint32_t source, std::int64_t bucket,
-                       const BatchSpans& spans, std::size_t span, std::size_t step,
-                       std::span<const std::uint32_t> paths) {
+void ChunkBuilder::add(const ChunkEntry& entry, std::int64_t bucket) {
+  const auto& request = entry.request;
   head_.begin.push_back(static_cast<std::uint64_t>(request.begin - bucket * kBucket));
   head_.duration.push_back(request.duration);
   head_.running.push_back(request.running);
@@ -66,7 +71,7 @@ void ChunkBuilder::add(const ChunkRequest& request, std::uint32_t source, std::i
   head_.queued.push_back(request.queued);
   head_.bytes_in.push_back(request.bytes_in);
   head_.bytes_out.push_back(request.bytes_out);
-  head_.source.push_back(source);
+  head_.source.push_back(entry.source);
   head_.method.push_back(request.method);
   head_.route.push_back(request.route);
   head_.path.push_back(request.path);
@@ -74,11 +79,36 @@ void ChunkBuilder::add(const ChunkRequest& request, std::uint32_t source, std::i
   head_.spans.push_back(request.spans);
   head_.steps.push_back(request.steps);
   head_.spans_lost.push_back(request.spans_lost);
+  head_.samples.push_back(request.samples);
   head_.status.push_back(request.status);
   head_.flags.push_back(request.flags);
   head_.trace_id.push_back(request.trace_id);
+  add_spans(entry);
+  add_samples(entry);
+}
 
-  const auto count = request.spans;
+void ChunkBuilder::add_samples(const ChunkEntry& entry) {
+  const auto& samples = entry.samples;
+  std::uint64_t time_before = 0;
+  std::uint32_t thread_before = 0;
+  for (std::uint32_t i = 0; i < entry.request.samples; ++i) {
+    const auto at = entry.sample + i;
+    cpu_stacks_.path.push_back(entry.sample_paths[i]);
+    cpu_stacks_.self_low.push_back(static_cast<std::uint32_t>(samples.weight[at]));
+    cpu_stacks_.self_high.push_back(static_cast<std::uint32_t>(samples.weight[at] >> 32U));
+    put_varint(cpu_rest_[kCpuTime], difference(samples.time[at], time_before));
+    put_varint(cpu_rest_[kCpuSpan], samples.span[at]);
+    put_varint(cpu_rest_[kCpuThread], difference(samples.thread[at], thread_before));
+    time_before = samples.time[at];
+    thread_before = samples.thread[at];
+  }
+}
+
+void ChunkBuilder::add_spans(const ChunkEntry& entry) {
+  const auto& spans = entry.spans;
+  const auto span = entry.span;
+  auto step = entry.step;
+  const auto count = entry.request.spans;
   const auto in_calls = call_times(std::span{spans.parent}.subspan(span, count),
                                    std::span{spans.duration}.subspan(span, count));
   std::array<BeginForecast, kBeginRules> forecasts{BeginForecast{BeginRule::kParent, count},
@@ -89,7 +119,7 @@ void ChunkBuilder::add(const ChunkRequest& request, std::uint32_t source, std::i
     const auto at = span + i;
     const auto self = spans.self[at], begin = spans.begin[at], duration = spans.duration[at];
     const auto parent = spans.parent[at];
-    stacks_.path.push_back(paths[i]);
+    stacks_.path.push_back(entry.paths[i]);
     stacks_.self_low.push_back(static_cast<std::uint32_t>(self));
     stacks_.self_high.push_back(static_cast<std::uint32_t>(self >> 32U));
     put_varint(rest_[kParent], parent == 0 ? 0 : i + 1 - parent);
@@ -117,9 +147,10 @@ void ChunkBuilder::add(const ChunkRequest& request, std::uint32_t source, std::i
 }
 
 ChunkBlobs ChunkBuilder::finish(int zstd_level) const {
-  ChunkBlobs blobs{.sums = make_sums(head_, stacks_, zstd_level),
+  ChunkBlobs blobs{.sums = make_sums(head_, head_.spans, stacks_, zstd_level),
                    .requests = static_cast<std::uint32_t>(head_.size()),
-                   .spans = static_cast<std::uint32_t>(stacks_.path.size())};
+                   .spans = static_cast<std::uint32_t>(stacks_.path.size()),
+                   .samples = static_cast<std::uint32_t>(cpu_stacks_.path.size())};
   for (std::size_t at = 0; at < head_.size(); ++at) {
     blobs.sampled += head_.is_sampled(at) ? 1 : 0;
     blobs.errors += head_.is_error(at) ? 1 : 0;
@@ -127,7 +158,9 @@ ChunkBlobs ChunkBuilder::finish(int zstd_level) const {
   ByteWriter head;
   head.write(blobs.requests);
   columns_of(head_, [&](const auto& column) { put_planes(head, column); });
-  blobs.head = pack_blob(head.bytes(), zstd_level);
+  if (blobs.samples > 0) put_planes(head, head_.samples);
+  blobs.head = pack_blob(head.bytes(), zstd_level,
+                         blobs.samples > 0 ? BlobLayout::kPlanesAndSamples : BlobLayout::kPlanes);
 
   blobs.stacks = pack_stacks(stacks_, zstd_level);
 
@@ -136,12 +169,15 @@ ChunkBlobs ChunkBuilder::finish(int zstd_level) const {
                        [](const Column& a, const Column& b) { return a.size() < b.size(); });
   ByteWriter rest;
   rest.write(static_cast<std::uint8_t>(smallest - begins_.begin()));
-  for (std::size_t i = 0; i < kRestColumns; ++i) {
-    const auto& column = i == kBegin ? *smallest : rest_[i];
-    rest.write_varuint(column.size());
-    rest.put(Bytes{column});
-  }
+  for (std::size_t i = 0; i < kRestColumns; ++i)
+    put_column(rest, i == kBegin ? *smallest : rest_[i]);
   blobs.rest = pack_blob(rest.bytes(), zstd_level);
+  if (blobs.samples == 0) return blobs;
+  blobs.cpu_sums = make_sums(head_, head_.samples, cpu_stacks_, zstd_level);
+  blobs.cpu_stacks = pack_stacks(cpu_stacks_, zstd_level);
+  ByteWriter cpu_rest;
+  for (const auto& column : cpu_rest_) put_column(cpu_rest, column);
+  blobs.cpu_rest = pack_blob(cpu_rest.bytes(), zstd_level);
   return blobs;
 }
 
@@ -151,6 +187,10 @@ Result<ChunkHead> read_head(Bytes blob) {
   const auto count = in.read<std::uint32_t>();
   ChunkHead head;
   columns_of(head, [&, how = layout](auto& column) { take_column(how, in, count, column); });
+  if (layout == BlobLayout::kPlanesAndSamples)
+    take_column(layout, in, count, head.samples);
+  else
+    head.samples.resize(head.size());
   if (!in.ok() || !in.at_end())
     return fail(Errc::kCorrupt, "a chunk of {} requests is damaged", count);
   return head;
