@@ -7,6 +7,7 @@
 #include "store/sqlite/chunk_stacks.h"
 #include "store/sqlite/chunk_sums.h"
 #include "store/sqlite/columns.h"
+#include "store/sqlite/step_forecast.h"
 
 namespace clrscope::store {
 namespace {
@@ -29,6 +30,11 @@ void columns_of(Head& head, const Visit& visit) {
   visit(head.source), visit(head.method), visit(head.route), visit(head.path), visit(head.error);
   visit(head.spans), visit(head.steps), visit(head.spans_lost);
   visit(head.status), visit(head.flags), visit(head.trace_id);
+}
+
+// Unless threads worked for it in parallel.
+std::uint64_t usual_waiting(const ChunkHead& head, std::size_t at) {
+  return head.duration[at] - head.running[at];
 }
 
 // How long the calls of each span took, all together.
@@ -107,7 +113,6 @@ void ChunkBuilder::add_samples(const ChunkEntry& entry) {
 void ChunkBuilder::add_spans(const ChunkEntry& entry) {
   const auto& spans = entry.spans;
   const auto span = entry.span;
-  auto step = entry.step;
   const auto count = entry.request.spans;
   const auto in_calls = call_times(std::span{spans.parent}.subspan(span, count),
                                    std::span{spans.duration}.subspan(span, count));
@@ -133,15 +138,22 @@ void ChunkBuilder::add_spans(const ChunkEntry& entry) {
     thread_before = spans.thread[at];
     put_varint(rest_[kKind], spans.kind[at]);
     put_varint(rest_[kSteps], spans.steps[at]);
-    auto begin_before = begin;
-    for (std::uint32_t k = 0; k < spans.steps[at]; ++k, ++step) {
-      put_varint(rest_[kStepBegin], difference(spans.step_begin[step], begin_before));
-      begin_before = spans.step_begin[step];
-      const auto took = spans.step_duration[step];
-      const bool is_last = k + 1 == spans.steps[at];  // mostly it ends with the span
-      put_varint(rest_[kStepDuration],
-                 is_last ? difference(took, begin + duration - begin_before) : took);
-      put_varint(rest_[kStepThread], difference(spans.step_thread[step], spans.thread[at]));
+  }
+  if (entry.request.steps > 0) add_steps(entry);
+}
+
+void ChunkBuilder::add_steps(const ChunkEntry& entry) {
+  const auto& spans = entry.spans;
+  StepForecast forecast{spans, entry.span, entry.request.spans, entry.step};
+  auto step = entry.step;
+  for (std::uint32_t i = 0; i < entry.request.spans; ++i) {
+    if (spans.steps[entry.span + i] == 0) continue;
+    forecast.open(i);
+    for (std::uint32_t k = 0; k < spans.steps[entry.span + i]; ++k, ++step) {
+      put_varint(rest_[kStepBegin], difference(spans.step_begin[step], forecast.begin(k)));
+      put_varint(rest_[kStepDuration], difference(spans.step_duration[step], forecast.duration(k)));
+      put_varint(rest_[kStepThread],
+                 difference(spans.step_thread[step], spans.thread[entry.span + i]));
     }
   }
 }
@@ -157,10 +169,15 @@ ChunkBlobs ChunkBuilder::finish(int zstd_level) const {
   }
   ByteWriter head;
   head.write(blobs.requests);
-  columns_of(head_, [&](const auto& column) { put_planes(head, column); });
-  if (blobs.samples > 0) put_planes(head, head_.samples);
-  blobs.head = pack_blob(head.bytes(), zstd_level,
-                         blobs.samples > 0 ? BlobLayout::kPlanesAndSamples : BlobLayout::kPlanes);
+  columns_of(head_, [&](const auto& column) {
+    if (&column != static_cast<const void*>(&head_.waiting)) return put_planes(head, column);
+    std::vector<std::uint64_t> differences(head_.size());
+    for (std::size_t at = 0; at < head_.size(); ++at)
+      differences[at] = difference(head_.waiting[at], usual_waiting(head_, at));
+    put_planes(head, differences);
+  });
+  put_planes(head, head_.samples);
+  blobs.head = pack_blob(head.bytes(), zstd_level, BlobLayout::kSampled);
 
   blobs.stacks = pack_stacks(stacks_, zstd_level);
 
@@ -170,8 +187,8 @@ ChunkBlobs ChunkBuilder::finish(int zstd_level) const {
   ByteWriter rest;
   rest.write(static_cast<std::uint8_t>(smallest - begins_.begin()));
   for (std::size_t i = 0; i < kRestColumns; ++i)
-    put_column(rest, i == kBegin ? *smallest : rest_[i]);
-  blobs.rest = pack_blob(rest.bytes(), zstd_level);
+    put_column(rest, i == kSpanBegin ? *smallest : rest_[i]);
+  blobs.rest = pack_blob(rest.bytes(), zstd_level, BlobLayout::kForetold);
   if (blobs.samples == 0) return blobs;
   blobs.cpu_sums = make_sums(head_, head_.samples, cpu_stacks_, zstd_level);
   blobs.cpu_stacks = pack_stacks(cpu_stacks_, zstd_level);
@@ -187,10 +204,13 @@ Result<ChunkHead> read_head(Bytes blob) {
   const auto count = in.read<std::uint32_t>();
   ChunkHead head;
   columns_of(head, [&, how = layout](auto& column) { take_column(how, in, count, column); });
-  if (layout == BlobLayout::kPlanesAndSamples)
+  if (layout == BlobLayout::kSampled) {
     take_column(layout, in, count, head.samples);
-  else
+    for (std::size_t at = 0; in.ok() && at < head.size(); ++at)
+      head.waiting[at] = usual_waiting(head, at) + read_zigzag(head.waiting[at]);
+  } else {
     head.samples.resize(head.size());
+  }
   if (!in.ok() || !in.at_end())
     return fail(Errc::kCorrupt, "a chunk of {} requests is damaged", count);
   return head;

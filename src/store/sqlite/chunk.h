@@ -79,7 +79,7 @@ struct ChunkEntry {
 // The columns of `rest`.
 enum RestColumn : std::uint8_t {
   kParent,
-  kBegin,
+  kSpanBegin,
   kDuration,
   kQueued,
   kThread,
@@ -114,11 +114,12 @@ class ChunkBuilder {
  private:
   using Column = std::vector<std::uint8_t>;
   void add_spans(const ChunkEntry& entry);
+  void add_steps(const ChunkEntry& entry);
   void add_samples(const ChunkEntry& entry);
   ChunkHead head_;
   ChunkStacks stacks_, cpu_stacks_;
   std::array<Column, kCpuColumns> cpu_rest_;
-  std::array<Column, kRestColumns> rest_;   // kBegin is empty
+  std::array<Column, kRestColumns> rest_;   // kSpanBegin is empty
   std::array<Column, kBeginRules> begins_;  // one of them is written
 };
 
