@@ -1,9 +1,10 @@
-// The fleet server without its sockets: fleet_bench SPANS FOLDER
+// The fleet server without its sockets: fleet_bench SPANS FOLDER, or fleet_bench merge FILE
 //
 // Takes batches as they come from the network (compressed messages), stores them, merges chunks
 // every minute of their time as the server does, and asks. Prints processor time, and what lies on
 // disk. The data are those of an invented shop, 20 spans per request, an hour: once 10 services,
 // and once the same number of spans of a single route, each batch in a transaction of its own.
+// merge: merges the chunks of a store as the server does in time, and prints what it takes on disk.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -168,10 +169,32 @@ class Bench {
   std::uint64_t wire_ = 0;
 };
 
+// What a store of real requests takes once all of it is merged.
+int merge(const std::string& file) {
+  std::uint64_t requests = 0, spans = 0;
+  {
+    const auto opened = or_exit(store::open_store("sqlite:" + file, {}));
+    const auto later = wall_now() + std::chrono::minutes{20};
+    for (int round = 0; round < 2; ++round)  // minutes, then tens of minutes
+      if (!opened->compact(later)) return 1;
+    if (!opened->expire(wall_now())) return 1;  // gives free pages back
+    for (const auto& service : or_exit(opened->services({}))) {
+      requests += service.requests;
+      spans += service.spans;
+    }
+  }
+  if (spans == 0) return 1;
+  fmt::print("shop_requests {} requests\nshop_spans {} spans\n", requests, spans);
+  fmt::print("shop_disk {} bytes/span\n",
+             static_cast<double>(std::filesystem::file_size(file)) / static_cast<double>(spans));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) return 3;
+  if (std::string_view{argv[1]} == "merge") return merge(argv[2]);
   const auto batches = std::strtoull(argv[1], nullptr, 10) / (kRequests * kSpans);
   const std::string folder = argv[2];
   Bench fleet{{.file = folder + "/fleet.db",

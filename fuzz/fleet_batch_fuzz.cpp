@@ -17,11 +17,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto batch = fleet::batch_of(envelope, 1 << 20);
   if (!batch) return 0;
   store::ChunkBuilder builder;
-  std::size_t span = 0, step = 0;
+  std::size_t span = 0, step = 0, sample = 0;
   for (const auto& request : batch->requests) {
     const std::vector<std::uint32_t> paths(request.spans, 1);
-    builder.add(request, 1, request.begin / store::kBucket, batch->spans, span, step, paths);
-    span += request.spans, step += request.steps;
+    const std::vector<std::uint32_t> sample_paths(request.samples, 1);
+    builder.add({.request = request,
+                 .source = 1,
+                 .spans = batch->spans,
+                 .span = span,
+                 .step = step,
+                 .paths = paths,
+                 .samples = batch->samples,
+                 .sample = sample,
+                 .sample_paths = sample_paths},
+                request.begin / store::kBucket);
+    span += request.spans, step += request.steps, sample += request.samples;
   }
   const auto blobs = builder.finish(1);
   const auto head = store::read_head(as_bytes(blobs.head));
@@ -36,6 +46,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(all->step_begin == batch->spans.step_begin);
   CHECK(all->step_duration == batch->spans.step_duration);
   CHECK(all->step_thread == batch->spans.step_thread);
+  if (!batch->samples.time.empty()) {
+    const auto cpu = store::read_stacks(as_bytes(blobs.cpu_stacks));
+    CHECK(cpu);
+    const auto samples =
+        store::read_samples(*head, 0, head->size(), *cpu, as_bytes(blobs.cpu_rest));
+    CHECK(samples && samples->time == batch->samples.time);
+    CHECK(samples->weight == batch->samples.weight && samples->span == batch->samples.span);
+    CHECK(samples->thread == batch->samples.thread);
+  }
   for (std::size_t r = 0; r < head->size(); ++r) {
     const auto one = store::read_spans(*head, r, 1, *stacks, as_bytes(blobs.rest));
     CHECK(one && one->method.size() == batch->requests[r].spans);

@@ -60,7 +60,9 @@ void LiveTimes::count(const nettrace::Reader& reader, const Event& event, Provid
                    static_cast<std::uint64_t>(stack) << 2 ^ static_cast<std::uint64_t>(state);
   const auto [at, is_new] = row_of_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
   if (is_new) rows_.push_back({event.process, event.thread, stack, state});
-  rows_[at->second].sum += one_sample(reader, event, provider);
+  const auto one = one_sample(reader, event, provider);
+  rows_[at->second].sum += one;
+  if (keep_ == Keep::kSamples) taken_.push_back({event.time, at->second, one.ns});
 }
 
 void LiveTimes::add(const Row& row, LiveInterval& out) {
@@ -91,6 +93,21 @@ void LiveTimes::add(const Row& row, LiveInterval& out) {
   if (unnamed) out.unnamed[row.process] += row.sum.ns;
 }
 
+std::uint32_t LiveTimes::stack_of(std::span<const FrameId> frames, LiveInterval& out) {
+  std::uint32_t stack = 0;
+  for (auto at = frames.rbegin(); at != frames.rend(); ++at) {
+    const auto [frame, is_new_frame] =
+        frame_of_.try_emplace(*at, static_cast<std::uint32_t>(out.frames.size()));
+    if (is_new_frame) out.frames.push_back(frames_.frame(*at).method);
+    const auto [next, is_new] =
+        stack_of_.try_emplace(std::uint64_t{stack} << 32U | frame->second,
+                              static_cast<std::uint32_t>(out.stacks.size() + 1));
+    if (is_new) out.stacks.push_back({stack, frame->second});
+    stack = next->second;
+  }
+  return stack;
+}
+
 LiveInterval LiveTimes::cut(const nettrace::Reader& reader, TraceTime now) {
   LiveInterval out{.from = from_, .to = std::max(from_, now)};
   from_ = out.to;
@@ -99,10 +116,14 @@ LiveInterval LiveTimes::cut(const nettrace::Reader& reader, TraceTime now) {
   last_in_.clear();
   turn_ = 0;
   std::map<std::pair<ProcessId, ThreadId>, LiveThread> threads;
+  constexpr auto kWaited = ~std::uint32_t{0};
+  std::vector<std::uint32_t> row_stacks(keep_ == Keep::kSamples ? rows_.size() : 0, kWaited);
   for (const auto& row : rows_) {
     const auto before = out.samples;
     add(row, out);
     if (out.samples == before) continue;
+    if (keep_ == Keep::kSamples)
+      row_stacks[static_cast<std::size_t>(&row - rows_.data())] = stack_of(stack_frames_, out);
     auto& thread = threads[{row.process, row.thread}];
     thread.process = row.process;
     thread.thread = row.thread;
@@ -130,6 +151,16 @@ LiveInterval LiveTimes::cut(const nettrace::Reader& reader, TraceTime now) {
   }
   std::stable_sort(out.threads.begin(), out.threads.end(),
                    [](const LiveThread& a, const LiveThread& b) { return a.ns > b.ns; });
+  for (const auto& [time, row, ns] : taken_)
+    if (row_stacks[row] != kWaited)
+      out.taken.push_back({.time = time,
+                           .thread = static_cast<std::uint32_t>(rows_[row].thread),
+                           .stack = row_stacks[row],
+                           .weight = std::chrono::nanoseconds{ns}});
+  std::ranges::stable_sort(out.taken, {}, &RequestSample::time);
+  taken_.clear();
+  stack_of_.clear();
+  frame_of_.clear();
   rows_.clear();
   row_of_.clear();
   stacks_ = {};

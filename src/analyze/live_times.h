@@ -13,6 +13,7 @@
 #include "analyze/samples.h"
 #include "analyze/stacks.h"
 #include "analyze/symbolizer.h"
+#include "model/request.h"
 
 namespace clrscope::analyze {
 
@@ -39,12 +40,19 @@ struct LiveInterval {
   std::array<std::uint64_t, kFrameKinds> by_kind{};
   // Processes with code of theirs that looks managed and that nothing names yet.
   std::unordered_map<ProcessId, std::uint64_t> unnamed{};
+  // Each sample, by time, where they are kept; its stack is one of these, from 1.
+  std::vector<RequestSample> taken{};
+  std::vector<RequestBatch::Stack> stacks{};
+  std::vector<std::string> frames{};
 
   double seconds() const { return std::chrono::duration<double>(to - from).count(); }
 };
 
 class LiveTimes {
  public:
+  enum class Keep : std::uint8_t { kSums, kSamples };
+  explicit LiveTimes(Keep keep = Keep::kSums) : keep_(keep) {}
+
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   // A whole trace of another session, whose events name code of the process.
   void on_names(Bytes trace, ProcessId process);
@@ -63,6 +71,15 @@ class LiveTimes {
   };
   void count(const nettrace::Reader& reader, const Event& event, Provider provider);
   void add(const Row& row, LiveInterval& out);
+  std::uint32_t stack_of(std::span<const FrameId> frames, LiveInterval& out);
+
+  // A sample of the interval; its row has its thread and stack.
+  struct Taken {
+    TraceTime time{};
+    std::uint32_t row = 0;
+    std::uint64_t ns = 0;
+  };
+  const Keep keep_;
 
   Providers providers_;
   FrameTable frames_;
@@ -75,6 +92,9 @@ class LiveTimes {
   Stacks stacks_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint64_t, std::uint32_t> row_of_;
+  std::vector<Taken> taken_;
+  std::unordered_map<std::uint64_t, std::uint32_t> stack_of_;  // caller and frame
+  std::unordered_map<FrameId, std::uint32_t> frame_of_;
   std::vector<LiveMethod> by_frame_;
   std::vector<std::uint32_t> last_in_;
   std::uint32_t turn_ = 0;

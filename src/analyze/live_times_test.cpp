@@ -49,6 +49,30 @@ TEST_F(LiveTimesTest, CountsSelfAndTotalOfAnInterval) {
   EXPECT_EQ(interval.by_kind[static_cast<std::size_t>(FrameKind::kManaged)], 4 * kUsual);
 }
 
+TEST_F(LiveTimesTest, KeepsEachSampleWithItsStackOnDemand) {
+  TestTrace trace;
+  trace.method(kRuntimeName, 143, {.time = 1}, 0x1000, 0x100, "App", "Leaf");
+  trace.method(kRuntimeName, 143, {.time = 2}, 0x2000, 0x100, "App", "Main");
+  trace.universal("cpu", {.time = 10, .thread = 7}, 1, {0x1010, 0x2010});
+  trace.universal("cpu", {.time = 20, .thread = 8}, 1, {0x2020});
+  LiveTimes live{LiveTimes::Keep::kSamples};
+  const auto on_batch = [&](const nettrace::Batch& batch) { live.on_batch(reader_, batch); };
+  ASSERT_TRUE(reader_.feed(as_bytes(trace.bytes()), on_batch));
+  ASSERT_TRUE(reader_.finish(on_batch));
+  const auto interval = live.cut(reader_, at(100));
+  ASSERT_EQ(interval.taken.size(), 2U);
+  const auto name = [&](std::uint32_t stack) {
+    return interval.frames[interval.stacks[stack - 1].frame];
+  };
+  const auto [first, second] = std::pair{interval.taken[0], interval.taken[1]};
+  EXPECT_EQ(first.thread, 7U);
+  EXPECT_EQ(first.time, at(10));
+  EXPECT_EQ(name(first.stack), "App.Leaf()");
+  EXPECT_EQ(interval.stacks[first.stack - 1].parent, second.stack);
+  EXPECT_EQ(name(second.stack), "App.Main()");
+  EXPECT_TRUE(live.cut(reader_, at(200)).taken.empty());
+}
+
 TEST_F(LiveTimesTest, ForgetsAnIntervalWithItsEnd) {
   TestTrace trace;
   trace.universal("cpu", {.time = 10}, 1, {0x1010});

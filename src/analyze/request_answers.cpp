@@ -136,6 +136,7 @@ const Shape& shape_of(const SentRequests*) {
       {member<&A::to>("to", "address of the server"),
        member<&A::requests>("requests", "requests given to the relay"),
        member<&A::spans>("spans", "spans of these"),
+       member<&A::samples>("samples", "CPU samples of these"),
        member<&A::batches>("batches", "batches given to the relay"),
        member<&A::delivered>("delivered", "batches that the server has stored"),
        member<&A::lost_requests>("lostRequests", "requests for which there was no room"),
@@ -169,31 +170,6 @@ const Shape& shape_of(const RequestProfile*) {
        member<&A::sent>("sent", "what was sent to a fleet server"),
        member<&A::notes>("notes", "what could not be done, and why")});
   return shape;
-}
-
-std::string to_text(const TraceId& id) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const auto byte : id) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
-}
-
-std::optional<TraceId> parse_trace_id(std::string_view text) {
-  TraceId id{};
-  if (text.size() != 2 * id.size()) return std::nullopt;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-    if (digit < 0) return std::nullopt;
-    id[i / 2] = static_cast<std::uint8_t>(id[i / 2] << 4 | digit);
-  }
-  return id;
 }
 
 }  // namespace clrscope::analyze

@@ -15,6 +15,7 @@
 
 #include "base/shape.h"
 #include "model/request.h"
+#include "model/trace_id.h"
 
 namespace clrscope {
 std::span<const std::string_view> names_of(SpanOutcome outcome);
@@ -117,6 +118,7 @@ struct SentRequests {
   std::string to{};
   std::uint64_t requests = 0;       // given to the relay
   std::uint64_t spans = 0;          // of these
+  std::uint64_t samples = 0;        // CPU samples of these
   std::uint64_t batches = 0;        // given to the relay
   std::uint64_t delivered = 0;      // batches that the server has acknowledged
   std::uint64_t lost_requests = 0;  // that did not fit
@@ -145,9 +147,5 @@ struct RequestProfile {
   std::vector<std::string> notes{};
 };
 const Shape& shape_of(const RequestProfile*);
-
-// 32 hexadecimal digits.
-std::string to_text(const TraceId& id);
-std::optional<TraceId> parse_trace_id(std::string_view text);
 
 }  // namespace clrscope::analyze

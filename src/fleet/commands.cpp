@@ -131,6 +131,7 @@ void print_state(const RelayState& state) {
   json.member("duplicates", state.duplicates).member("refused", state.refused);
   json.member("dropped", state.dropped).member("lostRequests", state.lost_requests);
   json.member("lostSpans", state.lost_spans).member("malformed", state.malformed);
+  json.member("samples", state.samples).member("lostSamples", state.lost_samples);
   json.member("damaged", state.damaged).member("waitingBytes", state.waiting_bytes);
   if (!state.trouble.empty()) json.member("trouble", state.trouble);
   print(std::move(json.end_object()).take() + "\n");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/zstd_block.h"
+#include "model/trace_id.h"
 
 namespace clrscope::fleet {
 namespace {
@@ -48,7 +49,19 @@ Result<> append_spans(const v1::Spans& from, store::BatchSpans& to, store::Batch
   return {};
 }
 
-Result<store::BatchRequest> request_of(const v1::Request& from, store::BatchSpans& spans) {
+Result<> append_samples(const v1::Samples& from, store::BatchSamples& to,
+                        store::BatchRequest& request) {
+  const int count = from.weight_ns_size();
+  TRY(append_column(from.time_ns(), count, to.time));
+  TRY(append_column(from.weight_ns(), count, to.weight));
+  TRY(append_column(from.stack(), count, to.stack));
+  TRY(append_column(from.span(), count, to.span));
+  TRY(append_column(from.thread(), count, to.thread));
+  request.samples = static_cast<std::uint32_t>(count);
+  return {};
+}
+
+Result<store::BatchRequest> request_of(const v1::Request& from, store::Batch& batch) {
   store::BatchRequest to{.begin = static_cast<std::int64_t>(from.begin_unix_ns()),
                          .duration = from.duration_ns(),
                          .running = from.running_ns(),
@@ -68,7 +81,8 @@ Result<store::BatchRequest> request_of(const v1::Request& from, store::BatchSpan
       return fail(Errc::kCorrupt, "trace_id must be 16 bytes long, not {}", from.trace_id().size());
     std::copy(from.trace_id().begin(), from.trace_id().end(), to.trace_id.begin());
   }
-  TRY(append_spans(from.spans(), spans, to));
+  TRY(append_spans(from.spans(), batch.spans, to));
+  TRY(append_samples(from.samples(), batch.samples, to));
   return to;
 }
 
@@ -91,10 +105,13 @@ Result<store::Batch> convert(const v1::RequestBatch& from) {
                   .sampled = recording.sampled_requests(),
                   .lost_requests = recording.lost_requests(),
                   .lost_spans = recording.lost_spans(),
-                  .cpu_ns = recording.cpu_ns()};
+                  .cpu_ns = recording.cpu_ns(),
+                  .lost_samples = recording.lost_samples()};
+  to.written_samples = from.written_samples();
+  TRY(append_column(from.stack_method(), from.stack_method_size(), to.stacks.method));
+  TRY(append_column(from.stack_parent(), from.stack_method_size(), to.stacks.parent));
   to.requests.reserve(static_cast<std::size_t>(from.requests_size()));
-  for (const auto& request : from.requests())
-    to.requests.push_back(TRY(request_of(request, to.spans)));
+  for (const auto& request : from.requests()) to.requests.push_back(TRY(request_of(request, to)));
   return to;
 }
 
@@ -125,8 +142,10 @@ Result<BatchOutline> outline_of(std::string_view serialized_batch) {
   BatchOutline outline{.requests = static_cast<std::uint64_t>(batch.requests_size()),
                        .written_requests = batch.written_requests(),
                        .written_spans = batch.written_spans()};
-  for (const auto& request : batch.requests())
+  for (const auto& request : batch.requests()) {
     outline.spans += static_cast<std::uint64_t>(request.spans().method_size());
+    outline.samples += static_cast<std::uint64_t>(request.samples().weight_ns_size());
+  }
   return outline;
 }
 
@@ -150,22 +169,10 @@ store::Selection selection_of(const v1::Selection& selection) {
           .status_to = selection.status_to() == 0 ? ~0U : selection.status_to()};
 }
 
-Result<TraceId> parse_trace_id(std::string_view hex) {
-  const auto digit = [](char c) -> int {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-  };
-  TraceId id{};
-  bool good = hex.size() == 2 * id.size();
-  for (std::size_t i = 0; good && i < id.size(); ++i) {
-    const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
-    good = high >= 0 && low >= 0;
-    if (good) id[i] = static_cast<std::uint8_t>(high * 16 + low);
-  }
-  if (!good) return fail(Errc::kUsage, "a trace id must be 32 hexadecimal digits");
-  return id;
+Result<TraceId> trace_id_of(std::string_view hex) {
+  const auto id = parse_trace_id(hex);
+  if (!id) return fail(Errc::kUsage, "a trace id must be 32 hexadecimal digits");
+  return *id;
 }
 
 void fill(const store::ServiceSummary& from, v1::ServiceSummary& to) {
@@ -194,16 +201,21 @@ void fill(const store::Latency& from, v1::Latency& to) {
   to.set_queued_ns(unsigned_ns(from.queued));
 }
 
+void fill_points(const std::vector<store::RoutePoint>& from,
+                 google::protobuf::RepeatedPtrField<v1::RoutePoint>& to) {
+  for (const auto& point : from) {
+    auto& one = *to.Add();
+    one.set_time_unix_ns(unsigned_ns(point.time));
+    fill(point.latency, *one.mutable_latency());
+  }
+}
+
 }  // namespace
 
 void fill(const store::RouteSummary& from, v1::RouteSummary& to) {
   to.set_route(from.route);
   fill(from.latency, *to.mutable_latency());
-  for (const auto& point : from.points) {
-    auto& one = *to.add_points();
-    one.set_time_unix_ns(unsigned_ns(point.time));
-    fill(point.latency, *one.mutable_latency());
-  }
+  fill_points(from.points, *to.mutable_points());
 }
 
 void fill(const store::Flame& from, v1::FlameAnswer& to) {
@@ -216,6 +228,7 @@ void fill(const store::Flame& from, v1::FlameAnswer& to) {
   to.mutable_calls()->Add(from.calls.begin(), from.calls.end());
   to.set_shortest_ns(unsigned_ns(from.shortest));
   to.set_longest_ns(unsigned_ns(from.longest));
+  to.set_samples(from.samples);
 }
 
 void fill(const store::StoredRequest& from, v1::StoredRequest& to) {
@@ -235,6 +248,8 @@ void fill(const store::StoredRequest& from, v1::StoredRequest& to) {
   to.set_waiting_ns(unsigned_ns(from.waiting));
   to.set_queued_ns(unsigned_ns(from.queued));
   to.set_spans_lost(from.spans_lost);
+  to.set_span_count(from.span_count);
+  to.set_sample_count(from.sample_count);
   for (const auto& span : from.spans) {
     auto& one = *to.add_spans();
     one.set_method(span.method);
@@ -251,6 +266,20 @@ void fill(const store::StoredRequest& from, v1::StoredRequest& to) {
       one.add_step_thread(step.thread);
     }
   }
+  for (const auto& stack : from.stacks) {
+    auto& one = *to.add_stacks();
+    one.set_span(stack.span);
+    one.set_samples(stack.samples);
+    one.set_cpu_ns(unsigned_ns(stack.cpu));
+    one.mutable_frames()->Add(stack.frames.begin(), stack.frames.end());
+  }
+}
+
+void fill(const store::Series& from, v1::SeriesGroup& to) {
+  to.set_group(from.group);
+  fill(from.latency, *to.mutable_latency());
+  to.set_per_second(from.latency.per_second.value_or(0));
+  fill_points(from.points, *to.mutable_points());
 }
 
 void fill(const store::HostSummary& from, v1::HostSummary& to) {
@@ -277,6 +306,10 @@ void fill(const store::HostSummary& from, v1::HostSummary& to) {
   to.set_unrecorded_requests(from.unrecorded_requests);
   to.set_unrecorded_spans(from.unrecorded_spans);
   to.set_recorder_cpu_ns(unsigned_ns(from.recorder_cpu));
+  to.set_written_samples(from.written_samples);
+  to.set_stored_samples(from.stored_samples);
+  to.set_lost_samples(from.lost_samples);
+  to.set_unrecorded_samples(from.unrecorded_samples);
 }
 
 }  // namespace clrscope::fleet

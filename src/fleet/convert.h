@@ -19,6 +19,7 @@ Result<store::Batch> batch_of(const v1::BatchEnvelope& envelope, std::uint64_t m
 struct BatchOutline {
   std::uint64_t requests = 0;
   std::uint64_t spans = 0;
+  std::uint64_t samples = 0;
   std::uint64_t written_requests = 0;
   std::uint64_t written_spans = 0;
 };
@@ -26,12 +27,13 @@ Result<BatchOutline> outline_of(std::string_view serialized_batch);
 
 store::TimeRange range_of(const v1::TimeRange& range);
 store::Selection selection_of(const v1::Selection& selection);
-Result<TraceId> parse_trace_id(std::string_view hex);
+Result<TraceId> trace_id_of(std::string_view hex);
 
 void fill(const store::ServiceSummary& from, v1::ServiceSummary& to);
 void fill(const store::RouteSummary& from, v1::RouteSummary& to);
 void fill(const store::Flame& from, v1::FlameAnswer& to);
 void fill(const store::StoredRequest& from, v1::StoredRequest& to);
+void fill(const store::Series& from, v1::SeriesGroup& to);
 void fill(const store::HostSummary& from, v1::HostSummary& to);
 
 }  // namespace clrscope::fleet

@@ -152,9 +152,9 @@ TEST(BatchOf, RefusesABombAndWhatIsNoBatch) {
 }
 
 TEST(TraceIds, AreThirtyTwoHexadecimalDigits) {
-  EXPECT_EQ(parse_trace_id("0AF7651916cd43dd8448eb211c80319c").value()[0], 0x0a);
-  EXPECT_FALSE(parse_trace_id("0af7651916cd43dd8448eb211c80319"));
-  EXPECT_FALSE(parse_trace_id("0af7651916cd43dd8448eb211c80319x"));
+  EXPECT_EQ(trace_id_of("0AF7651916cd43dd8448eb211c80319c").value()[0], 0x0a);
+  EXPECT_FALSE(trace_id_of("0af7651916cd43dd8448eb211c80319"));
+  EXPECT_FALSE(trace_id_of("0af7651916cd43dd8448eb211c80319x"));
 }
 
 TEST(HostLimits, LetTenSecondsPassAtOnceAndThenTheRate) {

@@ -197,6 +197,18 @@ Reactor* IngestService::Stream(grpc::CallbackServerContext* context) {
   return stream.get();
 }
 
+namespace {
+
+std::chrono::seconds step_of(std::uint64_t seconds) {
+  constexpr std::uint64_t kLongestStep = 366ULL * 86'400;
+  return std::chrono::seconds{std::min(seconds, kLongestStep)};
+}
+
+// Both 0: all.
+double end_of_band(double to_percentile) { return to_percentile == 0 ? 100 : to_percentile; }
+
+}  // namespace
+
 grpc::Status QueryService::Services(grpc::ServerContext* context, const v1::TimeRange* request,
                                     v1::ServicesAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Services"); !status.ok())
@@ -211,9 +223,8 @@ grpc::Status QueryService::Routes(grpc::ServerContext* context, const v1::Routes
                                   v1::RoutesAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Routes"); !status.ok())
     return status;
-  constexpr std::uint64_t kLongestStep = 366ULL * 86'400;
-  const std::chrono::seconds step{std::min(request->step_seconds(), kLongestStep)};
-  const auto found = store_.routes(selection_of(request->selection()), step);
+  const auto found =
+      store_.routes(selection_of(request->selection()), step_of(request->step_seconds()));
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_routes());
   return grpc::Status::OK;
@@ -223,10 +234,12 @@ grpc::Status QueryService::Flame(grpc::ServerContext* context, const v1::FlameRe
                                  v1::FlameAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Flame"); !status.ok())
     return status;
-  store::FlameQuery query{.selection = selection_of(request->selection()),
-                          .from_percentile = request->from_percentile(),
-                          .to_percentile = request->to_percentile()};
-  if (query.to_percentile == 0) query.to_percentile = 100;
+  const store::FlameQuery query{.selection = selection_of(request->selection()),
+                                .from_percentile = request->from_percentile(),
+                                .to_percentile = end_of_band(request->to_percentile()),
+                                .weight = request->weight() == v1::FLAME_WEIGHT_CPU
+                                              ? store::FlameWeight::kCpu
+                                              : store::FlameWeight::kRunning};
   const auto found = store_.flame(query);
   if (!found) return status_of(found.error());
   fill(*found, *answer);
@@ -238,7 +251,7 @@ grpc::Status QueryService::FindRequest(grpc::ServerContext* context,
                                        v1::FindRequestAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC FindRequest"); !status.ok())
     return status;
-  const auto trace = parse_trace_id(request->trace_id());
+  const auto trace = trace_id_of(request->trace_id());
   if (!trace) return status_of(trace.error());
   const auto found = store_.find(*trace);
   if (!found) return status_of(found.error());
@@ -253,6 +266,42 @@ grpc::Status QueryService::Hosts(grpc::ServerContext* context, const v1::HostsRe
   const auto found = store_.hosts();
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_hosts());
+  return grpc::Status::OK;
+}
+
+grpc::Status QueryService::Series(grpc::ServerContext* context, const v1::SeriesRequest* request,
+                                  v1::SeriesAnswer* answer) {
+  if (auto status = admit(*context, access_, Scope::kRead, "gRPC Series"); !status.ok())
+    return status;
+  if (!v1::SeriesRequest::GroupBy_IsValid(request->by()))
+    return {grpc::StatusCode::INVALID_ARGUMENT, "by is not a known group"};
+  const store::SeriesQuery query{.selection = selection_of(request->selection()),
+                                 .by = static_cast<store::GroupBy>(request->by()),
+                                 .step = step_of(request->step_seconds()),
+                                 .now = wall_now()};
+  if (query.selection.service.empty() && query.by != store::GroupBy::kService)
+    return {grpc::StatusCode::INVALID_ARGUMENT, "selection.service is required"};
+  const auto found = store_.series(query);
+  if (!found) return status_of(found.error());
+  for (const auto& one : *found) fill(one, *answer->add_series());
+  return grpc::Status::OK;
+}
+
+grpc::Status QueryService::SlowestRequests(grpc::ServerContext* context,
+                                           const v1::SlowestRequestsRequest* request,
+                                           v1::SlowestRequestsAnswer* answer) {
+  if (auto status = admit(*context, access_, Scope::kRead, "gRPC SlowestRequests"); !status.ok())
+    return status;
+  constexpr std::uint32_t kUsual = 100, kMost = 1000;
+  if (request->limit() > kMost)
+    return {grpc::StatusCode::INVALID_ARGUMENT, "limit must be between 1 and 1000"};
+  const store::SlowestQuery query{.selection = selection_of(request->selection()),
+                                  .from_percentile = request->from_percentile(),
+                                  .to_percentile = end_of_band(request->to_percentile()),
+                                  .limit = request->limit() == 0 ? kUsual : request->limit()};
+  const auto found = store_.slowest(query);
+  if (!found) return status_of(found.error());
+  for (const auto& one : *found) fill(one, *answer->add_requests());
   return grpc::Status::OK;
 }
 

@@ -37,8 +37,10 @@ class IngestService final : public v1::Ingest::CallbackService {
   Committer& committer() { return committer_; }
   bool within_limit(const store::Batch& batch) {
     return limits_.with([&](HostLimits& limits) {
-      return limits.take(batch.source.host, batch.requests.size() + batch.spans.method.size(),
-                         TraceClock::now());
+      return limits.take(
+          batch.source.host,
+          batch.requests.size() + batch.spans.method.size() + batch.samples.time.size(),
+          TraceClock::now());
     });
   }
 
@@ -63,6 +65,11 @@ class QueryService final : public v1::Query::Service {
                            v1::FindRequestAnswer* answer) override;
   grpc::Status Hosts(grpc::ServerContext* context, const v1::HostsRequest* request,
                      v1::HostsAnswer* answer) override;
+  grpc::Status Series(grpc::ServerContext* context, const v1::SeriesRequest* request,
+                      v1::SeriesAnswer* answer) override;
+  grpc::Status SlowestRequests(grpc::ServerContext* context,
+                               const v1::SlowestRequestsRequest* request,
+                               v1::SlowestRequestsAnswer* answer) override;
 
  private:
   store::Store& store_;

@@ -72,6 +72,7 @@ class Relay::Impl {
     ++state_.batches;
     state_.requests += outline->requests;
     state_.spans += outline->spans;
+    state_.samples += outline->samples;
     v1::BatchEnvelope envelope;
     envelope.set_id(relay_id_ + std::string{reinterpret_cast<const char*>(&sequence_), 8});
     ++sequence_;
@@ -82,6 +83,7 @@ class Relay::Impl {
       if (state_.dropped++ == 0) log_error(done.error());
       state_.lost_requests += outline->requests;
       state_.lost_spans += outline->spans;
+      state_.lost_samples += outline->samples;
       return;
     }
     changed_.notify_all();

@@ -23,13 +23,14 @@ struct RelaySetting {
 
 struct RelayState {
   std::uint64_t batches = 0;  // taken from the pipe
-  std::uint64_t requests = 0, spans = 0;
-  std::uint64_t delivered = 0, duplicates = 0;      // batches
-  std::uint64_t refused = 0;                        // batches, by the server
-  std::uint64_t dropped = 0;                        // batches, no room for them
-  std::uint64_t lost_requests = 0, lost_spans = 0;  // of these: dropped, or not a batch
-  std::uint64_t malformed = 0;                      // frames that hold no batch
-  std::uint64_t damaged = 0;                        // places of the spool that were unreadable
+  std::uint64_t requests = 0, spans = 0, samples = 0;
+  std::uint64_t delivered = 0, duplicates = 0;  // batches
+  std::uint64_t refused = 0;                    // batches, by the server
+  std::uint64_t dropped = 0;                    // batches, no room for them
+  // Of these: dropped, or not a batch.
+  std::uint64_t lost_requests = 0, lost_spans = 0, lost_samples = 0;
+  std::uint64_t malformed = 0;  // frames that hold no batch
+  std::uint64_t damaged = 0;    // places of the spool that were unreadable
   std::uint64_t waiting_bytes = 0;
   bool connected = false;
   std::string trouble{};  // why not, the last time

@@ -11,6 +11,7 @@
 #include "fleet/convert.h"
 #include "fleet/rest_answers.h"
 #include "site/answer.h"
+#include "site/openapi.h"
 
 namespace clrscope::fleet {
 namespace {
@@ -121,11 +122,20 @@ Result<std::string> series(const RestCall& call) {
       SeriesAnswer{.by = by, .step = query.step, .series = TRY(call.store.series(query))});
 }
 
+Result<store::FlameWeight> weight_at(const HttpRequest& request) {
+  const auto text = request.parameter("by").value_or("running");
+  const auto names = store::names_of(store::FlameWeight{});
+  const auto name = std::find(names.begin(), names.end(), text);
+  if (name == names.end()) return fail(Errc::kUsage, "by must be running or cpu, not {}", text);
+  return static_cast<store::FlameWeight>(name - names.begin());
+}
+
 Result<std::string> flame(const RestCall& call) {
   const store::FlameQuery query{
       .selection = TRY(selection_at(call.request, call.now)),
       .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
-      .to_percentile = TRY(number_at(call.request, "toPercentile", 100))};
+      .to_percentile = TRY(number_at(call.request, "toPercentile", 100)),
+      .weight = TRY(weight_at(call.request))};
   return json_text(TRY(call.store.flame(query)));
 }
 
@@ -143,7 +153,7 @@ Result<std::string> slowest(const RestCall& call) {
 }
 
 Result<std::string> by_trace(const RestCall& call) {
-  const auto id = TRY(parse_trace_id(call.value));
+  const auto id = TRY(trace_id_of(call.value));
   RequestsAnswer answer{.requests = TRY(call.store.find(id))};
   if (answer.requests.empty())
     return fail(Errc::kNotFound, "no sampled request has the trace id {}", call.value)
@@ -167,6 +177,8 @@ Result<std::string> status(const RestCall& call) {
 Result<std::string> health(const RestCall&) { return json_text(HealthAnswer{}); }
 
 Result<std::string> openapi(const RestCall& call);
+
+constexpr std::string_view kTokenScheme = "token";
 
 constexpr RestParameter kFrom{"from", "number", "begin of the range, unix seconds"};
 constexpr RestParameter kTo{"to", "number", "end of the range, unix seconds"};
@@ -197,8 +209,20 @@ constexpr RestParameter kSeriesQuery[] = {
     kVersion,
     kStatus,
     kStep};
-constexpr RestParameter kBandQuery[] = {kFrom, kTo,      kLast,   kService,        kRoute,
-                                        kHost, kVersion, kStatus, kFromPercentile, kToPercentile};
+constexpr RestParameter kFlameQuery[] = {
+    kFrom,
+    kTo,
+    kLast,
+    kService,
+    kRoute,
+    kHost,
+    kVersion,
+    kStatus,
+    kFromPercentile,
+    kToPercentile,
+    {"by", "string",
+     "running: running time of the measured methods; cpu: CPU samples, with all methods of their "
+     "stacks (default: running)"}};
 constexpr RestParameter kSlowestQuery[] = {
     kFrom,
     kTo,
@@ -211,7 +235,8 @@ constexpr RestParameter kSlowestQuery[] = {
     kFromPercentile,
     kToPercentile,
     {"limit", "integer", "number of requests, 1 to 1000 (default: 100)"}};
-constexpr RestParameter kTraceQuery[] = {{"traceId", "string", "32 hexadecimal digits", true}};
+constexpr RestParameter kTraceQuery[] = {
+    {"traceId", "string", "32 hexadecimal digits", RestParameter::In::kPath}};
 
 constexpr RestRoute kRoutes[] = {
     {.path = "/fleet/services",
@@ -234,7 +259,7 @@ constexpr RestRoute kRoutes[] = {
      .statuses = "400 413"},
     {.path = "/fleet/flame",
      .summary = "Merged call trees of the requests in a band of percentiles",
-     .parameters = kBandQuery,
+     .parameters = kFlameQuery,
      .json = value_shape<store::Flame>,
      .answer = flame,
      .statuses = "400 413"},
@@ -268,33 +293,19 @@ constexpr RestRoute kRoutes[] = {
     {.path = "/openapi.json", .summary = "This description", .answer = openapi, .open = true},
 };
 
-constexpr std::string_view kReferences = "#/components/schemas/";
-
-void write_answer(JsonWriter& json, std::string_view type, const ValueShape& shape) {
-  json.key("content").begin_object().key(type).begin_object().key("schema").begin_object();
-  write_value_schema(json, shape, kReferences);
-  json.end_object().end_object().end_object();
-}
-
 void write_route(JsonWriter& json, const RestRoute& route) {
   json.key(route.path).begin_object().key("get").begin_object();
-  json.member("summary", route.summary).key("security").begin_array();
-  if (!route.open) json.begin_object().key("token").begin_array().end_array().end_object();
-  json.end_array().key("parameters").begin_array();
-  for (const auto& one : route.parameters)
-    json.begin_object()
-        .member("name", one.name)
-        .member("in", one.in_path ? "path" : "query")
-        .member("required", one.in_path)
-        .member("description", one.help)
-        .key("schema")
-        .begin_object()
-        .member("type", one.type)
-        .end_object()
-        .end_object();
+  json.member("summary", route.summary);
+  site::write_security(json, route.open ? "" : kTokenScheme);
+  json.key("parameters").begin_array();
+  for (const auto& one : route.parameters) {
+    json.begin_object();
+    site::write_parameter(json, one);
+    json.end_object();
+  }
   json.end_array().key("responses").begin_object();
   json.key("200").begin_object().member("description", route.summary);
-  if (route.json) write_answer(json, site::kJson, route.json());
+  if (route.json) site::write_content(json, site::kJson, route.json());
   json.end_object();
   auto statuses = split(route.statuses, ' ');
   if (!route.open) statuses.insert(statuses.end(), {"401", "403", "503"});
@@ -303,7 +314,7 @@ void write_route(JsonWriter& json, const RestRoute& route) {
     json.key(status).begin_object();
     json.member("description",
                 net::status_text(static_cast<int>(parse_number(status).value_or(0))));
-    write_answer(json, site::kProblem, value_shape<site::Problem>());
+    site::write_content(json, site::kProblem, value_shape<site::Problem>());
     json.end_object();
   }
   json.end_object().end_object().end_object();
@@ -311,25 +322,17 @@ void write_route(JsonWriter& json, const RestRoute& route) {
 
 Result<std::string> openapi(const RestCall&) {
   JsonWriter json;
-  json.begin_object().member("openapi", "3.1.0").key("info").begin_object();
-  json.member("title", "clrscope fleet").member("version", CLRSCOPE_VERSION);
-  json.member("description", "Requests of many hosts: docs/fleet.md").end_object();
+  site::begin_api(json, "clrscope fleet", CLRSCOPE_VERSION,
+                  "Requests of many hosts: docs/fleet.md");
   json.key("paths").begin_object();
-  std::map<std::string_view, const Shape*> shapes;
+  site::NamedShapes shapes;
   gather_shapes(value_shape<site::Problem>(), shapes);
   for (const auto& route : kRoutes) {
     write_route(json, route);
     if (route.json) gather_shapes(route.json(), shapes);
   }
-  json.end_object().key("components").begin_object().key("schemas").begin_object();
-  for (const auto& [name, shape] : shapes) {
-    json.key(name);
-    write_schema(json, *shape, kReferences);
-  }
-  json.end_object().key("securitySchemes").begin_object().key("token").begin_object();
-  json.member("type", "http").member("scheme", "bearer");
-  json.member("description", "clrscope fleet token --scope read");
-  json.end_object().end_object().end_object().end_object();
+  json.end_object();
+  site::end_api(json, shapes, kTokenScheme, "clrscope fleet token --scope read");
   return std::move(json).take();
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/shape.h"
 #include "net/http_message.h"
+#include "site/openapi.h"
 #include "store/store.h"
 
 namespace clrscope::fleet {
@@ -26,12 +27,7 @@ struct RestCall {
   std::string value{};  // of the {brace} of the path
 };
 
-struct RestParameter {
-  std::string_view name;
-  std::string_view type;  // "string", "number", "integer"
-  std::string_view help;
-  bool in_path = false;
-};
+using RestParameter = site::ApiParameter;
 
 struct RestRoute {
   std::string_view path;  // "/fleet/requests/{traceId}"

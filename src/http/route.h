@@ -21,6 +21,7 @@
 #include "http/scope.h"
 #include "net/http_server.h"
 #include "site/answer.h"
+#include "site/openapi.h"
 
 namespace clrscope::http {
 
@@ -100,7 +101,7 @@ struct ValueScope {
 };
 
 struct Parameter {
-  enum class In : std::uint8_t { kQuery, kPath };
+  using In = site::ApiParameter::In;
   std::string_view name;
   std::string_view type;  // "integer", "string", "boolean", "number"
   std::string_view help;

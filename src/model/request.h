@@ -45,6 +45,14 @@ struct RequestSpan {
   std::uint32_t thread = 0;          // where it began
 };
 
+// A CPU sample that was taken while a thread worked for a request.
+struct RequestSample {
+  TraceTime time{};
+  std::uint32_t thread = 0;
+  std::uint32_t stack = 0;            // of RequestBatch::stacks, from 1; 0: unknown
+  std::chrono::nanoseconds weight{};  // CPU time that it stands for
+};
+
 struct RequestTrace {
   std::uint64_t number = 0;  // of the sampled ones, from 1; 0: not sampled, no spans
   TraceId trace_id{};
@@ -64,9 +72,10 @@ struct RequestTrace {
   std::chrono::nanoseconds queued{};
   std::uint64_t bytes_in = ~std::uint64_t{0};  // ~0: unknown
   std::uint64_t bytes_out = ~std::uint64_t{0};
-  std::vector<RequestSpan> spans{};  // by begin; a parent before its children
-  std::vector<RunningPart> parts{};  // when threads worked for it, by begin
-  std::uint32_t spans_lost = 0;      // known to be missing
+  std::vector<RequestSpan> spans{};      // by begin; a parent before its children
+  std::vector<RunningPart> parts{};      // when threads worked for it, by begin
+  std::uint32_t spans_lost = 0;          // known to be missing
+  std::vector<RequestSample> samples{};  // by time
 };
 
 // Some requests that have ended, and the names of their methods. A table of methods only grows: an
@@ -74,6 +83,13 @@ struct RequestTrace {
 struct RequestBatch {
   std::vector<std::string> methods{};  // "Shop.Orders.PlaceAsync": async ones by their own name
   std::vector<RequestTrace> requests{};
+  // The stacks of CPU samples as a tree: a caller is before its callees.
+  struct Stack {
+    std::uint32_t parent = 0;  // of these, from 1; 0: none
+    std::uint32_t frame = 0;   // index in `frames`
+  };
+  std::vector<Stack> stacks{};
+  std::vector<std::string> frames{};  // methods, "Shop.Orders.Place(System.Int32)"
 };
 
 }  // namespace clrscope

@@ -16,6 +16,7 @@
 #include "ops/agent_place.h"
 #include "ops/probe_progress.h"
 #include "ops/request_file.h"
+#include "ops/request_samples.h"
 #include "ops/startup_helper.h"
 #include "ops/trace_file.h"
 
@@ -86,6 +87,8 @@ class Profiling {
     if (!request_.output.empty())
       file_ = TRY(RequestFile::create(request_.output, target_.process.pid, request_.samples));
     if (request_.uplink) uplink_.emplace(TRY(start_uplink(*request_.uplink)));
+    if (request_.uplink && request_.samples)
+      samples_.emplace(target_.process.pid, request_.uplink->rate);
     TRY(prepare());
     auto heard = listen();
     if (alive_) stop();
@@ -94,6 +97,8 @@ class Profiling {
     auto profile = answer();
     if (file_) TRY(finish_file(profile));
     if (uplink_) profile.sent = uplink_->finish();
+    if (samples_ && !samples_->trouble().empty())
+      profile.notes.push_back(fmt::format("No CPU samples were sent: {}.", samples_->trouble()));
     return profile;
   }
 
@@ -208,13 +213,9 @@ class Profiling {
                                 .sampled = counts.sampled,
                                 .lost_requests = counts.ends_dropped + losses.requests,
                                 .lost_spans = counts.dropped + losses.spans + losses.late,
-                                .cpu = counts.cost};
-    const uplink::Recording fresh{.seen = all.seen - sent_.seen,
-                                  .sampled = all.sampled - sent_.sampled,
-                                  .lost_requests = all.lost_requests - sent_.lost_requests,
-                                  .lost_spans = all.lost_spans - sent_.lost_spans,
-                                  .cpu = all.cpu - sent_.cpu};
-    sent_ = all;
+                                .cpu = counts.cost,
+                                .lost_samples = samples_ ? samples_->lost() : 0};
+    const auto fresh = all - std::exchange(sent_, all);
     return uplink_->send(batch, fresh);
   }
 
@@ -235,7 +236,10 @@ class Profiling {
   Result<> hand_over() {
     auto batch = assembler_.hand_over(clock_);
     number_threads(batch);
-    if (uplink_) TRY(send(batch));
+    if (samples_)
+      TRY(send(samples_->exchange(batch, TraceClock::now())));
+    else if (uplink_)
+      TRY(send(batch));
     if (batch.requests.empty()) return {};
     if (file_) TRY(file_->write(batch));
     if (watcher_.on_batch) TRY(watcher_.on_batch(batch));
@@ -257,7 +261,8 @@ class Profiling {
     drain();
     drain();
     assembler_.finish();
-    return hand_over();
+    TRY(hand_over());
+    return samples_ ? send(samples_->finish()) : Result<>{};
   }
 
   Result<> finish_file(RequestProfile& profile) {
@@ -345,6 +350,7 @@ class Profiling {
   analyze::RequestTally tally_;
   std::unique_ptr<RequestFile> file_;
   std::optional<RequestUplink> uplink_;
+  std::optional<RequestSamples> samples_;  // for the uplink
   uplink::Recording sent_;
   TraceTime last_sent_{};
   TraceTime started_{};

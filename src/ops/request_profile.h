@@ -36,7 +36,7 @@ struct ProfileRequest {
   // that costs more gets its own code back; 0: any.
   double method_percent = 2;
   std::string output{};    // a .nettrace file; empty: none
-  bool samples = true;     // CPU samples of the process in that file
+  bool samples = true;     // CPU samples of the process, in that file and to the fleet server
   std::string trace_id{};  // or the beginning of one: requests that have it are kept in any case
   std::optional<UplinkRequest> uplink{};
 };

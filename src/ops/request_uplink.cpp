@@ -120,20 +120,14 @@ Result<> RequestUplink::send(const RequestBatch& batch, const uplink::Recording&
   TRY(push());
   if (waiting_.size() - taken_ > kMostWaiting) {
     answer_.lost_requests += batch.requests.size();
-    held_.seen += recording.seen;
-    held_.sampled += recording.sampled;
-    held_.lost_requests += recording.lost_requests + batch.requests.size();
-    held_.lost_spans += recording.lost_spans;
-    held_.cpu += recording.cpu;
+    held_ += recording;
+    held_.lost_requests += batch.requests.size();
+    for (const auto& request : batch.requests) held_.lost_samples += request.samples.size();
     return {};
   }
   // With what could not be said of earlier batches: the server counts their requests as lost.
   auto all = std::exchange(held_, {});
-  all.seen += recording.seen;
-  all.sampled += recording.sampled;
-  all.lost_requests += recording.lost_requests;
-  all.lost_spans += recording.lost_spans;
-  all.cpu += recording.cpu;
+  all += recording;
   waiting_.erase(0, std::exchange(taken_, 0));
   for (const auto& one : encoder_.encode(batch, uplink::ClockOffset::now(), all, wall_now())) {
     waiting_ += uplink::frame_of(uplink::FrameKind::kBatch, one);
@@ -141,6 +135,7 @@ Result<> RequestUplink::send(const RequestBatch& batch, const uplink::Recording&
   }
   answer_.requests = encoder_.written_requests();
   answer_.spans = encoder_.written_spans();
+  answer_.samples = encoder_.written_samples();
   return push();
 }
 

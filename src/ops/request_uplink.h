@@ -24,6 +24,7 @@ struct UplinkRequest {
   std::string spool{};       // folder where batches wait; empty: in memory
   std::string service{};     // empty: the name of the process
   std::string version{};     // of the service
+  unsigned rate = 99;        // CPU samples a second
 };
 
 // Words of rooms below that are part of this interface.

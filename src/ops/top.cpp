@@ -47,7 +47,12 @@ class Top {
  public:
   Top(const TopRequest& request, const TopWatcher& watcher, const Plan& plan,
       const AgentSamplers& agents)
-      : request_(request), watcher_(watcher), plan_(plan), agents_(agents) {}
+      : request_(request),
+        watcher_(watcher),
+        plan_(plan),
+        agents_(agents),
+        live_(request.keep_samples ? analyze::LiveTimes::Keep::kSamples
+                                   : analyze::LiveTimes::Keep::kSums) {}
 
   Result<TopSummary> run(const Process& process) {
     collect::MachineRequest machine{
@@ -70,7 +75,8 @@ class Top {
         .on_status = [&](const collect::StreamStatus& status) { on_status(status); },
     };
     if (!request_.whole_machine) {
-      if (agents_.empty()) listen_to_agent(process.pid);  // it has one listener
+      // It has one listener.
+      if (agents_.empty() && request_.may_load_agent) listen_to_agent(process.pid);
       machine.processes = {process.pid};
       machine.target_ended = [&] { return has_ended(process.pid); };
     } else if (plan_.agent) {
@@ -85,6 +91,7 @@ class Top {
     last_shown_ = TraceClock::now();
     const auto outcome =
         TRY(collect::record_machine(machine, [&](Bytes bytes) { return on_bytes(bytes); }));
+    if (request_.keep_samples) show(TraceClock::now());  // the rest
     summary_.stopped_by = outcome.stopped_by;
     summary_.lost = outcome.lost;
     summary_.notes = outcome.notes;
@@ -215,7 +222,7 @@ Result<TopSummary> top(const TopRequest& request, const TopWatcher& watcher) {
   const ProviderWords words{.profiles = "cpu-sampling"};
   auto grant = perf_grant(target.process.pid);
   const auto agents = TRY(choose_sampler({.sampler = request.sampler,
-                                          .may_load_agent = !portless,
+                                          .may_load_agent = request.may_load_agent && !portless,
                                           .whole_machine = request.whole_machine,
                                           .rate = request.rate},
                                          words, target, grant));

@@ -36,6 +36,8 @@ struct TopRequest {
   std::chrono::nanoseconds interval = std::chrono::seconds{1};
   unsigned rate = kUsualRate;
   Sampler sampler = Sampler::kBest;
+  bool may_load_agent = true;  // where perf is refused
+  bool keep_samples = false;   // intervals have each sample
   std::string symbol_folder{};
   std::span<const int> stop_fds{};
 };

@@ -74,13 +74,20 @@ const Shape& shape_of(const Series*) {
   return shape;
 }
 
+std::span<const std::string_view> names_of(FlameWeight) {
+  static constexpr std::string_view kNames[] = {"running", "cpu"};
+  return kNames;
+}
+
 const Shape& shape_of(const Flame*) {
   using F = Flame;
   static const auto shape = describe<F>(
-      "FleetFlame", "merged call trees of requests, weighted by running time; nodes in preorder",
-      {member<&F::requests>("requests", "requests with spans"),
-       member<&F::spans>("spans", "spans of these"),
-       member<&F::total>("totalMs", "running time of all spans"),
+      "FleetFlame",
+      "merged call trees of requests, weighted by running time or CPU time; nodes in preorder",
+      {member<&F::requests>("requests", "requests with spans; by CPU time: with CPU samples"),
+       member<&F::spans>("spans", "spans of these; 0 by CPU time"),
+       member<&F::samples>("samples", "CPU samples of these; 0 by running time"),
+       member<&F::total>("totalMs", "running time of all spans, or CPU time of all samples"),
        member<&F::shortest>("shortestMs", "duration of the shortest selected request"),
        member<&F::longest>("longestMs", "duration of the longest selected request"),
        member<&F::names>("names", "method names"),
@@ -88,8 +95,8 @@ const Shape& shape_of(const Flame*) {
        member<&F::depth>("depth",
                          "per node: 0 for a root; the parent is the nearest node before "
                          "it with a smaller depth"),
-       member<&F::self_ns>("selfNs", "per node: running time of its own, in nanoseconds"),
-       member<&F::calls>("calls", "per node: number of calls")});
+       member<&F::self_ns>("selfNs", "per node: time of its own, in nanoseconds"),
+       member<&F::calls>("calls", "per node: number of calls; by CPU time: of samples")});
   return shape;
 }
 
@@ -119,6 +126,17 @@ const Shape& shape_of(const StoredSpan*) {
   return shape;
 }
 
+const Shape& shape_of(const StoredStack*) {
+  using S = StoredStack;
+  static const auto shape =
+      describe<S>("FleetStack", "CPU samples of a request with the same span and stack",
+                  {member<&S::span>("span", "1 + position of the innermost span; 0: none"),
+                   member<&S::samples>("samples", "number of samples"),
+                   member<&S::cpu>("cpuMs", "CPU time that they stand for"),
+                   member<&S::frames>("frames", "methods, the innermost first")});
+  return shape;
+}
+
 const Shape& shape_of(const StoredRequest*) {
   using R = StoredRequest;
   static const auto shape =
@@ -142,8 +160,13 @@ const Shape& shape_of(const StoredRequest*) {
                    member<&R::queued>("queuedMs", "of this, in the queue of the thread pool"),
                    member<&R::spans_lost>("spansLost", "spans known to be missing"),
                    member<&R::span_count>("spanCount", "spans stored"),
+                   member<&R::sample_count>("sampleCount", "CPU samples stored"),
                    member_unless_empty<&R::spans>(
-                       "spans", "calls, a caller before its callees; not in lists of requests")});
+                       "spans", "calls, a caller before its callees; not in lists of requests"),
+                   member_unless_empty<&R::stacks>(
+                       "stacks",
+                       "CPU samples by span and stack, most CPU time first; not in lists of "
+                       "requests")});
   return shape;
 }
 
@@ -175,7 +198,12 @@ const Shape& shape_of(const HostSummary*) {
        member<&H::sampling_percent>("samplingPercent", "share of sampled requests"),
        member<&H::unrecorded_requests>("unrecordedRequests", "requests lost before they were sent"),
        member<&H::unrecorded_spans>("unrecordedSpans", "spans lost before they were sent"),
-       member<&H::recorder_cpu>("recorderCpuMs", "CPU time of the recorder outside the process")});
+       member<&H::recorder_cpu>("recorderCpuMs", "CPU time of the recorder outside the process"),
+       member<&H::written_samples>("writtenSamples", "CPU samples sent by the host"),
+       member<&H::stored_samples>("storedSamples", "CPU samples stored"),
+       member<&H::lost_samples>("lostSamples", "CPU samples lost on the way: sent - stored"),
+       member<&H::unrecorded_samples>("unrecordedSamples",
+                                      "CPU samples of requests, lost before they were sent")});
   return shape;
 }
 

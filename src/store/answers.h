@@ -100,16 +100,25 @@ struct SlowestQuery {
   std::size_t limit = 100;
 };
 
+// What a flame graph adds up.
+enum class FlameWeight : std::uint8_t {
+  kRunning,  // running time of the measured methods
+  kCpu,      // CPU samples, with all methods of their stacks
+};
+std::span<const std::string_view> names_of(FlameWeight);
+
 struct FlameQuery {
   Selection selection{};
   double from_percentile = 0;
   double to_percentile = 100;
+  FlameWeight weight = FlameWeight::kRunning;
 };
 
 // Nodes in preorder; the parent of a node is the nearest one before it with a smaller depth.
 struct Flame {
-  std::uint64_t requests = 0;  // in the band, with spans
+  std::uint64_t requests = 0;  // in the band, with spans; by CPU: with samples
   std::uint64_t spans = 0;
+  std::uint64_t samples = 0;  // by CPU: instead of spans
   std::chrono::nanoseconds total{};
   std::chrono::nanoseconds shortest{};  // request in the band
   std::chrono::nanoseconds longest{};
@@ -143,6 +152,15 @@ struct StoredSpan {
 };
 const Shape& shape_of(const StoredSpan*);
 
+// CPU samples of one request that have the same span and stack.
+struct StoredStack {
+  std::uint32_t span = 0;  // 1 + position; 0: none of the measured methods ran
+  std::uint64_t samples = 0;
+  std::chrono::nanoseconds cpu{};
+  std::vector<std::string> frames{};  // the innermost first
+};
+const Shape& shape_of(const StoredStack*);
+
 struct StoredRequest {
   std::string trace_id{};  // hexadecimal
   std::string service{};
@@ -164,7 +182,9 @@ struct StoredRequest {
   std::chrono::nanoseconds queued{};
   std::uint32_t spans_lost = 0;
   std::uint32_t span_count = 0;
-  std::vector<StoredSpan> spans{};  // empty in lists
+  std::uint32_t sample_count = 0;
+  std::vector<StoredSpan> spans{};    // empty in lists
+  std::vector<StoredStack> stacks{};  // most CPU time first; empty in lists
 };
 const Shape& shape_of(const StoredRequest*);
 
@@ -195,6 +215,10 @@ struct HostSummary {
   std::uint64_t unrecorded_requests = 0;  // lost before they were written
   std::uint64_t unrecorded_spans = 0;
   std::chrono::nanoseconds recorder_cpu{};
+  std::uint64_t written_samples = 0;
+  std::uint64_t stored_samples = 0;
+  std::uint64_t lost_samples = 0;  // written - stored
+  std::uint64_t unrecorded_samples = 0;
 };
 const Shape& shape_of(const HostSummary*);
 

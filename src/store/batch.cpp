@@ -76,6 +76,42 @@ Result<> check_spans(const Batch& batch) {
   return {};
 }
 
+Result<> check_stacks(const Batch& batch) {
+  const auto& stacks = batch.stacks;
+  if (stacks.parent.size() != stacks.method.size())
+    return fail(Errc::kCorrupt, "the columns of stacks differ in length");
+  for (std::size_t i = 0; i < stacks.method.size(); ++i) {
+    if (stacks.method[i] == 0 || stacks.method[i] > batch.names.size())
+      return fail(Errc::kCorrupt, "a stack has method {} of {}", stacks.method[i],
+                  batch.names.size());
+    if (stacks.parent[i] > i)
+      return fail(Errc::kCorrupt, "stack {} has the later parent {}", i + 1, stacks.parent[i]);
+  }
+  return {};
+}
+
+Result<> check_samples(const Batch& batch) {
+  const auto& samples = batch.samples;
+  const auto count = samples.time.size();
+  if (samples.weight.size() != count || samples.stack.size() != count ||
+      samples.span.size() != count || samples.thread.size() != count)
+    return fail(Errc::kCorrupt, "the columns of samples differ in length");
+  std::size_t at = 0;
+  for (const auto& request : batch.requests) {
+    if (request.samples > count - at)
+      return fail(Errc::kCorrupt, "a request has more samples than there are");
+    for (std::uint32_t i = 0; i < request.samples; ++i, ++at) {
+      if (samples.stack[at] > batch.stacks.method.size() || samples.span[at] > request.spans)
+        return fail(Errc::kCorrupt, "a sample has stack {} of {} and span {} of {}",
+                    samples.stack[at], batch.stacks.method.size(), samples.span[at], request.spans);
+      if (samples.time[at] > kLongestTime || samples.weight[at] > kLongestTime)
+        return fail(Errc::kCorrupt, "a sample has a time above {} ns", kLongestTime);
+    }
+  }
+  if (at != count) return fail(Errc::kCorrupt, "there are samples of no request");
+  return {};
+}
+
 }  // namespace
 
 Result<> check_batch(const Batch& batch) {
@@ -86,7 +122,9 @@ Result<> check_batch(const Batch& batch) {
     if (name.size() > kLongestName)
       return fail(Errc::kCorrupt, "a name is longer than {} bytes", kLongestName);
   for (const auto& request : batch.requests) TRY(check_request(batch, request));
-  return check_spans(batch);
+  TRY(check_spans(batch));
+  TRY(check_stacks(batch));
+  return check_samples(batch);
 }
 
 }  // namespace clrscope::store

@@ -29,6 +29,7 @@ struct BatchRecording {
   std::uint64_t lost_requests = 0;
   std::uint64_t lost_spans = 0;
   std::uint64_t cpu_ns = 0;
+  std::uint64_t lost_samples = 0;
 };
 
 enum RequestFlag : std::uint8_t {
@@ -55,6 +56,7 @@ struct BatchRequest {
   std::uint32_t spans_lost = 0;
   std::uint32_t spans = 0;  // how many of the columns are its own
   std::uint32_t steps = 0;
+  std::uint32_t samples = 0;
   std::uint16_t status = 0;
   std::uint8_t flags = 0;
 };
@@ -67,6 +69,21 @@ struct BatchSpans {
   std::vector<std::uint32_t> step_thread{};
 };
 
+// CPU samples of all requests, one after the other.
+struct BatchSamples {
+  std::vector<std::uint64_t> time{};    // after the begin of the request
+  std::vector<std::uint64_t> weight{};  // CPU time that it stands for, nanoseconds
+  std::vector<std::uint32_t> stack{};   // of Batch::stacks, from 1; 0: unknown
+  std::vector<std::uint32_t> span{};    // of the request, from 1; 0: none of them ran
+  std::vector<std::uint32_t> thread{};
+};
+
+// Call stacks as a tree: a caller is before its callees.
+struct BatchStacks {
+  std::vector<std::uint32_t> parent{};  // of these, from 1; 0: none
+  std::vector<std::uint32_t> method{};  // name
+};
+
 struct Batch {
   std::string id{};
   BatchSource source{};
@@ -75,8 +92,11 @@ struct Batch {
   std::vector<std::string> names{};
   std::vector<BatchRequest> requests{};
   BatchSpans spans{};
+  BatchStacks stacks{};
+  BatchSamples samples{};
   std::uint64_t written_requests = 0;
   std::uint64_t written_spans = 0;
+  std::uint64_t written_samples = 0;
   BatchRecording recording{};
 };
 

@@ -19,6 +19,7 @@ struct TestBatch {
   std::int64_t begin = 1'800'000'000'000'000'000;
   std::int64_t step = 1'000'000;  // between requests
   std::size_t routes = 4;
+  std::size_t samples = 0;  // CPU samples of each request, in turn in its spans
 };
 
 inline TraceId test_trace(std::uint64_t batch, std::size_t request) {
@@ -50,6 +51,11 @@ inline Batch make_batch(const TestBatch& wanted) {
   constexpr std::uint32_t kMethods = 200;
   for (std::uint32_t i = 0; i < kMethods; ++i)
     batch.names.push_back(fmt::format("Shop.Namespace{}.Class{}.Method{}Async", i % 7, i % 31, i));
+  constexpr std::uint32_t kStacks = 12;
+  for (std::uint32_t i = 0; wanted.samples > 0 && i < kStacks; ++i) {
+    batch.stacks.parent.push_back(i / 2);
+    batch.stacks.method.push_back(methods + 1 + i);
+  }
   for (std::size_t r = 0; r < wanted.requests; ++r) {
     BatchRequest request{.trace_id = test_trace(wanted.number, r),
                          .begin = wanted.begin + static_cast<std::int64_t>(r) * wanted.step,
@@ -83,10 +89,19 @@ inline Batch make_batch(const TestBatch& wanted) {
       if (spans.parent[first + i] != 0) spans.duration[parent] += spans.duration[first + i];
     }
     request.duration = request.running = time;
+    request.samples = static_cast<std::uint32_t>(wanted.samples);
+    for (std::size_t i = 0; i < wanted.samples; ++i) {
+      batch.samples.time.push_back(i * 1000);
+      batch.samples.weight.push_back(10'000'000 + i);
+      batch.samples.stack.push_back(static_cast<std::uint32_t>(1 + (r + i) % kStacks));
+      batch.samples.span.push_back(static_cast<std::uint32_t>(i % (wanted.spans + 1)));
+      batch.samples.thread.push_back(100 + static_cast<std::uint32_t>(r % 8));
+    }
     batch.requests.push_back(request);
   }
   batch.written_requests = (wanted.number + 1) * wanted.requests;
   batch.written_spans = (wanted.number + 1) * wanted.requests * wanted.spans;
+  batch.written_samples = (wanted.number + 1) * wanted.requests * wanted.samples;
   batch.recording = {.seen = 2 * wanted.requests, .sampled = wanted.requests};
   return batch;
 }

@@ -77,6 +77,41 @@ class Column {
   bool any_ = false;
 };
 
+// The stacks of one batch that its samples have, callers first.
+class StackTable {
+ public:
+  explicit StackTable(const RequestBatch& batch) : batch_(batch) {}
+
+  std::uint32_t of(std::uint32_t stack, NameTable& names) {
+    open_.clear();
+    for (; stack != 0 && stack <= batch_.stacks.size() && !index_.contains(stack);
+         stack = batch_.stacks[stack - 1].parent)
+      open_.push_back(stack);
+    const auto known = index_.find(stack);
+    auto at = known == index_.end() ? 0 : known->second;
+    for (; !open_.empty(); open_.pop_back()) {
+      const auto frame = batch_.stacks[open_.back() - 1].frame;
+      const auto name = frame < batch_.frames.size() ? names.of(batch_.frames[frame]) : 0;
+      parent_.add(at);
+      method_.add(name != 0 ? name : names.of("(unknown)"));
+      at = static_cast<std::uint32_t>(index_.size() + 1);
+      index_.emplace(open_.back(), at);
+    }
+    return at;
+  }
+  void put(ProtoWriter& out) const {
+    parent_.put(out, 8);
+    method_.put(out, 9);
+  }
+  std::size_t bytes() const { return index_.size() * 6; }
+
+ private:
+  const RequestBatch& batch_;
+  std::unordered_map<std::uint32_t, std::uint32_t> index_;  // of the batch → 1 + position
+  std::vector<std::uint32_t> open_;
+  Column parent_, method_;
+};
+
 struct SpanWriter {
   Column method, parent, begin, duration, self, queued, thread, kind, steps, step_begin,
       step_duration, step_thread;
@@ -108,6 +143,7 @@ void write_recording(ProtoWriter& out, const Recording& recording) {
   inner.varint(3, recording.lost_requests);
   inner.varint(4, recording.lost_spans);
   inner.varint(5, count_of(recording.cpu));
+  inner.varint(6, recording.lost_samples);
   out.message(7, inner);
 }
 
@@ -145,6 +181,25 @@ std::size_t write_spans(ProtoWriter& out, const RequestTrace& request,
   return count;
 }
 
+void write_samples(ProtoWriter& out, const RequestTrace& request, std::size_t spans,
+                   StackTable& stacks, NameTable& names) {
+  if (request.samples.empty()) return;
+  const auto of = spans_of_samples(request);
+  Column time, weight, stack, span, thread;
+  for (std::size_t at = 0; at < of.size(); ++at) {
+    const auto& sample = request.samples[at];
+    time.add(count_of(sample.time - request.begin));
+    weight.add(count_of(std::max(sample.weight, nanoseconds{1})));
+    stack.add(stacks.of(sample.stack, names));
+    span.add(of[at] <= spans ? of[at] : 0);
+    thread.add(sample.thread);
+  }
+  ProtoWriter inner;
+  std::uint32_t field = 0;
+  for (const auto* column : {&time, &weight, &stack, &span, &thread}) column->put(inner, ++field);
+  out.message(17, inner);
+}
+
 std::uint64_t flags_of(const RequestTrace& request) {
   return (request.sampled ? 1U : 0U) | (request.forced ? 2U : 0U) | (request.aborted ? 4U : 0U) |
          (request.own_id ? 8U : 0U);
@@ -152,7 +207,8 @@ std::uint64_t flags_of(const RequestTrace& request) {
 
 // How many spans it wrote.
 std::size_t write_request(ProtoWriter& out, const RequestTrace& request, const ClockOffset& clock,
-                          const std::vector<std::string>& methods, NameTable& names) {
+                          const std::vector<std::string>& methods, NameTable& names,
+                          StackTable& stacks) {
   ProtoWriter inner;
   if (request.trace_id != TraceId{})
     inner.text(1, {reinterpret_cast<const char*>(request.trace_id.data()), 16});
@@ -171,11 +227,32 @@ std::size_t write_request(ProtoWriter& out, const RequestTrace& request, const C
   inner.varint(13, request.spans_lost + (request.spans.size() - written));
   if (request.bytes_in != ~std::uint64_t{0}) inner.varint(15, request.bytes_in);
   if (request.bytes_out != ~std::uint64_t{0}) inner.varint(16, request.bytes_out);
+  write_samples(inner, request, written, stacks, names);
   out.message(4, inner);
   return written;
 }
 
 }  // namespace
+
+Recording& Recording::operator+=(const Recording& more) {
+  seen += more.seen;
+  sampled += more.sampled;
+  lost_requests += more.lost_requests;
+  lost_spans += more.lost_spans;
+  cpu += more.cpu;
+  lost_samples += more.lost_samples;
+  return *this;
+}
+
+Recording operator-(Recording a, const Recording& b) {
+  a.seen -= b.seen;
+  a.sampled -= b.sampled;
+  a.lost_requests -= b.lost_requests;
+  a.lost_spans -= b.lost_spans;
+  a.cpu -= b.cpu;
+  a.lost_samples -= b.lost_samples;
+  return a;
+}
 
 std::string new_instance() {
   std::string bytes(16, '\0');
@@ -195,10 +272,13 @@ std::vector<std::string> BatchEncoder::encode(const RequestBatch& batch, const C
   auto request = batch.requests.begin();
   do {
     NameTable names;
+    StackTable stacks{batch};
     ProtoWriter requests;
-    for (; request != batch.requests.end() && requests.bytes().size() + names.bytes() < kBatchBytes;
+    for (; request != batch.requests.end() &&
+           requests.bytes().size() + names.bytes() + stacks.bytes() < kBatchBytes;
          ++request) {
-      spans_ += write_request(requests, *request, clock, batch.methods, names);
+      spans_ += write_request(requests, *request, clock, batch.methods, names, stacks);
+      samples_ += request->samples.size();
       ++requests_;
     }
     ProtoWriter head;
@@ -207,6 +287,8 @@ std::vector<std::string> BatchEncoder::encode(const RequestBatch& batch, const C
     head.varint(5, requests_);
     head.varint(6, spans_);
     if (out.empty()) write_recording(head, recording);
+    stacks.put(head);
+    head.varint(10, samples_);
     out.push_back(std::move(head).take() + names.written().bytes() + requests.bytes());
   } while (request != batch.requests.end());
   return out;

@@ -33,6 +33,10 @@ struct Recording {
   std::uint64_t lost_requests = 0;
   std::uint64_t lost_spans = 0;
   std::chrono::nanoseconds cpu{};
+  std::uint64_t lost_samples = 0;
+
+  Recording& operator+=(const Recording& more);
+  friend Recording operator-(Recording a, const Recording& b);
 };
 
 // Wall time of the model's clock: wall - trace, measured once in a while.
@@ -53,11 +57,13 @@ class BatchEncoder {
 
   std::uint64_t written_requests() const { return requests_; }
   std::uint64_t written_spans() const { return spans_; }
+  std::uint64_t written_samples() const { return samples_; }
 
  private:
   const Source source_;
   std::uint64_t requests_ = 0;
   std::uint64_t spans_ = 0;
+  std::uint64_t samples_ = 0;
 };
 
 }  // namespace clrscope::uplink

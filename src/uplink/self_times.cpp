@@ -1,6 +1,7 @@
 #include "uplink/self_times.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace clrscope::uplink {
@@ -59,6 +60,30 @@ std::vector<std::chrono::nanoseconds> self_times(const RequestTrace& request) {
   }
   advance(TraceTime::max());
   return self;
+}
+
+std::vector<std::uint32_t> spans_of_samples(const RequestTrace& request) {
+  std::vector<std::uint32_t> spans(request.samples.size());
+  if (spans.empty()) return spans;
+  std::vector<std::size_t> order(spans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto place = [&](std::size_t at) {
+    return std::pair{request.samples[at].thread, request.samples[at].time};
+  };
+  std::ranges::sort(order, {}, place);
+  const auto all = stretches_of(request);
+  auto next = all.begin();
+  std::vector<const Stretch*> open;  // of the thread, the innermost last
+  for (const auto at : order) {
+    const auto [thread, time] = place(at);
+    for (; next != all.end() && std::pair{next->thread, next->begin} <= std::pair{thread, time};
+         ++next)
+      if (next->thread == thread) open.push_back(&*next);
+    while (!open.empty() && (open.back()->thread != thread || open.back()->end <= time))
+      open.pop_back();
+    if (!open.empty()) spans[at] = static_cast<std::uint32_t>(open.back()->span + 1);
+  }
+  return spans;
 }
 
 }  // namespace clrscope::uplink

@@ -47,5 +47,26 @@ TEST(SelfTimes, NeverExceedTheTimeThatPassedOnAThread) {
   EXPECT_EQ(sum, nanoseconds{90});
 }
 
+TEST(SpansOfSamples, AreTheInnermostThatRanOnTheThread) {
+  RequestTrace request{
+      .spans = {sync_span(0, 100), sync_span(10, 40), sync_span(20, 30), sync_span(0, 50, 2)}};
+  for (const auto& [time, thread] :
+       {std::pair{5, 1}, {25, 1}, {35, 1}, {60, 1}, {60, 2}, {49, 2}, {10, 3}, {100, 1}})
+    request.samples.push_back({.time = at(time), .thread = static_cast<std::uint32_t>(thread)});
+  EXPECT_THAT(spans_of_samples(request), ElementsAre(1, 3, 2, 1, 0, 4, 0, 0));
+}
+
+TEST(SpansOfSamples, OfAnAsyncMethodLieInItsSteps) {
+  auto parent = sync_span(0, 100);
+  parent.is_async = true;
+  parent.steps = {{at(0), at(10), 1}, {at(90), at(100), 2}};
+  RequestTrace request{.spans = {parent, sync_span(40, 50, 2)}};
+  request.samples = {{.time = at(5), .thread = 1},
+                     {.time = at(45), .thread = 2},
+                     {.time = at(60), .thread = 1},
+                     {.time = at(95), .thread = 2}};
+  EXPECT_THAT(spans_of_samples(request), ElementsAre(1, 2, 0, 1));
+}
+
 }  // namespace
 }  // namespace clrscope::uplink

@@ -45,6 +45,8 @@ def check_sums(server, written):
     check(host["writtenRequests"] == written["requests"] and host["writtenSpans"] == written["spans"], f"the server knows of all: {host} {written}")
     check(host["storedRequests"] + host["lostRequests"] == written["requests"], f"in = stored + lost: {host}")
     check(host["storedSpans"] + host["lostSpans"] == written["spans"], f"spans in = stored + lost: {host}")
+    check(host["writtenSamples"] == written["samples"] > 0, f"the server knows of all samples: {host} {written}")
+    check(host["storedSamples"] + host["lostSamples"] == written["samples"], f"samples in = stored + lost: {host}")
     services = server.get("/fleet/services")["services"]
     check(services[0]["requests"] == host["storedRequests"], f"the chunks hold what is counted: {services}")
     return host

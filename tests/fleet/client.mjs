@@ -45,6 +45,7 @@ const traceId = Buffer.from('0af7651916cd43dd8448eb211c80319c', 'hex');
 const request = (duration, more = {}) => ({
   trace_id: traceId, begin_unix_ns: String(now), duration_ns: duration, running_ns: duration, method: 1, route: 2, path: 3, status: 200,
   flags: 1,
+  samples: {time_ns: [20, 60], weight_ns: [10, 10], stack: [2, 1], span: [2, 1], thread: [7, 7]},
   spans: {method: [4, 5, 5], parent: [0, 1, 1], begin_ns: [0, 10, 40], duration_ns: [100, 20, 30], self_ns: [50, 20, 30]},
   ...more,
 });
@@ -58,6 +59,9 @@ const batch = (number, requests) => ({
       requests,
       written_requests: number * 2,
       written_spans: number * 6,
+      written_samples: number * 4,
+      stack_method: [4, 5],
+      stack_parent: [0, 1],
       recording: {seen_requests: 8, sampled_requests: 2},
     },
   },
@@ -130,6 +134,30 @@ assert.equal(host.stored_requests, '2');
 assert.equal(host.lost_requests, '0');
 assert.equal(host.duplicates, '1');
 assert.equal(host.seen_requests, '8');
+assert.equal(host.written_samples, '4');
+assert.equal(host.stored_samples, '4');
+
+// CPU samples, series and the slowest requests.
+assert.deepEqual(found.requests[0].stacks.map(one => [one.span, one.samples, one.cpu_ns, one.frames]),
+  [[2, '1', '10', ['A.Query', 'A.Handle']], [1, '1', '10', ['A.Handle']]]);
+const cpu = await ask('Flame', {selection: {service: 'js'}, weight: 'FLAME_WEIGHT_CPU'});
+assert.equal(cpu.samples, '4');
+assert.deepEqual(cpu.name.map(one => cpu.names[one]), ['A.Handle', 'A.Query']);
+assert.deepEqual(cpu.self_ns, ['20', '20']);
+
+const {series} = await ask('Series', {selection: {service: 'js'}, by: 'GROUP_BY_VERSION', step_seconds: 10});
+assert.deepEqual(series.map(one => [one.group, one.latency.requests, one.latency.p99_ns]), [['3.1', '2', '900']]);
+assert.equal(series[0].points.reduce((sum, point) => sum + Number(point.latency.requests), 0), 2);
+const byService = await ask('Series', {by: 'GROUP_BY_SERVICE'});
+assert.deepEqual(byService.series.map(one => one.group).sort(), ['js', 'shop']);
+await assert.rejects(ask('Series', {by: 'GROUP_BY_HOST'}), {code: grpc.status.INVALID_ARGUMENT});
+
+const slowest = await ask('SlowestRequests', {selection: {service: 'js'}, limit: 1});
+assert.deepEqual(slowest.requests.map(one => [one.duration_ns, one.span_count, one.sample_count, one.spans.length]), [['900', 3, 2, 0]]);
+const fastest = await ask('SlowestRequests', {selection: {service: 'js'}, to_percentile: 50});
+assert.deepEqual(fastest.requests.map(one => one.duration_ns), ['100']);
+await assert.rejects(ask('SlowestRequests', {selection: {service: 'js'}, limit: 5000}), {code: grpc.status.INVALID_ARGUMENT});
+await assert.rejects(ask('Series', {}, ingestToken), {code: grpc.status.PERMISSION_DENIED});
 
 ingest.close();
 query.close();

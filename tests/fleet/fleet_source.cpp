@@ -53,6 +53,10 @@ RequestTrace make_request(std::uint64_t batch, std::uint64_t number, std::size_t
     }
     request.spans.push_back(std::move(span));
   }
+  // The innermost call is sampled, and the outermost after it has resumed.
+  const auto& inner = request.spans.back();
+  request.samples = {{inner.begin + microseconds{10}, inner.thread, 2, microseconds{10'000}},
+                     {request.end - microseconds{10}, 12, 1, microseconds{10'000}}};
   request.running = microseconds{200} * spans;
   request.waiting = microseconds{1000};
   return request;
@@ -74,7 +78,9 @@ int main(int argc, char** argv) {
                                 .runtime = ".NET 10.0.0",
                                 .relay_version = "test"}};
   RequestBatch batch{.methods = {"Shop.Orders.PlaceAsync", "Shop.Stock.ReserveAsync",
-                                 "Shop.Price.Of", "Shop.Tax.Rate"}};
+                                 "Shop.Price.Of", "Shop.Tax.Rate"},
+                     .stacks = {{.parent = 0, .frame = 0}, {.parent = 1, .frame = 1}},
+                     .frames = {"Shop.Program.Main()", "Shop.Tax.Rate(System.Int32)"}};
   for (std::uint64_t i = 0; i < number(3); ++i) {
     std::string line;
     if (argc > 6 && !std::getline(std::cin, line)) break;
@@ -85,12 +91,12 @@ int main(int argc, char** argv) {
     for (const auto& bytes :
          encoder.encode(batch, uplink::ClockOffset::now(), recording, wall_now()))
       if (!write_all(STDOUT_FILENO, as_bytes(uplink::frame_of(uplink::FrameKind::kBatch, bytes)))) {
-        fmt::print(stderr, "{{\"requests\":{},\"spans\":{},\"broken\":true}}\n",
-                   encoder.written_requests(), encoder.written_spans());
+        fmt::print(stderr, "{{\"requests\":{},\"spans\":{},\"samples\":{},\"broken\":true}}\n",
+                   encoder.written_requests(), encoder.written_spans(), encoder.written_samples());
         return 2;
       }
   }
-  fmt::print(stderr, "{{\"requests\":{},\"spans\":{}}}\n", encoder.written_requests(),
-             encoder.written_spans());
+  fmt::print(stderr, "{{\"requests\":{},\"spans\":{},\"samples\":{}}}\n",
+             encoder.written_requests(), encoder.written_spans(), encoder.written_samples());
   return 0;
 }

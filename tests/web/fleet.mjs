@@ -23,7 +23,7 @@ function shopFleet() {
   made ??= (async () => {
     const server = await kit.serveFleet();
     const app = await kit.patient('shop');
-    const sender = await kit.sendRequests(server, app.pid, '--sample', '1', '--service', 'shop', '--service-version', '7');
+    const sender = await kit.sendRequests(server, app.pid, '--sample', '1', '--rate', '999', '--service', 'shop', '--service-version', '7');
     const load = await kit.patient('shop-load', '--address', app.truth.address, '--rate', '40', '--requests', String(kRequests), '--duration', '120');
     const get = async (path) => (await fetch(server.address + path)).json();
     while (((await get('/fleet/services')).services[0]?.requests ?? 0) < kRequests) await new Promise((done) => setTimeout(done, 200));
@@ -143,6 +143,37 @@ const fleetTestsAll = [
       assert.deepEqual(await kit.seriousFaults(page), []);
       await page.goBack();
       await waitForRows(page, 'requests', requests.length);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'a fleet shows the CPU samples of a service as a flame graph, and those of a request with the spans that they lie in',
+    async run() {
+      const {server, get, range, format} = await shopFleet();
+      const visitor = await kit.Visitor.come(server);
+      const page = await visitor.open(`/fleet/flame?service=shop&${range}`);
+      await page.locator('[data-by="cpu"]').click();
+      const flame = await get(`/fleet/flame?service=shop&${range}&by=cpu`);
+      assert.ok(flame.samples > 0);
+      const summary = new RegExp(`merged, ${format.formatNumber(flame.samples)} CPU samples`);
+      await page.getByText(summary).waitFor();
+      await page.locator('.flame-table', {hasText: 'Samples.Shop.'}).waitFor();
+      await page.reload();
+      await page.getByText(summary).waitFor();
+      assert.deepEqual(await kit.seriousFaults(page), []);
+      const {requests} = await get(`/fleet/requests?service=shop&${range}&limit=1000`);
+      const traces = await Promise.all(requests.filter((one) => one.sampleCount > 0).map((one) => get(`/fleet/requests/${one.traceId}`)));
+      const one = traces.flatMap((trace) => trace.requests).find(({stacks = []}) => stacks.some(({span}) => span > 0));
+      assert.ok(one, 'no sample lies in a span');
+      const request = await visitor.open(`/fleet/requests/${one.traceId}`);
+      await request.locator(`[data-samples="${one.sampleCount}"]`).waitFor();
+      const {span} = one.stacks.find((stack) => stack.span > 0);
+      await request.locator(`[data-span="${span}"]`).click();
+      const inside = new Set([span]);
+      for (const [at, {parent}] of one.spans.entries()) if (inside.has(parent)) inside.add(at + 1);
+      const samples = one.stacks.filter((stack) => inside.has(stack.span)).reduce((sum, stack) => sum + stack.samples, 0);
+      await request.locator(`[data-details="${span}"] [data-samples="${samples}"] .hot-stack li`).first().waitFor();
+      assert.deepEqual(await kit.seriousFaults(request), []);
       await visitor.leave();
     },
   },

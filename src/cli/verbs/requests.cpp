@@ -54,7 +54,10 @@ constexpr Option kRequests[] = {
      .value = "FILE",
      .help = "also writes a .nettrace file, with CPU samples: see clrscope report FILE requests",
      .letter = 'o'},
-    {.name = "--no-samples", .help = "takes no CPU samples for the file"},
+    {.name = "--no-samples", .help = "takes no CPU samples, for the file or the fleet server"},
+    {.name = "--rate",
+     .value = "HZ",
+     .help = "CPU samples per second for the fleet server (default: 99)"},
     {.name = "--request",
      .value = "TRACEID",
      .help = "shows this request alone; the beginning of its trace id is enough"},
@@ -121,6 +124,8 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
                                         .spool = args.text("--spool").value_or(""),
                                         .service = args.text("--service").value_or(""),
                                         .version = args.text("--service-version").value_or("")};
+  if (const auto rate = TRY(args.number("--rate", 1, 10'000)); rate && request.uplink)
+    request.uplink->rate = static_cast<unsigned>(*rate);
   request.output = args.text("--output").value_or("");
   if (request.output == "-") return fail(Errc::kUsage, "-o - is not supported: name a file");
   request.samples = !args.has("--no-samples");

@@ -1,4 +1,5 @@
 // The description of all routes, made from their tables.
+#include "site/openapi.h"
 #include "base/json.h"
 #include "base/shape.h"
 #include "base/text.h"
@@ -17,15 +18,8 @@ namespace {
 void write_parameters(JsonWriter& json, const Route& route) {
   json.key("parameters").begin_array();
   for (const auto& one : route.parameters) {
-    json.begin_object()
-        .member("name", one.name)
-        .member("in", one.in == Parameter::In::kPath ? "path" : "query")
-        .member("required", one.in == Parameter::In::kPath)
-        .member("description", one.help)
-        .key("schema")
-        .begin_object()
-        .member("type", one.type)
-        .end_object();
+    json.begin_object();
+    write_parameter(json, {one.name, one.type, one.help, one.in});
     if (!one.scopes.empty()) {
       json.key("x-scopes").begin_object();
       for (const auto& [value, scope] : one.scopes) json.member(value, name_of(scope));
@@ -36,20 +30,12 @@ void write_parameters(JsonWriter& json, const Route& route) {
   json.end_array();
 }
 
-constexpr std::string_view kReferences = "#/components/schemas/";
-
-void write_schema_of(JsonWriter& json, JsonShape shape) {
-  json.key("schema").begin_object();
-  write_value_schema(json, shape(), kReferences);
-  json.end_object();
-}
-
 void write_event(JsonWriter& json, const StreamEvent& event) {
-  if (!event.gaps) return write_value_schema(json, event.data(), kReferences);
+  if (!event.gaps) return write_value_schema(json, event.data(), kSchemas);
   json.key("anyOf").begin_array().begin_object();
-  write_value_schema(json, event.data(), kReferences);
+  write_value_schema(json, event.data(), kSchemas);
   json.end_object().begin_object();
-  write_value_schema(json, value_shape<live::LiveGap>(), kReferences);
+  write_value_schema(json, value_shape<live::LiveGap>(), kSchemas);
   json.end_object().end_array();
 }
 
@@ -63,26 +49,20 @@ void write_events(JsonWriter& json, const Route& route) {
   json.end_object();
 }
 
-void write_content(JsonWriter& json, const Route& route) {
+void write_contents(JsonWriter& json, const Route& route) {
   if (route.types.empty()) return;
   json.key("content").begin_object();
   for (const auto type : split(route.types, ' ')) {
     json.key(type).begin_object();
-    if (type == kJson && route.json) write_schema_of(json, route.json);
+    if (type == kJson && route.json) write_schema_of(json, route.json());
     if ((type == kNdjson || type == kJsonSequence) && route.line) {
-      write_schema_of(json, route.line);
+      write_schema_of(json, route.line());
       json.member("x-schema-of", "each line");
     }
     if (type == kEventStream && !route.events.empty()) write_events(json, route);
     json.end_object();
   }
   json.end_object();
-}
-
-void write_problem(JsonWriter& json) {
-  json.key("content").begin_object().key(kProblem).begin_object();
-  write_schema_of(json, value_shape<Problem>);
-  json.end_object().end_object();
 }
 
 void write_answers(JsonWriter& json, const Route& route) {
@@ -94,15 +74,15 @@ void write_answers(JsonWriter& json, const Route& route) {
   // What is made or begun is answered with another status than 200, unless both are named.
   if (!has("200") && !has("201") && !has("202") && !has("204")) {
     json.key("200").begin_object().member("description", route.summary);
-    write_content(json, route);
+    write_contents(json, route);
     json.end_object();
   }
   for (const auto status : statuses) {
     if (status.empty()) continue;
     const auto number = static_cast<int>(parse_number(status).value_or(0));
     json.key(status).begin_object().member("description", net::status_text(number));
-    if (number < 300 && number != 204) write_content(json, route);
-    if (number >= 400 && number != 503) write_problem(json);
+    if (number < 300 && number != 204) write_contents(json, route);
+    if (number >= 400 && number != 503) write_content(json, kProblem, value_shape<Problem>());
     json.end_object();
   }
   json.end_object();
@@ -121,14 +101,11 @@ void write_route(JsonWriter& json, const Route& route) {
     if (route.running.one != 0) json.member("caller", route.running.one);
     json.end_object();
   }
-  json.key("security").begin_array();
-  if (route.scope != Scope::kOpen)
-    json.begin_object().key("key").begin_array().end_array().end_object();
-  json.end_array();
+  write_security(json, route.scope == Scope::kOpen ? "" : "key");
   write_parameters(json, route);
   if (route.body) {
     json.key("requestBody").begin_object().key("content").begin_object().key(kJson).begin_object();
-    write_schema_of(json, route.body);
+    write_schema_of(json, route.body());
     json.end_object().end_object().end_object();
   }
   write_answers(json, route);
@@ -136,8 +113,8 @@ void write_route(JsonWriter& json, const Route& route) {
 }
 
 // Every shape that a route names, and what these refer to.
-void write_shapes(JsonWriter& json, std::span<const Route* const> routes) {
-  std::map<std::string_view, const Shape*> all;
+NamedShapes shapes_of(std::span<const Route* const> routes) {
+  NamedShapes all;
   gather_shapes(value_shape<Problem>(), all);
   gather_shapes(value_shape<live::LiveGap>(), all);
   for (const auto* route : routes) {
@@ -147,12 +124,7 @@ void write_shapes(JsonWriter& json, std::span<const Route* const> routes) {
     for (const auto& event : route->events)
       if (event.data) gather_shapes(event.data(), all);
   }
-  json.key("schemas").begin_object();
-  for (const auto& [name, shape] : all) {
-    json.key(name);
-    write_schema(json, *shape, kReferences);
-  }
-  json.end_object();
+  return all;
 }
 
 constexpr std::string_view kDescription =
@@ -164,9 +136,7 @@ Result<HttpResponse> describe(Call& call) {
   for (const auto* route : call.services().router.routes())
     if (!route->hidden) by_path[route->path].push_back(route);
   JsonWriter json;
-  json.begin_object().member("openapi", "3.1.0").key("info").begin_object();
-  json.member("title", "clrscope").member("version", CLRSCOPE_VERSION);
-  json.member("description", kDescription).end_object();
+  begin_api(json, "clrscope", CLRSCOPE_VERSION, kDescription);
   json.key("paths").begin_object();
   for (const auto& [path, routes] : by_path) {
     json.key(path).begin_object();
@@ -174,15 +144,8 @@ Result<HttpResponse> describe(Call& call) {
     json.end_object();
   }
   json.end_object();
-  json.key("components").begin_object();
-  write_shapes(json, call.services().router.routes());
-  json.key("securitySchemes").begin_object().key("key");
-  json.begin_object()
-      .member("type", "http")
-      .member("scheme", "bearer")
-      .member("description", "clrscope key create; x-scope says which scope a route needs")
-      .end_object();
-  json.end_object().end_object().end_object();
+  end_api(json, shapes_of(call.services().router.routes()), "key",
+          "clrscope key create; x-scope says which scope a route needs");
   return json_answer(std::move(json).take());
 }
 

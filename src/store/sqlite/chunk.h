@@ -1,9 +1,10 @@
-// Requests of one service and at most ten minutes as four blobs of columns. No I/O.
+// Requests of one service and at most ten minutes as blobs of columns. No I/O.
 //
 //   sums:    self times by route and call path (chunk_sums.h); what most flame graphs read
 //   head:    the requests, all columns of fixed width; for percentiles, filters and finding one
 //   stacks:  per span its call path and its self time; flame graphs of a percentile band
 //   rest:    per span and step everything else, as varints; for one request's waterfall
+//   cpu_sums, cpu_stacks, cpu_rest: the same of CPU samples; empty where there are none
 //
 // Blobs are compressed by zstd (base/zstd_block.h). Reading checks every size: a file may be
 // damaged. Blobs of schema 1 are read too. Layout: docs/formats/fleet.md
@@ -29,7 +30,7 @@ struct ChunkHead {
   std::vector<std::uint64_t> begin{};  // after the begin of the chunk's first bucket
   std::vector<std::uint64_t> duration{}, running{}, waiting{}, queued{}, bytes_in{}, bytes_out{};
   std::vector<std::uint32_t> source{}, method{}, route{}, path{}, error{}, spans{}, steps{},
-      spans_lost{};
+      spans_lost{}, samples{};
   std::vector<std::uint16_t> status{};
   std::vector<std::uint8_t> flags{};
   std::vector<TraceId> trace_id{};
@@ -57,14 +58,28 @@ struct ChunkStacks {
 };
 
 struct ChunkBlobs {
-  std::string sums{}, head{}, stacks{}, rest{};
-  std::uint32_t requests = 0, sampled = 0, errors = 0, spans = 0;
+  std::string sums{}, head{}, stacks{}, rest{}, cpu_sums{}, cpu_stacks{}, cpu_rest{};
+  std::uint32_t requests = 0, sampled = 0, errors = 0, spans = 0, samples = 0;
+};
+
+// A request of a batch or of another chunk. Its names are ids of the store; its spans, steps and
+// samples are those from `span`, `step` and `sample` on. `paths` and `sample_paths`: ids of their
+// call paths.
+struct ChunkEntry {
+  const ChunkRequest& request;
+  std::uint32_t source = 0;
+  const BatchSpans& spans;
+  std::size_t span = 0, step = 0;
+  std::span<const std::uint32_t> paths{};
+  const BatchSamples& samples;
+  std::size_t sample = 0;
+  std::span<const std::uint32_t> sample_paths{};
 };
 
 // The columns of `rest`.
 enum RestColumn : std::uint8_t {
   kParent,
-  kBegin,
+  kSpanBegin,
   kDuration,
   kQueued,
   kThread,
@@ -76,6 +91,10 @@ enum RestColumn : std::uint8_t {
 };
 inline constexpr std::size_t kRestColumns = 10;
 
+// The columns of `cpu_rest`.
+enum CpuColumn : std::uint8_t { kCpuTime, kCpuSpan, kCpuThread };
+inline constexpr std::size_t kCpuColumns = 3;
+
 // What the begin of a span is written as a difference to. A chunk takes what makes it smallest.
 enum class BeginRule : std::uint8_t {
   kParent,   // the begin of its parent
@@ -86,20 +105,21 @@ inline constexpr std::size_t kBeginRules = 3;
 
 class ChunkBuilder {
  public:
-  // `request` has ids of the store; its spans and steps are those of the batch from `span` and
-  // `step` on, and `paths` are the ids of their call paths. `bucket`: the first of the chunk.
-  void add(const ChunkRequest& request, std::uint32_t source, std::int64_t bucket,
-           const BatchSpans& spans, std::size_t span, std::size_t step,
-           std::span<const std::uint32_t> paths);
+  // `bucket`: the first of the chunk.
+  void add(const ChunkEntry& entry, std::int64_t bucket);
   const ChunkHead& head() const { return head_; }
   std::size_t spans() const { return stacks_.path.size(); }
   ChunkBlobs finish(int zstd_level) const;
 
  private:
   using Column = std::vector<std::uint8_t>;
+  void add_spans(const ChunkEntry& entry);
+  void add_steps(const ChunkEntry& entry);
+  void add_samples(const ChunkEntry& entry);
   ChunkHead head_;
-  ChunkStacks stacks_;
-  std::array<Column, kRestColumns> rest_;   // kBegin is empty
+  ChunkStacks stacks_, cpu_stacks_;
+  std::array<Column, kCpuColumns> cpu_rest_;
+  std::array<Column, kRestColumns> rest_;   // kSpanBegin is empty
   std::array<Column, kBeginRules> begins_;  // one of them is written
 };
 
@@ -110,5 +130,8 @@ Result<ChunkStacks> read_stacks(Bytes blob, std::uint64_t first, std::uint64_t c
 // The spans of `count` requests from `first` on; their methods are ids of call paths.
 Result<BatchSpans> read_spans(const ChunkHead& head, std::size_t first, std::size_t count,
                               const ChunkStacks& stacks, Bytes rest);
+// The CPU samples of these requests; their stacks are ids of call paths.
+Result<BatchSamples> read_samples(const ChunkHead& head, std::size_t first, std::size_t count,
+                                  const ChunkStacks& stacks, Bytes rest);
 
 }  // namespace clrscope::store

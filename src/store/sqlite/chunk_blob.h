@@ -10,10 +10,15 @@
 
 namespace clrscope::store {
 
-enum class BlobLayout : std::uint8_t { kPlain = 1, kPlanes = 2 };
+enum class BlobLayout : std::uint8_t {
+  kPlain = 1,
+  kPlanes = 2,
+  kSampled = 3,   // of heads: with the number of samples; waiting is a difference
+  kForetold = 4,  // of rests: steps are differences to what StepForecast says
+};
 
-inline std::string pack_blob(Bytes plain, int zstd_level) {
-  return static_cast<char>(BlobLayout::kPlanes) + zstd_block(plain, zstd_level);
+inline std::string pack_blob(Bytes plain, int zstd_level, BlobLayout layout = BlobLayout::kPlanes) {
+  return static_cast<char>(layout) + zstd_block(plain, zstd_level);
 }
 
 struct Blob {
@@ -23,9 +28,9 @@ struct Blob {
 
 inline Result<Blob> unpack_blob(Bytes blob) {
   constexpr std::uint64_t kLargest = 1 << 30;
-  constexpr auto kPlanes = static_cast<std::uint8_t>(BlobLayout::kPlanes);
-  if (!blob.empty() && blob[0] == kPlanes)
-    return Blob{BlobLayout::kPlanes, TRY(read_zstd_block(blob.subspan(1), kLargest))};
+  for (const auto layout : {BlobLayout::kPlanes, BlobLayout::kSampled, BlobLayout::kForetold})
+    if (!blob.empty() && blob[0] == static_cast<std::uint8_t>(layout))
+      return Blob{layout, TRY(read_zstd_block(blob.subspan(1), kLargest))};
   return Blob{BlobLayout::kPlain, TRY(read_zstd_block(blob, kLargest))};
 }
 

@@ -4,6 +4,7 @@
 #include "store/sqlite/chunk.h"
 #include "store/sqlite/chunk_blob.h"
 #include "store/sqlite/columns.h"
+#include "store/sqlite/step_forecast.h"
 
 namespace clrscope::store {
 namespace {
@@ -27,7 +28,7 @@ class SpanReader {
   void skip(std::uint64_t spans) {
     span_ += spans;
     for (; spans > 0 && columns_[kSteps].ok(); --spans) {
-      for (auto column : {kParent, kBegin, kDuration, kQueued, kThread, kKind})
+      for (auto column : {kParent, kSpanBegin, kDuration, kQueued, kThread, kKind})
         (void)columns_[column].read_varuint();
       auto steps = columns_[kSteps].read_varuint();
       for (; steps > 0 && columns_[kStepBegin].ok(); --steps)
@@ -56,8 +57,13 @@ class SpanReader {
       thread_before += static_cast<std::uint32_t>(read_difference(columns_[kThread]));
       to.thread.push_back(thread_before);
       to.kind.push_back(static_cast<std::uint32_t>(columns_[kKind].read_varuint()));
-      read_steps(to.begin[first + i], to.begin[first + i] + to.duration[first + i], to);
+      if (steps_foretold_)
+        read_differences(to);
+      else
+        read_steps(to.begin[first + i], to.begin[first + i] + to.duration[first + i], to);
     }
+    if (steps_foretold_ && steps > 0 && to.step_begin.size() - first_step == steps)
+      add_forecasts(first, count, first_step, to);
     span_ += count;
     if (to.step_begin.size() - first_step != steps) return damaged();
     return {};
@@ -69,6 +75,7 @@ class SpanReader {
   bool split(const Blob& rest) {
     ByteReader all{as_bytes(rest.plain)};
     foretold_ = rest.layout != BlobLayout::kPlain;
+    steps_foretold_ = rest.layout == BlobLayout::kForetold;
     const auto rule = foretold_ ? all.read<std::uint8_t>() : std::uint8_t{0};
     if (rule >= kBeginRules) return false;
     rule_ = static_cast<BeginRule>(rule);
@@ -89,8 +96,34 @@ class SpanReader {
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto at = first + i;
       const auto parent = to.parent[at];
-      to.begin.push_back(forecast.next(parent) + read_difference(columns_[kBegin]));
+      to.begin.push_back(forecast.next(parent) + read_difference(columns_[kSpanBegin]));
       forecast.note(i, parent, to.begin[at], to.duration[at], to.self[at]);
+    }
+  }
+
+  // The differences first: what they are to follows from the steps of later spans.
+  void read_differences(BatchSpans& to) {
+    std::uint32_t read = 0;
+    for (auto steps = columns_[kSteps].read_varuint(); read < steps && columns_[kStepThread].ok();
+         ++read) {
+      to.step_begin.push_back(read_difference(columns_[kStepBegin]));
+      to.step_duration.push_back(read_difference(columns_[kStepDuration]));
+      to.step_thread.push_back(to.thread.back() +
+                               static_cast<std::uint32_t>(read_difference(columns_[kStepThread])));
+    }
+    to.steps.push_back(read);
+  }
+  static void add_forecasts(std::size_t first, std::uint32_t count, std::size_t first_step,
+                            BatchSpans& to) {
+    StepForecast forecast{to, first, count, first_step};
+    for (auto i = count; i-- > 0;) {
+      if (to.steps[first + i] == 0) continue;
+      forecast.open(i);
+      auto step = forecast.step_of(i);
+      for (std::uint32_t k = 0; k < to.steps[first + i]; ++k, ++step) {
+        to.step_begin[step] += forecast.begin(k);
+        to.step_duration[step] += forecast.duration(k);
+      }
     }
   }
 
@@ -112,6 +145,7 @@ class SpanReader {
 
   const ChunkStacks* stacks_;
   bool foretold_ = true;  // durations follow from those of the calls, the last step's from its span
+  bool steps_foretold_ = true;  // all of them, by StepForecast
   BeginRule rule_{};
   std::vector<ByteReader> columns_;
   std::size_t span_ = 0;

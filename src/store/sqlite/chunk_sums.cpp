@@ -72,14 +72,14 @@ void write_group(const SumGroup& group, std::span<const Sum> sums, ByteWriter& o
   out.put(paths.bytes());
 }
 
-std::string make_sums(const ChunkHead& head, const ChunkStacks& stacks, Sources sources,
-                      int zstd_level) {
+std::string make_sums(const ChunkHead& head, const std::vector<std::uint32_t>& counts,
+                      const ChunkStacks& stacks, Sources sources, int zstd_level) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
   std::vector<SumGroup> groups;
   SumTable table{stacks.path.size() / kWorthwhile};
   std::size_t span = 0;
   for (std::size_t at = 0; at < head.size(); ++at) {
-    if (head.spans[at] == 0) continue;
+    if (counts[at] == 0) continue;
     const auto source = sources == Sources::kEach ? head.source[at] : SumGroup::kAnySource;
     const auto [found, is_new] = numbers.try_emplace({source, head.method[at], head.route[at]},
                                                      static_cast<std::uint32_t>(groups.size()));
@@ -92,7 +92,7 @@ std::string make_sums(const ChunkHead& head, const ChunkStacks& stacks, Sources 
     ++group.requests;
     group.shortest = std::min(group.shortest, head.duration[at]);
     group.longest = std::max(group.longest, head.duration[at]);
-    for (const auto end = span + head.spans[at]; span < end; ++span)
+    for (const auto end = span + counts[at]; span < end; ++span)
       if (!table.add(found->second, stacks.path[span], stacks.self(span))) return {};
   }
   const auto sums = table.sorted();
@@ -110,9 +110,11 @@ std::string make_sums(const ChunkHead& head, const ChunkStacks& stacks, Sources 
 
 }  // namespace
 
-std::string make_sums(const ChunkHead& head, const ChunkStacks& stacks, int zstd_level) {
-  if (auto each = make_sums(head, stacks, Sources::kEach, zstd_level); !each.empty()) return each;
-  return make_sums(head, stacks, Sources::kTogether, zstd_level);
+std::string make_sums(const ChunkHead& head, const std::vector<std::uint32_t>& counts,
+                      const ChunkStacks& stacks, int zstd_level) {
+  if (auto each = make_sums(head, counts, stacks, Sources::kEach, zstd_level); !each.empty())
+    return each;
+  return make_sums(head, counts, stacks, Sources::kTogether, zstd_level);
 }
 
 Result<ChunkSums> ChunkSums::read(Bytes blob) {

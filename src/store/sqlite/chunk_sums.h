@@ -20,8 +20,10 @@ struct SumGroup {
   static constexpr std::uint32_t kAnySource = 0;
 };
 
-// Empty if it would be hardly smaller than the spans.
-std::string make_sums(const ChunkHead& head, const ChunkStacks& stacks, int zstd_level);
+// Of so many `counts` of `stacks` per request: spans, or CPU samples. Empty if it would be hardly
+// smaller than these.
+std::string make_sums(const ChunkHead& head, const std::vector<std::uint32_t>& counts,
+                      const ChunkStacks& stacks, int zstd_level);
 
 class ChunkSums {
  public:

@@ -20,9 +20,10 @@ inline std::int64_t unzigzag(std::uint64_t value) {
 inline std::uint64_t difference(std::uint64_t a, std::uint64_t b) {
   return zigzag(static_cast<std::int64_t>(a - b));
 }
-inline std::uint64_t read_difference(ByteReader& in) {
-  return static_cast<std::uint64_t>(unzigzag(in.read_varuint()));
+inline std::uint64_t read_zigzag(std::uint64_t value) {
+  return static_cast<std::uint64_t>(unzigzag(value));
 }
+inline std::uint64_t read_difference(ByteReader& in) { return read_zigzag(in.read_varuint()); }
 
 template <class T>
 void put_planes(ByteWriter& out, const std::vector<T>& column) {

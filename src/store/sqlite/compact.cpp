@@ -63,12 +63,18 @@ struct Contents {
   ChunkHead head{};
   ChunkStacks stacks{};
   BatchSpans spans{};
+  ChunkStacks cpu_stacks{};
+  BatchSamples samples{};
 };
 
 Result<Contents> read_contents(Statement& row, std::int64_t t) {
   Contents chunk{.t = t, .head = TRY(read_head(row.blob(0)))};
   chunk.stacks = TRY(read_stacks(row.blob(1)));
   chunk.spans = TRY(read_spans(chunk.head, 0, chunk.head.size(), chunk.stacks, row.blob(2)));
+  if (row.blob(3).empty()) return chunk;
+  chunk.cpu_stacks = TRY(read_stacks(row.blob(3)));
+  chunk.samples =
+      TRY(read_samples(chunk.head, 0, chunk.head.size(), chunk.cpu_stacks, row.blob(4)));
   return chunk;
 }
 
@@ -77,24 +83,34 @@ ChunkBuilder join(const std::vector<Contents>& chunks, std::int64_t bucket) {
   struct Place {
     std::uint64_t duration;
     const Contents* chunk;
-    std::size_t request, span, step;
+    std::size_t request, span, step, sample;
   };
   std::vector<Place> places;
   for (const auto& chunk : chunks) {
-    std::size_t span = 0, step = 0;
+    std::size_t span = 0, step = 0, sample = 0;
     for (std::size_t at = 0; at < chunk.head.size(); ++at) {
-      places.push_back({chunk.head.duration[at], &chunk, at, span, step});
+      places.push_back({chunk.head.duration[at], &chunk, at, span, step, sample});
       span += chunk.head.spans[at];
       step += chunk.head.steps[at];
+      sample += chunk.head.samples[at];
     }
   }
   std::stable_sort(places.begin(), places.end(),
                    [](const Place& a, const Place& b) { return a.duration < b.duration; });
   ChunkBuilder builder;
-  for (const auto& [duration, chunk, at, span, step] : places) {
+  for (const auto& [duration, chunk, at, span, step, sample] : places) {
     const auto request = chunk->head.request(at, chunk->t);
-    builder.add(request, chunk->head.source[at], bucket, chunk->spans, span, step,
-                std::span{chunk->stacks.path}.subspan(span, request.spans));
+    builder.add(
+        {.request = request,
+         .source = chunk->head.source[at],
+         .spans = chunk->spans,
+         .span = span,
+         .step = step,
+         .paths = std::span{chunk->stacks.path}.subspan(span, request.spans),
+         .samples = chunk->samples,
+         .sample = sample,
+         .sample_paths = std::span{chunk->cpu_stacks.path}.subspan(sample, request.samples)},
+        bucket);
   }
   return builder;
 }
@@ -105,8 +121,9 @@ Result<> SqliteStore::merge(Merge merge) {
   std::vector<Contents> contents;
   const auto bucket = merge.chunks.front().t;
   const auto done = reading([&](Database& database) -> Result<> {
-    auto row = TRY(database.prepare(
-        "SELECT head, stacks, rest FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
+    auto row =
+        TRY(database.prepare("SELECT head, stacks, rest, cpu_stacks, cpu_rest FROM chunk WHERE "
+                             "service = ? AND t = ? AND seq = ?"));
     std::vector<Merge::Chunk> whole;
     for (const auto& chunk : merge.chunks) {
       row.bind(merge.service, chunk.t, chunk.seq);

@@ -287,7 +287,7 @@ class OldStoreTest : public CompactTest {
 
 TEST_F(OldStoreTest, OpensAndKeepsAllThatItHeld) {
   open({.age = hours{24 * 365 * 50}});
-  EXPECT_EQ(query("SELECT value FROM meta WHERE key = 'schema'"), 2);
+  EXPECT_EQ(query("SELECT value FROM meta WHERE key = 'schema'"), 3);
   EXPECT_EQ(query("SELECT count(*) FROM sqlite_schema WHERE name = 'chunk_1'"), 0);
   expect_all();
   EXPECT_EQ(store_->add(std::vector{batch(1)}, kNow).value()[0].outcome, Outcome::kDuplicate);
@@ -312,9 +312,22 @@ TEST_F(OldStoreTest, GoesOnWithAnUpdateThatWasKilled) {
   expect_all();
 }
 
+TEST_F(OldStoreTest, OfSchema2GetsColumnsForSamples) {
+  open();
+  change(
+      "ALTER TABLE chunk DROP COLUMN samples; ALTER TABLE chunk DROP COLUMN cpu_sums; ALTER TABLE "
+      "chunk DROP COLUMN cpu_stacks; ALTER TABLE chunk DROP COLUMN cpu_rest; ALTER TABLE source "
+      "DROP COLUMN written_samples; ALTER TABLE source DROP COLUMN stored_samples; ALTER TABLE "
+      "source DROP COLUMN lost_samples; UPDATE meta SET value = 2");
+  open();
+  EXPECT_EQ(query("SELECT value FROM meta WHERE key = 'schema'"), 3);
+  expect_all();
+  EXPECT_EQ(store_->hosts().value()[0].written_samples, 0U);
+}
+
 TEST_F(OldStoreTest, RefusesAStoreOfANewerVersion) {
   open();
-  change("UPDATE meta SET value = 3 WHERE key = 'schema'");
+  change("UPDATE meta SET value = 4 WHERE key = 'schema'");
   const auto opened = open_store(where(), {});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::kUnsupported);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -125,11 +127,12 @@ StoredRequest SqliteStore::head_of(const ChunkHead& head, std::size_t at, std::i
           .waiting = ns(head.waiting[at]),
           .queued = ns(head.queued[at]),
           .spans_lost = head.spans_lost[at],
-          .span_count = head.spans[at]};
+          .span_count = head.spans[at],
+          .sample_count = head.samples[at]};
 }
 
 Result<> SqliteStore::visit(Database& database, const Selection& selection, const OnChunk& on_chunk,
-                            const OnSums& on_sums) {
+                            const OnSums& on_sums, FlameWeight weight) {
   const auto known = TRY(sources(database));
   std::uint32_t service = 0;
   const auto filter = [&] {
@@ -138,9 +141,12 @@ Result<> SqliteStore::visit(Database& database, const Selection& selection, cons
     return Filter{selection, names_, known};
   }();
   if (filter.nothing() || service == 0) return {};
-  auto rows = TRY(database.prepare(
-      "SELECT t, seq, last, sums, head FROM chunk WHERE service = ?1 AND t > ?2 - ?4 AND t <= ?3 "
-      "AND last >= ?2 ORDER BY t, seq"));
+  // Without a band of percentiles, chunks without samples have nothing to say about CPU time.
+  const bool cpu = weight == FlameWeight::kCpu;
+  auto rows = TRY(database.prepare(fmt::format(
+      "SELECT t, seq, last, {}, head FROM chunk WHERE service = ?1 AND t > ?2 - ?4 AND t <= ?3 "
+      "AND last >= ?2 {} ORDER BY t, seq",
+      cpu ? "cpu_sums" : "sums", cpu && on_sums ? "AND samples > 0" : "")));
   rows.bind(service, selection.range.from / kBucket, selection.range.to / kBucket, kWindow);
   std::uint64_t total = 0;
   std::vector<std::uint32_t> taken;
@@ -222,12 +228,14 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
   TRY(check_band(query.from_percentile, query.to_percentile));
   struct Selected {
     std::int64_t bucket, seq;
-    std::vector<std::uint32_t> first, spans;  // of each request with spans
+    std::vector<std::uint32_t> first, count;  // spans or samples of each request that has some
     std::vector<std::uint64_t> duration;
   };
   std::vector<Selected> chunks;
   std::vector<std::uint64_t> durations;
   Flame flame;
+  const bool cpu = query.weight == FlameWeight::kCpu;
+  std::uint64_t items = 0;  // spans or samples
   std::uint64_t shortest = ~std::uint64_t{0}, longest = 0;
   PathSums sums;
   const auto add_sums = [&](const ChunkSums& chunk, const Filter& filter) -> Result<bool> {
@@ -238,7 +246,7 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
       if (*takes) taken.push_back(&group);
     }
     for (const auto* group : taken) {
-      flame.spans += TRY(sums.add(*group));
+      items += TRY(sums.add(*group));
       flame.requests += group->requests;
       shortest = std::min(shortest, group->shortest);
       longest = std::max(longest, group->longest);
@@ -253,19 +261,20 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
     }
     const auto select = [&](const Visited& chunk) -> Result<> {
       Selected selected{chunk.bucket, chunk.seq, {}, {}, {}};
-      std::uint32_t span = 0, next = 0;
+      const auto& counts = cpu ? chunk.head.samples : chunk.head.spans;
+      std::uint32_t item = 0, next = 0;
       for (const auto at : chunk.requests) {
-        for (; next < at; ++next) span += chunk.head.spans[next];
+        for (; next < at; ++next) item += counts[next];
         durations.push_back(chunk.head.duration[at]);
-        if (chunk.head.spans[at] == 0) continue;
-        selected.first.push_back(span);
-        selected.spans.push_back(chunk.head.spans[at]);
+        if (counts[at] == 0) continue;
+        selected.first.push_back(item);
+        selected.count.push_back(counts[at]);
         selected.duration.push_back(chunk.head.duration[at]);
       }
       if (!selected.first.empty()) chunks.push_back(std::move(selected));
       return {};
     };
-    TRY(visit(database, query.selection, select, all ? OnSums{add_sums} : OnSums{}));
+    TRY(visit(database, query.selection, select, all ? OnSums{add_sums} : OnSums{}, query.weight));
     // The band is of all selected requests, with spans or not.
     const auto [low, high] = band_of(durations, query.from_percentile, query.to_percentile);
     std::uint32_t service = 0;
@@ -273,8 +282,9 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
       const std::shared_lock lock{naming_};
       service = names_.find(query.selection.service);
     }
-    auto rows =
-        TRY(database.prepare("SELECT stacks FROM chunk WHERE service = ? AND t = ? AND seq = ?"));
+    auto rows = TRY(
+        database.prepare(fmt::format("SELECT {} FROM chunk WHERE service = ? AND t = ? AND seq = ?",
+                                     cpu ? "cpu_stacks" : "stacks")));
     for (const auto& chunk : chunks) {
       const auto in_band = [&](std::size_t i) {
         return chunk.duration[i] >= low && chunk.duration[i] <= high;
@@ -283,18 +293,18 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
       for (std::size_t i = 0; i < chunk.first.size(); ++i)
         if (in_band(i))
           first = std::min<std::uint64_t>(first, chunk.first[i]),
-          end = std::max<std::uint64_t>(end, std::uint64_t{chunk.first[i]} + chunk.spans[i]);
+          end = std::max<std::uint64_t>(end, std::uint64_t{chunk.first[i]} + chunk.count[i]);
       if (first >= end) continue;
       rows.bind(service, chunk.bucket, chunk.seq);
       if (!TRY(rows.step())) continue;
       const auto stacks = TRY(read_stacks(rows.blob(0), first, end - first));
       for (std::size_t i = 0; i < chunk.first.size(); ++i) {
         if (!in_band(i)) continue;
-        if (!stacks.holds(chunk.first[i], chunk.spans[i]))
+        if (!stacks.holds(chunk.first[i], chunk.count[i]))
           return fail(Errc::kCorrupt, "the spans of a chunk are damaged");
-        sums.add(stacks, chunk.first[i], chunk.spans[i]);
+        sums.add(stacks, chunk.first[i], chunk.count[i]);
         ++flame.requests;
-        flame.spans += chunk.spans[i];
+        items += chunk.count[i];
         shortest = std::min(shortest, chunk.duration[i]);
         longest = std::max(longest, chunk.duration[i]);
       }
@@ -303,16 +313,53 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
     return {};
   });
   if (!done) return fail(done.error());
+  (cpu ? flame.samples : flame.spans) = items;
   const std::shared_lock lock{naming_};
   sums.write(names_, flame);
   return flame;
+}
+
+namespace {
+
+// Of one request.
+Result<BatchSamples> samples_of(const ChunkHead& head, std::size_t at, Bytes stacks, Bytes rest) {
+  if (head.samples[at] == 0) return BatchSamples{};
+  const auto first =
+      std::accumulate(head.samples.begin(), head.samples.begin() + static_cast<std::ptrdiff_t>(at),
+                      std::uint64_t{0});
+  const auto paths = TRY(read_stacks(stacks, first, head.samples[at]));
+  return read_samples(head, at, 1, paths, rest);
+}
+
+}  // namespace
+
+// Under naming_.
+void SqliteStore::add_stacks(const BatchSamples& samples, StoredRequest& request) const {
+  constexpr std::size_t kMostStacks = 1000;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> index;  // span, path
+  for (std::size_t i = 0; i < samples.stack.size(); ++i) {
+    const auto path = samples.stack[i];
+    const auto [at, is_new] = index.try_emplace({samples.span[i], path}, request.stacks.size());
+    if (is_new) {
+      auto& stack = request.stacks.emplace_back(StoredStack{.span = samples.span[i]});
+      for (auto one = path; one != 0; one = names_.path(one).parent)
+        stack.frames.push_back(names_.text(names_.path(one).method));
+    }
+    auto& stack = request.stacks[at->second];
+    ++stack.samples;
+    stack.cpu += ns(samples.weight[i]);
+  }
+  std::stable_sort(request.stacks.begin(), request.stacks.end(),
+                   [](const auto& a, const auto& b) { return a.cpu > b.cpu; });
+  if (request.stacks.size() > kMostStacks) request.stacks.resize(kMostStacks);
 }
 
 Result<std::vector<StoredRequest>> SqliteStore::find(const TraceId& trace) {
   return reading([&](Database& database) -> Result<std::vector<StoredRequest>> {
     const auto known = TRY(sources(database));
     auto rows = TRY(database.prepare(
-        "SELECT c.service, c.t, c.head, c.stacks, c.rest FROM trace AS i JOIN chunk AS c ON "
+        "SELECT c.service, c.t, c.head, c.stacks, c.rest, c.cpu_stacks, c.cpu_rest FROM trace AS i "
+        "JOIN chunk AS c ON "
         "c.service = i.service AND c.t > i.t - ?2 AND c.t <= i.t AND c.last >= i.t WHERE "
         "i.key = ?1 GROUP BY c.service, c.t, c.seq"));
     rows.bind(trace_key(trace), kWindow);
@@ -326,6 +373,7 @@ Result<std::vector<StoredRequest>> SqliteStore::find(const TraceId& trace) {
                             head.spans.begin() + static_cast<std::ptrdiff_t>(at), std::uint64_t{0});
         const auto stacks = TRY(read_stacks(rows.blob(3), first, head.spans[at]));
         const auto spans = TRY(read_spans(head, at, 1, stacks, rows.blob(4)));
+        const auto samples = TRY(samples_of(head, at, rows.blob(5), rows.blob(6)));
         const std::shared_lock lock{naming_};
         const auto& service = names_.text(static_cast<std::uint32_t>(rows.integer(0)));
         auto request = head_of(head, at, rows.integer(1), service, known);
@@ -347,6 +395,7 @@ Result<std::vector<StoredRequest>> SqliteStore::find(const TraceId& trace) {
                                  spans.step_thread[step]});
           request.spans.push_back(std::move(one));
         }
+        add_stacks(samples, request);
         found.push_back(std::move(request));
       }
     }
@@ -360,7 +409,9 @@ Result<std::vector<HostSummary>> SqliteStore::hosts() {
         "SELECT host, service, version, instance, pid, runtime, relay_version, first, last, skew, "
         "batches, duplicates, written_requests, written_spans, stored_requests, stored_spans, "
         "seen, "
-        "sampled, lost_requests, lost_spans, cpu FROM source ORDER BY host, service, first"));
+        "sampled, lost_requests, lost_spans, cpu, written_samples, stored_samples, lost_samples "
+        "FROM "
+        "source ORDER BY host, service, first"));
     std::vector<HostSummary> found;
     while (TRY(rows.step())) {
       HostSummary host{.host = rows.text(0),
@@ -383,10 +434,15 @@ Result<std::vector<HostSummary>> SqliteStore::hosts() {
                        .sampled = rows.count(17),
                        .unrecorded_requests = rows.count(18),
                        .unrecorded_spans = rows.count(19),
-                       .recorder_cpu = nanoseconds{rows.integer(20)}};
+                       .recorder_cpu = nanoseconds{rows.integer(20)},
+                       .written_samples = rows.count(21),
+                       .stored_samples = rows.count(22),
+                       .unrecorded_samples = rows.count(23)};
       host.lost_requests =
           host.written_requests - std::min(host.written_requests, host.stored_requests);
       host.lost_spans = host.written_spans - std::min(host.written_spans, host.stored_spans);
+      host.lost_samples =
+          host.written_samples - std::min(host.written_samples, host.stored_samples);
       if (host.seen > 0)
         host.sampling_percent =
             100 * static_cast<double>(host.sampled) / static_cast<double>(host.seen);

@@ -1,5 +1,7 @@
 #include "store/sqlite/schema.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "base/log.h"
@@ -7,7 +9,7 @@
 namespace clrscope::store {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 2;
+constexpr std::int64_t kSchemaVersion = 3;
 constexpr const char* kSetUp = R"sql(
 PRAGMA page_size = 8192;
 PRAGMA auto_vacuum = INCREMENTAL;
@@ -29,13 +31,17 @@ CREATE TABLE IF NOT EXISTS source(
   written_requests INTEGER NOT NULL, written_spans INTEGER NOT NULL,
   stored_requests INTEGER NOT NULL, stored_spans INTEGER NOT NULL,
   seen INTEGER NOT NULL, sampled INTEGER NOT NULL, lost_requests INTEGER NOT NULL, lost_spans INTEGER NOT NULL,
-  cpu INTEGER NOT NULL, UNIQUE(instance, host, service));
+  cpu INTEGER NOT NULL,
+  written_samples INTEGER NOT NULL DEFAULT 0, stored_samples INTEGER NOT NULL DEFAULT 0,
+  lost_samples INTEGER NOT NULL DEFAULT 0, UNIQUE(instance, host, service));
 CREATE TABLE IF NOT EXISTS batch(id BLOB PRIMARY KEY, received INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS batch_received ON batch(received);
 CREATE TABLE IF NOT EXISTS chunk(
   service INTEGER NOT NULL, t INTEGER NOT NULL, seq INTEGER NOT NULL, last INTEGER NOT NULL,
   requests INTEGER NOT NULL, sampled INTEGER NOT NULL, errors INTEGER NOT NULL, spans INTEGER NOT NULL,
   sums BLOB NOT NULL, head BLOB NOT NULL, stacks BLOB NOT NULL, rest BLOB NOT NULL,
+  samples INTEGER NOT NULL DEFAULT 0,
+  cpu_sums BLOB NOT NULL DEFAULT x'', cpu_stacks BLOB NOT NULL DEFAULT x'', cpu_rest BLOB NOT NULL DEFAULT x'',
   PRIMARY KEY(service, t, seq)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS chunk_by_time ON chunk(t, last, requests, sampled, errors, spans);
 CREATE TABLE IF NOT EXISTS trace(
@@ -88,8 +94,35 @@ Result<bool> move_some_chunks(Database& database) {
   return any;
 }
 
+// Schema 2 had no CPU samples. A file that comes from schema 1 has some of the columns already.
+Result<> update_from_2(Database& database) {
+  struct Added {
+    const char* table;
+    const char* column;
+    const char* type;
+  };
+  constexpr const char* kNumber = "INTEGER NOT NULL DEFAULT 0";
+  constexpr const char* kBlob = "BLOB NOT NULL DEFAULT x''";
+  constexpr Added kAdded[] = {
+      {"source", "written_samples", kNumber}, {"source", "stored_samples", kNumber},
+      {"source", "lost_samples", kNumber},    {"chunk", "samples", kNumber},
+      {"chunk", "cpu_sums", kBlob},           {"chunk", "cpu_stacks", kBlob},
+      {"chunk", "cpu_rest", kBlob},
+  };
+  auto transaction = TRY(Transaction::begin(database));
+  for (const auto& [table, column, type] : kAdded) {
+    auto there = TRY(database.prepare("SELECT 1 FROM pragma_table_info(?) WHERE name = ?"));
+    if (TRY(there.bind(std::string{table}, std::string{column}).step())) continue;
+    there.reset();
+    TRY(database.run(fmt::format("ALTER TABLE {} ADD COLUMN {} {}", table, column, type).c_str()));
+  }
+  TRY(database.run("UPDATE meta SET value = 3 WHERE key = 'schema'"));
+  return transaction.commit();
+}
+
 Result<> update(Database& database, std::int64_t version) {
   if (version == 1) TRY(begin_update_from_1(database));
+  if (version == 1 || version == 2) TRY(update_from_2(database));
   if (!TRY(has_table(database, "chunk_1"))) return {};
   log(LogLevel::kInfo, "{}: updating the store from schema 1", database.path());
   while (TRY(move_some_chunks(database))) {
@@ -133,7 +166,7 @@ Result<> prepare_schema(Database& database) {
   if (version == 0) {
     auto transaction = TRY(Transaction::begin(database));
     TRY(database.run(kTables));
-    TRY(database.run("INSERT INTO meta VALUES('schema', 2)"));
+    TRY(database.run("INSERT INTO meta VALUES('schema', 3)"));
     TRY(transaction.commit());
   }
   return update(database, version);

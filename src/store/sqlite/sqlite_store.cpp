@@ -43,14 +43,14 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
   return store;
 }
 
-Result<std::uint32_t> SqliteStore::note_source(const Batch& batch, WallTime now,
-                                               std::uint64_t requests, std::uint64_t spans) {
+Result<std::uint32_t> SqliteStore::note_source(const Batch& batch, WallTime now, const Kept& kept) {
   const auto& source = batch.source;
   const auto& recording = batch.recording;
   auto note = TRY(writer_->prepare(R"sql(
 INSERT INTO source(instance, host, service, version, pid, runtime, relay_version, first, last, skew, batches, duplicates,
-  written_requests, written_spans, stored_requests, stored_spans, seen, sampled, lost_requests, lost_spans, cpu)
-VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, 1, 0, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+  written_requests, written_spans, stored_requests, stored_spans, seen, sampled, lost_requests, lost_spans, cpu,
+  written_samples, stored_samples, lost_samples)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, 1, 0, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
 ON CONFLICT(instance, host, service) DO UPDATE SET version = excluded.version, last = excluded.last, skew = excluded.skew,
   batches = batches + 1,
   written_requests = max(written_requests, excluded.written_requests),
@@ -58,16 +58,32 @@ ON CONFLICT(instance, host, service) DO UPDATE SET version = excluded.version, l
   stored_requests = stored_requests + excluded.stored_requests, stored_spans = stored_spans + excluded.stored_spans,
   seen = seen + excluded.seen, sampled = sampled + excluded.sampled,
   lost_requests = lost_requests + excluded.lost_requests, lost_spans = lost_spans + excluded.lost_spans,
-  cpu = cpu + excluded.cpu
+  cpu = cpu + excluded.cpu,
+  written_samples = max(written_samples, excluded.written_samples),
+  stored_samples = stored_samples + excluded.stored_samples, lost_samples = lost_samples + excluded.lost_samples
 RETURNING id)sql"));
   note.bind(as_bytes(source.instance), source.host, source.service, source.version, source.pid,
             source.runtime, source.relay_version, unix_ns(now), batch.skew, batch.written_requests,
-            batch.written_spans, requests, spans, recording.seen, recording.sampled,
-            recording.lost_requests, recording.lost_spans, recording.cpu_ns);
+            batch.written_spans, kept.requests, kept.spans, recording.seen, recording.sampled,
+            recording.lost_requests, recording.lost_spans, recording.cpu_ns, batch.written_samples,
+            kept.samples, recording.lost_samples);
   TRY(note.step());
   const auto id = static_cast<std::uint32_t>(note.integer(0));
   TRY(note.run());
   return id;
+}
+
+// The call path of each stack of a batch, from 1 on; of 0, one that says that it is unknown.
+std::vector<std::uint32_t> SqliteStore::stack_paths(const Batch& batch,
+                                                    std::span<const std::uint32_t> names) {
+  if (batch.samples.stack.empty()) return {};
+  const auto& stacks = batch.stacks;
+  std::vector<std::uint32_t> paths{0};
+  paths.reserve(stacks.method.size() + 1);
+  for (std::size_t i = 0; i < stacks.method.size(); ++i)
+    paths.push_back(names_.path_of(paths[stacks.parent[i]], names[stacks.method[i]]));
+  paths[0] = names_.path_of(0, names_.name_of("(unknown)"));
+  return paths;
 }
 
 Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& builders) {
@@ -90,33 +106,41 @@ Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& 
   const auto oldest = unix_ns(now) - retention_.age.count(), newest = unix_ns(now) + kDay;
   // The ledger forgets a batch a day after its retention: what is older could be stored twice.
   if (batch.created + shift < oldest) {
-    TRY(note_source(batch, now, 0, 0));
+    TRY(note_source(batch, now, {}));
     return Stored{Stored::Outcome::kRefused, "older than the retention of the server"};
   }
-  const auto kept = [&](const BatchRequest& request) {
+  const auto keeps = [&](const BatchRequest& request) {
     const auto begin = request.begin + shift;
     return begin >= oldest && begin <= newest;
   };
-  std::uint64_t requests = 0, spans = 0;
-  for (const auto& request : batch.requests)
-    if (kept(request)) ++requests, spans += request.spans;
-  const auto source = TRY(note_source(batch, now, requests, spans));
+  Kept kept;
+  for (const auto& request : batch.requests) {
+    if (!keeps(request)) continue;
+    ++kept.requests;
+    kept.spans += request.spans;
+    kept.samples += request.samples;
+  }
+  const auto source = TRY(note_source(batch, now, kept));
 
   const std::unique_lock lock{naming_};
   const auto service = names_.name_of(batch.source.service);
   std::vector<std::uint32_t> names{0};
   names.reserve(batch.names.size() + 1);
   for (const auto& name : batch.names) names.push_back(names_.name_of(name));
-  std::vector<std::uint32_t> paths;
-  std::size_t span = 0, step = 0;
+  const auto stacks = stack_paths(batch, names);
+  std::vector<std::uint32_t> paths, sample_paths;
+  std::size_t span = 0, step = 0, sample = 0;
   for (const auto& request : batch.requests) {
-    if (kept(request)) {
+    if (keeps(request)) {
       paths.resize(request.spans);
       for (std::uint32_t i = 0; i < request.spans; ++i) {
         const auto parent = batch.spans.parent[span + i];
         paths[i] = names_.path_of(parent == 0 ? 0 : paths[parent - 1],
                                   names[batch.spans.method[span + i]]);
       }
+      sample_paths.resize(request.samples);
+      for (std::uint32_t i = 0; i < request.samples; ++i)
+        sample_paths[i] = stacks[batch.samples.stack[sample + i]];
       auto row = request;
       row.begin += shift;
       row.method = names[row.method];
@@ -124,26 +148,37 @@ Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& 
       row.path = names[row.path];
       row.error = names[row.error];
       const auto bucket = row.begin / kBucket;
-      builders[{service, bucket}].add(row, source, bucket, batch.spans, span, step, paths);
+      builders[{service, bucket}].add({.request = row,
+                                       .source = source,
+                                       .spans = batch.spans,
+                                       .span = span,
+                                       .step = step,
+                                       .paths = paths,
+                                       .samples = batch.samples,
+                                       .sample = sample,
+                                       .sample_paths = sample_paths},
+                                      bucket);
     }
     span += request.spans;
     step += request.steps;
+    sample += request.samples;
   }
-  if (requests == 0 && !batch.requests.empty())
+  if (kept.requests == 0 && !batch.requests.empty())
     return Stored{Stored::Outcome::kRefused, "its requests are out of the time that is kept"};
   return Stored{Stored::Outcome::kStored};
 }
 
 Result<> SqliteStore::write_chunk(std::uint32_t service, std::int64_t t, std::int64_t last,
                                   const ChunkBlobs& blobs) {
-  auto insert = TRY(
-      writer_->prepare("INSERT INTO chunk(service, t, seq, last, requests, sampled, errors, spans, "
-                       "sums, head, stacks, rest) VALUES(?1, ?2, (SELECT ifnull(max(seq) + 1, 0) "
-                       "FROM chunk WHERE service = ?1 AND t = ?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-                       "?10, ?11)"));
+  auto insert = TRY(writer_->prepare(
+      "INSERT INTO chunk(service, t, seq, last, requests, sampled, errors, spans, "
+      "sums, head, stacks, rest, samples, cpu_sums, cpu_stacks, cpu_rest) VALUES(?1, "
+      "?2, (SELECT ifnull(max(seq) + 1, 0) FROM chunk WHERE service = ?1 AND t = "
+      "?2), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"));
   insert.bind(service, t, last, blobs.requests, blobs.sampled, blobs.errors, blobs.spans,
               as_bytes(blobs.sums), as_bytes(blobs.head), as_bytes(blobs.stacks),
-              as_bytes(blobs.rest));
+              as_bytes(blobs.rest), blobs.samples, as_bytes(blobs.cpu_sums),
+              as_bytes(blobs.cpu_stacks), as_bytes(blobs.cpu_rest));
   return insert.run();
 }
 

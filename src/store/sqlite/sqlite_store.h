@@ -67,8 +67,12 @@ class SqliteStore final : public Store {
       : retention_(retention), lock_(std::move(lock)), writer_(std::move(writer)) {}
 
   Result<Stored> add_one(const Batch& batch, WallTime now, Builders& builders);
-  Result<std::uint32_t> note_source(const Batch& batch, WallTime now, std::uint64_t requests,
-                                    std::uint64_t spans);
+  // How much of a batch is stored.
+  struct Kept {
+    std::uint64_t requests = 0, spans = 0, samples = 0;
+  };
+  Result<std::uint32_t> note_source(const Batch& batch, WallTime now, const Kept& kept);
+  std::vector<std::uint32_t> stack_paths(const Batch& batch, std::span<const std::uint32_t> names);
   Result<> write_chunks(const Builders& builders);
   Result<> write_chunk(std::uint32_t service, std::int64_t t, std::int64_t last,
                        const ChunkBlobs& blobs);
@@ -84,8 +88,9 @@ class SqliteStore final : public Store {
   // Without its spans. Under naming_.
   StoredRequest head_of(const ChunkHead& head, std::size_t at, std::int64_t bucket,
                         std::string_view service, const Sources& known) const;
+  void add_stacks(const BatchSamples& samples, StoredRequest& request) const;
   Result<> visit(Database& database, const Selection& selection, const OnChunk& on_chunk,
-                 const OnSums& on_sums = {});
+                 const OnSums& on_sums = {}, FlameWeight weight = FlameWeight::kRunning);
 
   const Retention retention_;
   const UniqueFd lock_;

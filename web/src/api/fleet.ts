@@ -124,5 +124,5 @@ export function flameOfFleet(flame: FleetFlame, title: string): Flame {
     above[depth + 1] = id;
     above.length = depth + 2;
   }
-  return flameFrom(tree, {title, pid: 0, startTime: '', samples: flame.spans, waits: 0});
+  return flameFrom(tree, {title, pid: 0, startTime: '', samples: flame.samples || flame.spans, waits: 0});
 }

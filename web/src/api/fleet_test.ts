@@ -19,7 +19,7 @@ test('a chart has at most 90 steps, unless the range is years', () => {
 });
 
 test('nodes in preorder become a tree level by level', () => {
-  const json = flameOfFleet({requests: 2, spans: 9, totalMs: 6, shortestMs: 1, longestMs: 5, names: ['A', 'B', 'C'], name: [0, 1, 2, 1, 2], depth: [0, 1, 2, 1, 0], selfNs: [1e6, 2e6, 3e6, 4e6, 5e6], calls: [1, 1, 1, 1, 1]}, 't');
+  const json = flameOfFleet({requests: 2, spans: 9, samples: 0, totalMs: 6, shortestMs: 1, longestMs: 5, names: ['A', 'B', 'C'], name: [0, 1, 2, 1, 2], depth: [0, 1, 2, 1, 0], selfNs: [1e6, 2e6, 3e6, 4e6, 5e6], calls: [1, 1, 1, 1, 1]}, 't');
   deepEqual(json.nodeName.map((name) => json.names[name]), ['', 'A', 'C', 'B', 'B', 'C']);
   deepEqual(json.nodeParent, [0, 0, 0, 1, 1, 3]);
   deepEqual(json.rowOnUs, [0, 1000, 5000, 2000, 4000, 3000]);

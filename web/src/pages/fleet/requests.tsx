@@ -36,7 +36,7 @@ function Stored({request}: {request: FleetRequest}) {
   return (
     <>
       <Trail service={request.service} route={`${request.method} ${request.route || '(no route)'}`} />
-      <OneRequest request={shown} />
+      <OneRequest request={shown} stacks={request.sampleCount > 0 ? (request.stacks ?? []) : undefined} />
       <p class="dim">
         Recorded on <Wrapped text={request.host} />, {request.service} {request.version}. Queued time is known per method, not per step.
       </p>

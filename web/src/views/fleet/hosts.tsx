@@ -48,6 +48,7 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
     count('stored', 'Stored', (row) => row.storedRequests),
     loss('lost', 'Lost', (row) => row.lostRequests),
     loss('unrecorded', 'Not recorded', (row) => row.unrecordedRequests),
+    ...(hosts.some((one) => one.writtenSamples) ? [count('samples', 'CPU samples', (row) => row.storedSamples), loss('lostSamples', 'Samples lost', (row) => row.lostSamples + row.unrecordedSamples)] : []),
     {id: 'sampled', title: 'Sampled', as: 'number', value: (row) => row.samplingPercent, show: (row) => formatPercent(row.samplingPercent ?? 0)},
     {
       id: 'cost',

@@ -2,10 +2,12 @@
 import {CopyButton} from '../../ui/copy-button';
 import {formatMs, formatNumber} from '../../ui/format';
 import {Wrapped} from '../../ui/wrapped';
-import type {Row, Segment} from './profile';
+import {type Row, type SampledStack, type Segment, stacksIn} from './profile';
+import {tableLabel} from '../flame/labels';
 import type {ProfiledRequest} from '../../api/types';
 
 const kShown = 50; // parts
+const kStacks = 5;
 
 const outcomes = {returned: 'returned', faulted: 'ended with an exception', cancelled: 'was cancelled', open: 'had not ended when the request was recorded'};
 
@@ -15,7 +17,7 @@ const whatOf = ({kind, waitedFor, thread}: Segment): string => {
   return waitedFor?.length ? waitedFor.join(', ') : 'code outside the chosen methods: I/O, a timer, a lock, the framework';
 };
 
-export function SpanDetails({row, request}: {row: Row; request: ProfiledRequest}) {
+export function SpanDetails({row, request, stacks}: {row: Row; request: ProfiledRequest; stacks?: SampledStack[]}) {
   const {span} = row;
   const {runningMs, waitingMs, queuedMs} = span ?? request;
   return (
@@ -60,6 +62,36 @@ export function SpanDetails({row, request}: {row: Row; request: ProfiledRequest}
         </table>
       </div>
       {row.segments.length > kShown ? <p class="dim">and {formatNumber(row.segments.length - kShown)} more parts</p> : null}
+      {stacks ? <HotStacks stacks={stacksIn(stacks, row.id, request.spans)} /> : null}
+    </section>
+  );
+}
+
+// Where CPU samples were taken while the span or what it called ran, the hottest first.
+function HotStacks({stacks}: {stacks: SampledStack[]}) {
+  const samples = stacks.reduce((sum, one) => sum + one.samples, 0);
+  const cpuMs = stacks.reduce((sum, one) => sum + one.cpuMs, 0);
+  if (samples === 0) return <p class="dim" data-samples="0">No CPU sample was taken while it ran.</p>;
+  return (
+    <section aria-label="CPU samples" data-samples={samples}>
+      <h4>
+        {formatNumber(samples)} CPU {samples === 1 ? 'sample' : 'samples'}, {formatMs(cpuMs)} of CPU time
+      </h4>
+      {stacks.slice(0, kStacks).map((one, i) => (
+        <details key={i} open={i === 0}>
+          <summary>
+            {formatNumber(one.samples)} in <b>{tableLabel(one.frames[0] ?? '').label || 'unknown code'}</b>
+          </summary>
+          <ol class="hot-stack code">
+            {one.frames.map((frame, at) => (
+              <li key={at}>
+                <Wrapped text={frame} />
+              </li>
+            ))}
+          </ol>
+        </details>
+      ))}
+      {stacks.length > kStacks ? <p class="dim">and {formatNumber(stacks.length - kStacks)} more stacks: see the flame graph of the route by CPU time.</p> : null}
     </section>
   );
 }

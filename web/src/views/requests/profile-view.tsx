@@ -8,7 +8,7 @@ import {Time} from '../../ui/time';
 import {Wrapped} from '../../ui/wrapped';
 import {FlameView} from '../flame/view';
 import {Filter} from '../stacks/bar';
-import {findTrace, flameOf, lostWords, requestsOf, routeId, shareSampled} from './profile';
+import {findTrace, flameOf, lostWords, requestsOf, routeId, type SampledStack, shareSampled} from './profile';
 import {type ListedRequest, RequestTable, RouteTable} from './tables';
 import type {ProfiledRequest, RequestProfile} from '../../api/types';
 import {Waterfall} from './waterfall';
@@ -245,7 +245,7 @@ function OneTrace({profile, trace, place, isLive}: PartProps & {trace: string}) 
   );
 }
 
-export function OneRequest({request}: {request: ProfiledRequest}) {
+export function OneRequest({request, stacks}: {request: ProfiledRequest; stacks?: SampledStack[]}) {
   return (
     <section aria-label="Request" data-request={request.traceId}>
       <h2 class="mono">
@@ -262,7 +262,7 @@ export function OneRequest({request}: {request: ProfiledRequest}) {
         Trace id{request.ownId ? ' (made by clrscope: the request had none)' : ''} <code class="trace-id">{request.traceId}</code>
       </p>
       {request.spansLost ? <Notice kind="trouble">{formatNumber(request.spansLost)} spans of this request are missing.</Notice> : null}
-      <Waterfall request={request} />
+      <Waterfall request={request} stacks={stacks} />
     </section>
   );
 }

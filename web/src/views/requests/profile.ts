@@ -334,3 +334,25 @@ function levelByLevel(node: Omit<CallTree, 'names'>) {
     rowOffUs: order.map((id) => Math.round(node.off[id] * kUs)),
   };
 }
+
+// CPU samples of a request that have the same span and stack; the innermost method first.
+export interface SampledStack {
+  span: number; // 0: none
+  samples: number;
+  cpuMs: number;
+  frames: string[];
+}
+
+// Those of a span and of what it called, the most CPU time first; of 0, all. Those of the same stack in several spans are one.
+export function stacksIn(stacks: SampledStack[], span: number, spans: {id: number; parent: number}[]): SampledStack[] {
+  const inside = new Set([span]);
+  for (const one of spans) if (inside.has(one.parent)) inside.add(one.id); // a caller is before its callees
+  const found = new Map<string, SampledStack>();
+  for (const one of stacks) {
+    if (span !== 0 && !inside.has(one.span)) continue;
+    const key = one.frames.join('\n');
+    const same = found.get(key);
+    found.set(key, same ? {...same, samples: same.samples + one.samples, cpuMs: same.cpuMs + one.cpuMs} : one);
+  }
+  return [...found.values()].sort((a, b) => b.cpuMs - a.cpuMs);
+}

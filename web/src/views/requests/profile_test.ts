@@ -2,7 +2,7 @@ import {deepEqual, equal} from 'node:assert/strict';
 import {test} from 'node:test';
 import {buildTree} from '../flame/tree';
 import {readTrace} from '../flame/data';
-import {drawnOf, endOf, findTrace, flameOf, lostWords, requestsOf, rowsOf, unfolded} from './profile';
+import {drawnOf, endOf, findTrace, flameOf, lostWords, requestsOf, rowsOf, stacksIn, unfolded} from './profile';
 import {profileOf, requestOf, spanOf} from './fixture';
 
 // GetAsync runs 2 ms, waits 6 ms for QueryAsync, is queued for 1 ms of them, runs 2 ms more.
@@ -134,4 +134,23 @@ test('every loss is told with its number', () => {
     '1,200 records: no room in a ring',
     '3 spans beyond the limit of a request or of no known request',
   ]);
+});
+
+test('CPU samples of a span are those of what it called too, the same stacks added up', () => {
+  const stacks = [
+    {span: 3, samples: 1, cpuMs: 10, frames: ['C', 'Main']},
+    {span: 2, samples: 2, cpuMs: 20, frames: ['B', 'Main']},
+    {span: 1, samples: 2, cpuMs: 20, frames: ['C', 'Main']},
+    {span: 0, samples: 9, cpuMs: 90, frames: ['Main']},
+  ];
+  const spans = [
+    {id: 1, parent: 0},
+    {id: 2, parent: 1},
+    {id: 3, parent: 2},
+  ];
+  const of = (span: number) => stacksIn(stacks, span, spans).map(({frames, samples}) => [frames[0], samples]);
+  deepEqual(of(0), [['Main', 9], ['C', 3], ['B', 2]]);
+  deepEqual(of(1), [['C', 3], ['B', 2]]);
+  deepEqual(of(2), [['B', 2], ['C', 1]]);
+  deepEqual(of(3), [['C', 1]]);
 });

@@ -5,7 +5,7 @@ import {setQuery, usePlace} from '../../frame/router';
 import {axisLabels, axisSteps} from '../../ui/axis';
 import {formatMs, formatNumber} from '../../ui/format';
 import {tableLabel} from '../flame/labels';
-import {drawnOf, endOf, type Row, rowsOf, type Segment, unfolded} from './profile';
+import {drawnOf, endOf, type Row, rowsOf, type SampledStack, type Segment, unfolded} from './profile';
 import {SpanDetails} from './details';
 import {type Range, rangeText, readRange, ticksOf, zoomedBy} from './range';
 import type {ProfiledRequest} from '../../api/types';
@@ -25,7 +25,7 @@ export function waitWords(waitedFor: string[] | undefined): string {
 
 const numbersOf = (text: string): Set<number> => new Set(text.split(',').filter(Boolean).map(Number));
 
-export function Waterfall({request}: {request: ProfiledRequest}) {
+export function Waterfall({request, stacks}: {request: ProfiledRequest; stacks?: SampledStack[]}) {
   const {query} = usePlace();
   const rows = useMemo(() => rowsOf(request), [request]);
   const whole: Range = [0, Math.max(endOf(rows), 1e-3)];
@@ -130,7 +130,7 @@ export function Waterfall({request}: {request: ProfiledRequest}) {
       ) : null}
       {rows.length === 1 ? <p class="dim">No chosen method was called, or none of them was recorded for this request.</p> : null}
       {whole[1] > request.durationMs * 1.001 ? <p class="dim">The thin line is the end of the request: work that goes on after it did not delay the response.</p> : null}
-      <SpanDetails row={chosen} request={request} />
+      <SpanDetails row={chosen} request={request} stacks={stacks} />
     </section>
   );
 }
