@@ -150,7 +150,7 @@ export const landingTests = [
       assert.match(await card.locator('[data-since]').first().innerText(), new RegExp(`^Since ${began}( or earlier)?, .+ ago\\.$`));
       await card.getByText(/^Evidence: 2 threads/).click();
       const [first] = world.sick.truth.deadlock.cycle;
-      const link = card.locator(`a[href$="#t${first}"]`);
+      const link = card.locator(`.evidence-thread a[href$="#t${first}"]`);
       await link.waitFor();
       assert.match(page.url(), /open=CS1001/);
       const before = await page.locator('.age').first().innerText();

@@ -54,8 +54,11 @@ export const phoneTests = [
       const page = await visitor.open('/api');
       await settled(page);
       await page.evaluate(() => {
-        const box = Object.assign(document.createElement('div'), {innerHTML: '<button style="margin-left: 500px">far</button>'});
+        const box = document.createElement('div');
+        const far = Object.assign(document.createElement('button'), {textContent: 'far'});
         box.style.overflow = 'hidden';
+        far.style.marginLeft = '500px';
+        box.append(far);
         document.querySelector('main').append(box);
       });
       assert.match((await kit.outOfReach(page)).join(), /far/);
