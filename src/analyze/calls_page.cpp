@@ -69,8 +69,9 @@ Document CallsReport::page() const {
     return {.summary = {fmt::format("No {} in this trace, or none was recorded.", words_.noun)},
             .next = fmt::format("Record them: {}", words_.next)};
   Document page;
-  page.summary.push_back(fmt::format("{} in {:.1f} s: {} in total, slowest {}.",
-                                     counted(all.count, words_.noun), calls_.span().seconds(),
+  page.summary.push_back(fmt::format("{} in {}: {} in total, slowest {}.",
+                                     counted(all.count, words_.noun),
+                                     format_duration(calls_.span().length()),
                                      format_duration(all.total), format_duration(all.longest)));
   if (all.failed > 0) page.summary.push_back(fmt::format("{} failed.", count_text(all.failed)));
   if (all.unfinished > 0)
@@ -87,8 +88,9 @@ Document CallsReport::page() const {
     auto caller = callers.empty() ? std::string{"?"} : calls_.frame(callers.front().first).method;
     if (callers.size() > 1) caller += fmt::format(" + {}", callers.size() - 1);
     const auto& times = command.times;
-    table.rows.push_back({count_text(times.count), ms_text(times.total), ms_text(times.mean()),
-                          ms_text(times.longest), std::move(caller), one_line(text)});
+    table.rows.push_back({count_text(times.count), format_duration(times.total),
+                          format_duration(times.mean()), format_duration(times.longest),
+                          std::move(caller), one_line(text)});
   }
   if (rows < commands.size())
     table.note = fmt::format("{} more: -n {}", commands.size() - rows, commands.size());

@@ -221,7 +221,7 @@ TEST_F(WaitsTest, PutsThreadsWithoutWorkLast) {
   EXPECT_NE(page.summary[1].find("waited another 90 ms"), std::string::npos) << page.summary[1];
   ASSERT_EQ(page.tables[0].rows.size(), 3U);
   EXPECT_EQ(page.tables[0].rows[2][4], "runtime idle");
-  EXPECT_EQ(page.tables[2].rows[2][0], "90.00 ms");
+  EXPECT_EQ(page.tables[2].rows[2][0], "90 ms");
 }
 
 TEST_F(WaitsTest, ReportsThreadsBusiestFirst) {
@@ -235,7 +235,7 @@ TEST_F(WaitsTest, ReportsThreadsBusiestFirst) {
   ASSERT_EQ(page.tables.size(), 1U);
   ASSERT_EQ(page.tables[0].rows.size(), 2U);
   EXPECT_EQ(page.tables[0].rows[0][5], "busy");
-  EXPECT_EQ(page.tables[0].rows[1][1], "5.00 ms");
+  EXPECT_EQ(page.tables[0].rows[1][1], "5 ms");
 }
 
 }  // namespace

@@ -30,9 +30,5 @@ inline std::string counted(std::uint64_t count, std::string_view noun) {
 inline double ms(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
-// "1.23 ms"; all in one unit, so that a column can be compared at a glance
-inline std::string ms_text(std::chrono::nanoseconds time) {
-  return fmt::format("{:.2f} ms", ms(time));
-}
 
 }  // namespace clrscope::analyze

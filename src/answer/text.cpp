@@ -14,6 +14,7 @@ constexpr std::size_t kLeastColumn = 12;
 constexpr std::size_t kLeastBeside =
     16;  // "libcoreclr.so" stays whole beside a column that keeps its width
 constexpr std::size_t kGap = 2;
+constexpr std::size_t kLeastPath = 6;
 
 // The last `width` columns, "…" first.
 std::string cut_beginning(std::string_view text, std::size_t width) {
@@ -24,6 +25,22 @@ std::string cut_beginning(std::string_view text, std::size_t width) {
   for (; at < text.size(); ++at)
     if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && skip-- == 0) break;
   return "…" + std::string{text.substr(at)};
+}
+
+// "GET " of "GET /prices/{currency}"; empty: it is not a route.
+std::string_view verb_of(std::string_view name) {
+  const auto path = name.find(" /");
+  const bool is_route =
+      path != std::string_view::npos && path > 0 &&
+      std::ranges::all_of(name.substr(0, path), [](char one) { return one >= 'A' && one <= 'Z'; });
+  return is_route ? name.substr(0, path + 1) : std::string_view{};
+}
+
+// Whole segments from the end, as many as there is room for: "…/items/{id}".
+std::string cut_path(std::string_view path, std::size_t width) {
+  for (auto at = path.find('/', 1); at != std::string_view::npos; at = path.find('/', at + 1))
+    if (display_width(path.substr(at)) + 1 <= width) return "…" + std::string{path.substr(at)};
+  return cut_beginning(path, width);
 }
 
 struct Column {
@@ -119,6 +136,8 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
 
 std::string shorten_name(std::string_view name, std::size_t width) {
   if (display_width(name) <= width) return std::string{name};
+  if (const auto verb = verb_of(name); !verb.empty() && verb.size() + kLeastPath <= width)
+    return std::string{verb} + cut_path(name.substr(verb.size()), width - verb.size());
   return cut_beginning(without_arguments(name), width);
 }
 

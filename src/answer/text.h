@@ -22,7 +22,8 @@ constexpr std::size_t kWholeLines = 0;
 std::string page_text(const Document& page, const TextStyle& style);
 
 // At most `width` columns of a name. Of "Shop.Cart.Add(int, string)" the arguments go first, then
-// the beginning, since a name says most at its end.
+// the beginning, since a name says most at its end. Of a route, "GET /shops/{shop}/items/{id}",
+// the verb and the last segments stay: "GET …/items/{id}".
 std::string shorten_name(std::string_view name, std::size_t width);
 
 // Lines of at most `width` columns, broken between words, each after `indent` blanks.

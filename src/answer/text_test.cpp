@@ -18,6 +18,15 @@ TEST(Page, ShortensArgumentsFirstAndThenTheBeginning) {
   EXPECT_EQ(shorten_name("Shop.Cart.Add(int, string)", 10), "…rt.Add(…)");
 }
 
+TEST(ShortenName, KeepsTheVerbAndTheLastSegmentsOfARoute) {
+  constexpr auto kRoute = "DELETE /shops/{shop}/carts/{cart}/items/{id}";
+  EXPECT_EQ(shorten_name(kRoute, 44), kRoute);
+  EXPECT_EQ(shorten_name(kRoute, 40), "DELETE …/{shop}/carts/{cart}/items/{id}");
+  EXPECT_EQ(shorten_name(kRoute, 20), "DELETE …/items/{id}");
+  EXPECT_EQ(shorten_name("GET /prices/{currency}", 20), "GET …/{currency}");
+  EXPECT_EQ(shorten_name("GET /averyveryverylongsegment", 14), "GET …ngsegment");
+}
+
 TEST(Page, IsNeverWiderThanAsked) {
   const std::string longest(300, 'x');
   const Document page{

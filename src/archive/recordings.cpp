@@ -12,11 +12,11 @@
 
 #include "archive/operations.h"
 #include "archive/record_thread.h"
+#include "archive/server_mark.h"
 #include "base/io.h"
 #include "base/json_reader.h"
 #include "base/log.h"
 #include "base/private_folder.h"
-#include "base/proc.h"
 #include "base/text.h"
 
 namespace clrscope::archive {
@@ -73,14 +73,6 @@ std::uint64_t bytes_of(const Recording& one) {
   return one.state == RecordingState::kRecording ? file_size(one.path) : one.bytes;
 }
 
-// Whether the clrscope that recorded it still does: another one may share our folder.
-bool recorder_lives(const JsonValue& json) {
-  const auto pid = static_cast<pid_t>(count_at(json, "recorderPid"));
-  if (pid <= 0 || pid == ::getpid()) return false;
-  const auto status = proc_status(pid);
-  return status && status->start_ticks == count_at(json, "recorderStart");
-}
-
 bool is_shown(const ArchiveSettings& settings, const Recording& recording) {
   return !recording.earlier || settings.visible.shows_earlier(recording.process);
 }
@@ -89,17 +81,15 @@ bool is_shown(const ArchiveSettings& settings, const Recording& recording) {
 struct StoredRecording {
   RecordingAnswer recording{};
   bool foreign = false;
-  std::optional<pid_t> recorder_pid{};
-  std::optional<std::uint64_t> recorder_start{};
+  ServerMark server{};  // while it is recorded
 };
 const Shape& shape_of(const StoredRecording*) {
   using S = StoredRecording;
-  static const auto shape = describe<S>(
-      "StoredRecording", "A recording, as stored in the state folder",
-      {members_of<&S::recording>(),
-       member<&S::foreign>("foreign", "whether its pid is in another pid namespace"),
-       member<&S::recorder_pid>("recorderPid", "process id of the clrscope that records it"),
-       member<&S::recorder_start>("recorderStart", "start of that process, in clock ticks")});
+  static const auto shape =
+      describe<S>("StoredRecording", "A recording, as stored in the state folder",
+                  {members_of<&S::recording>(),
+                   member<&S::foreign>("foreign", "whether its pid is in another pid namespace"),
+                   members_of<&S::server>()});
   return shape;
 }
 
@@ -254,12 +244,12 @@ void Recordings::load() {
     const auto json = read_json(*text);
     if (!json) continue;
     auto one = recording_of(*json);
-    if (one.id + ".json" != name || recorder_lives(*json)) continue;
+    if (one.id + ".json" != name || other_server_lives(*json)) continue;
     one.path = path_of(one.id);
     one.earlier = true;
     if (one.state == RecordingState::kRecording) {
       one.state = RecordingState::kLost;
-      one.ending = "clrscope ended while it recorded";
+      one.ending = "cut: the server stopped while it recorded";
       one.bytes = file_size(one.path);
       (void)save(one);
     }
@@ -269,11 +259,7 @@ void Recordings::load() {
 
 Result<> Recordings::save(const Recording& recording) const {
   StoredRecording stored{.recording = answer_of(recording), .foreign = recording.process.foreign};
-  if (recording.state == RecordingState::kRecording) {
-    const auto us = proc_status(::getpid());
-    stored.recorder_pid = ::getpid();
-    stored.recorder_start = us ? us->start_ticks : 0;
-  }
+  if (recording.state == RecordingState::kRecording) stored.server = mark_of_this_server();
   return replace_private_file(TRY(folder_.make()), recording.id + ".json", json_text(stored));
 }
 

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace clrscope::archive {
 namespace {
 
 constexpr std::size_t kMostOpened = 20;
 constexpr std::chrono::seconds kWanted{10};
 constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::seconds kSaveEvery{10};
 
 std::size_t spans_of(const RequestRun& run) {
   std::size_t sum = 0;
@@ -31,70 +34,15 @@ Failure no_such(const std::string& id) {
       .hint("GET /requests/runs lists those that are kept; clrscope requests -o FILE keeps one");
 }
 
+void take_profile(RequestRun& run, ops::RequestProfile profile) {
+  run.duration = profile.duration;
+  run.seen = profile.seen;
+  run.sampled = profile.sampled;
+  run.profile = std::make_shared<const ops::RequestProfile>(std::move(profile));
+  run.updated = wall_now();
+}
+
 }  // namespace
-
-std::span<const std::string_view> names_of(RunState) {
-  static constexpr std::string_view kNames[] = {"starting", "running", "stopping", "finished",
-                                                "failed"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(RunEnding) {
-  static constexpr std::string_view kNames[] = {"duration", "stopped", "exited"};
-  return kNames;
-}
-
-const Shape& shape_of(const RequestRunAnswer*) {
-  using R = RequestRunAnswer;
-  static const auto shape = describe<R>(
-      "RequestRun", "A profile of HTTP requests that a client started",
-      {member<&R::id>("id", "id of the profile"),
-       member<&R::state>("state", "starting: the agent and the methods are being prepared"),
-       member<&R::running>("running", "whether it has not ended"),
-       member<&R::started>("started", "time of the request for it"),
-       member<&R::process>("process", "profiled process"),
-       member<&R::include>("include", "patterns of methods to time"),
-       member_unless_empty<&R::exclude>("exclude", "patterns of methods not to time"),
-       member<&R::probability>("probability",
-                               "share of requests with spans, 0 to 1; missing: automatic"),
-       member<&R::planned>("plannedMs", "the longest time it profiles"),
-       member<&R::duration>("durationMs", "how long it has profiled"),
-       member<&R::seen>("seen", "requests that began, sampled or not"),
-       member<&R::sampled>("sampled", "requests with spans"),
-       member<&R::updated>("updated", "time of these numbers"),
-       member<&R::ending>("ending",
-                          "why it ended: its duration was over, a client stopped it, or the "
-                          "process exited"),
-       member_unless_empty<&R::error>("error", "why it failed"),
-       member_unless_empty<&R::hint>("hint", "what to do about it"),
-       member<&R::by>("by", "name of the caller that started it")});
-  return shape;
-}
-
-RequestRunAnswer answer_of(const RequestRun& run) {
-  RequestRunAnswer out{.id = run.id,
-                       .state = run.state,
-                       .running = run.running(),
-                       .started = run.started,
-                       .process = reference_to(run.process),
-                       .include = run.include,
-                       .exclude = run.exclude,
-                       .probability = run.probability,
-                       .planned = run.planned,
-                       .updated = run.updated,
-                       .ending = run.ending,
-                       .by = run.by};
-  if (run.profile) {
-    out.duration = run.profile->duration;
-    out.seen = run.profile->seen;
-    out.sampled = run.profile->sampled;
-  }
-  if (run.error) {
-    out.error = run.error->what;
-    out.hint = run.error->hint;
-  }
-  return out;
-}
 
 std::vector<std::string> surplus(const std::vector<RequestRun>& all, const RunLimits& limits) {
   std::vector<std::string> out;
@@ -123,9 +71,32 @@ void RequestRuns::Run::ask_to_stop() {
   (void)!::write(stop_event.get(), &word, sizeof word);
 }
 
+RequestRuns::RequestRuns(Operations& operations, const ArchiveSettings& settings, RunLimits limits)
+    : operations_(operations), limits_(limits), files_(settings) {
+  auto earlier = files_.load();
+  runs_.with([&](auto& runs) {
+    for (auto& one : earlier) {
+      auto kept = std::make_shared<Run>();
+      kept->kept.with([&](Kept& now) { now.run = std::move(one); });
+      runs.push_back(std::move(kept));
+    }
+  });
+  (void)take_surplus();
+}
+
 RequestRuns::~RequestRuns() {
   const auto all = runs_.with([](auto& runs) { return std::exchange(runs, {}); });
-  for (const auto& one : all) one->ask_to_stop();
+  for (const auto& one : all) {
+    one->is_cut = true;
+    one->ask_to_stop();
+  }
+}
+
+// Without a disk it is kept in memory only.
+void RequestRuns::save(const Run& run, const RequestRun& now) {
+  if (run.is_discarded) return;
+  if (const auto saved = files_.save(now); !saved)
+    log(LogLevel::kWarning, "profile {} is not on disk: {}", now.id, saved.error().what);
 }
 
 Result<RequestRuns::Started> RequestRuns::start(ops::ProfileRequest request, const Process& process,
@@ -169,7 +140,8 @@ Result<RequestRuns::Started> RequestRuns::start(ops::ProfileRequest request, con
                                        .process = process,
                                        .stop = conclude,
                                        .cancel = conclude});
-  made->thread = std::jthread([run = made.get(), request = std::move(request)]() mutable {
+  save(*made, view);
+  made->thread = std::jthread([this, run = made.get(), request = std::move(request)]() mutable {
     profile(*run, std::move(request));
   });
   (void)take_surplus();  // joined here: they have ended
@@ -184,9 +156,9 @@ void RequestRuns::profile(Run& run, ops::ProfileRequest request) {
     if (is_last || !profile.requests.empty())
       for (const auto& one : now.opened)
         if (!has(profile.requests, one)) profile.requests.push_back(one);
-    now.run.profile = std::make_shared<const ops::RequestProfile>(std::move(profile));
-    now.run.updated = wall_now();
+    take_profile(now.run, std::move(profile));
   };
+  TraceTime save_at = TraceClock::now();  // from then on
   ops::ProfileWatcher watcher;
   watcher.on_start = [&] {
     run.kept.with([](Kept& now) {
@@ -194,35 +166,42 @@ void RequestRuns::profile(Run& run, ops::ProfileRequest request) {
     });
   };
   watcher.on_status = [&](const ops::RequestProfile& profile) {
-    run.kept.with([&](Kept& now) { keep(profile, now, false); });
+    const auto now = run.kept.with([&](Kept& all) {
+      keep(profile, all, false);
+      return all.run;
+    });
+    if (TraceClock::now() < save_at) return;
+    save(run, now);
+    save_at = TraceClock::now() + kSaveEvery;
   };
   watcher.wants_requests = [&] {
-    return run.kept.with([](const Kept& now) { return TraceClock::now() < now.wanted_until; });
+    return TraceClock::now() >= save_at ||
+           run.kept.with([](const Kept& now) { return TraceClock::now() < now.wanted_until; });
   };
   watcher.on_exit = [&] { exited = true; };
   auto done = ops::profile_requests(request, watcher);
-  std::string id;
-  std::string error;
-  run.kept.with([&](Kept& now) {
-    id = now.run.id;
-    if (done) {
-      const bool stopped = now.run.state == RunState::kStopping;
-      keep(*std::move(done), now, true);
-      now.run.ending = exited    ? RunEnding::kExited
-                       : stopped ? RunEnding::kStopped
-                                 : RunEnding::kDuration;
-      now.run.state = RunState::kFinished;
-    } else {
-      now.run.updated = now.run.profile ? now.run.updated : wall_now();
-      error = done.error().what;
-      now.run.error = std::move(done.error());
-      now.run.state = RunState::kFailed;
-    }
+  auto last = run.kept.with([&](Kept& now) {
+    if (!done) return now.run;
+    keep(*std::move(done), now, true);
+    return now.run;
   });
-  if (error.empty())
-    run.operation->succeed("/requests/runs/" + id);
+  if (done) {
+    last.ending = exited                              ? RunEnding::kExited
+                  : run.is_cut                        ? RunEnding::kServerStopped
+                  : last.state == RunState::kStopping ? RunEnding::kStopped
+                                                      : RunEnding::kDuration;
+    last.state = RunState::kFinished;
+  } else {
+    if (!last.profile) last.updated = wall_now();
+    last.error = std::move(done.error());
+    last.state = RunState::kFailed;
+  }
+  save(run, last);
+  run.kept.with([&](Kept& now) { now.run = last; });
+  if (last.error)
+    run.operation->fail(last.error->what);
   else
-    run.operation->fail(error);
+    run.operation->succeed("/requests/runs/" + last.id);
 }
 
 std::vector<RequestRuns::RunPointer> RequestRuns::take_surplus() {
@@ -239,6 +218,7 @@ std::vector<RequestRuns::RunPointer> RequestRuns::take_surplus() {
       at = runs.erase(at);
     }
   });
+  for (const auto& id : ids) files_.remove(id);
   return out;
 }
 
@@ -303,9 +283,20 @@ Result<> RequestRuns::stop(const std::string& id) {
 Result<> RequestRuns::remove(const std::string& id) {
   const auto run = pointer(id);
   if (!run) return no_such(id);
+  run->is_discarded = true;
   run->ask_to_stop();
-  runs_.with([&](auto& runs) { runs.remove(run); });
-  return {};  // the last pointer joins its thread
+  const auto taken = runs_.with([&](auto& runs) { return runs.remove(run); });
+  if (taken > 0 && run->thread.joinable()) run->thread.join();
+  files_.remove(id);
+  return {};
+}
+
+Result<std::string> RequestRuns::profile_json(const RequestRun& run) const {
+  return run.profile ? json_text(*run.profile) : files_.profile_json(run.id);
+}
+
+Result<std::string> RequestRuns::profile_text(const RequestRun& run) const {
+  return run.profile ? text_of(*run.profile) : files_.profile_text(run.id);
 }
 
 }  // namespace clrscope::archive

@@ -1,10 +1,11 @@
 // Profiles of HTTP requests that clients start, watch and stop: /requests/runs.
 //
 // Each runs on a thread of its own until its time is over, somebody stops it or the process ends.
-// One at a time in a process. What it found stays in memory until newer ones need the room. Any
-// thread.
+// One at a time in a process. What it found stays until newer ones need the room, also when the
+// server starts again: then those that ran are listed as cut, with their data so far. Any thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <list>
 #include <memory>
@@ -14,56 +15,17 @@
 #include <vector>
 
 #include "archive/operations.h"
-#include "archive/process_reference.h"
+#include "archive/request_run.h"
+#include "archive/run_files.h"
+#include "archive/settings.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/guarded.h"
 #include "base/result.h"
-#include "base/shape.h"
 #include "model/process.h"
 #include "ops/request_profile.h"
 
 namespace clrscope::archive {
-
-enum class RunState : std::uint8_t { kStarting, kRunning, kStopping, kFinished, kFailed };
-std::span<const std::string_view> names_of(RunState);
-enum class RunEnding : std::uint8_t { kDuration, kStopped, kExited };
-std::span<const std::string_view> names_of(RunEnding);
-
-struct RequestRun {
-  std::string id{};
-  RunState state = RunState::kStarting;
-  WallTime started{};
-  Process process{};
-  std::vector<std::string> include{}, exclude{};
-  std::optional<double> probability{};  // nothing: automatic
-  std::chrono::nanoseconds planned{};
-  std::string by{};
-  WallTime updated{};                 // when `profile` was true
-  std::optional<RunEnding> ending{};  // of one that finished
-  std::optional<Error> error{};       // of one that failed
-  std::shared_ptr<const ops::RequestProfile> profile{};
-
-  bool running() const { return state < RunState::kFinished; }
-};
-
-// What answers say of it.
-struct RequestRunAnswer {
-  std::string id{};
-  RunState state{};
-  bool running = false;
-  WallTime started{};
-  ProcessReference process{};
-  std::vector<std::string> include{}, exclude{};
-  std::optional<double> probability{};
-  std::chrono::nanoseconds planned{}, duration{};
-  std::uint64_t seen = 0, sampled = 0;
-  WallTime updated{};
-  std::optional<RunEnding> ending{};
-  std::string error{}, hint{}, by{};
-};
-const Shape& shape_of(const RequestRunAnswer*);
-RequestRunAnswer answer_of(const RequestRun& run);
 
 struct RunLimits {
   std::size_t running = 8;
@@ -76,8 +38,7 @@ std::vector<std::string> surplus(const std::vector<RequestRun>& all, const RunLi
 
 class RequestRuns {
  public:
-  explicit RequestRuns(Operations& operations, RunLimits limits = {})
-      : operations_(operations), limits_(limits) {}
+  RequestRuns(Operations& operations, const ArchiveSettings& settings, RunLimits limits = {});
   ~RequestRuns();  // stops all
 
   struct Started {
@@ -96,6 +57,10 @@ class RequestRuns {
   Result<> stop(const std::string& id);    // it goes on until it has ended
   Result<> remove(const std::string& id);  // waits until it has ended
 
+  // What it found: from memory or from its file.
+  Result<std::string> profile_json(const RequestRun& run) const;
+  Result<std::string> profile_text(const RequestRun& run) const;
+
  private:
   struct Kept {
     RequestRun run{};
@@ -106,17 +71,21 @@ class RequestRuns {
     UniqueFd stop_event{};
     std::unique_ptr<OperationHandle> operation{};
     Guarded<Kept> kept{};
-    std::jthread thread{};  // last: joins first
+    std::atomic<bool> is_cut{false};        // the server stops
+    std::atomic<bool> is_discarded{false};  // nobody wants its files
+    std::jthread thread{};                  // last: joins first
     void ask_to_stop();
   };
   using RunPointer = std::shared_ptr<Run>;
 
-  static void profile(Run& run, ops::ProfileRequest request);
+  void profile(Run& run, ops::ProfileRequest request);
+  void save(const Run& run, const RequestRun& now);
   RunPointer pointer(const std::string& id) const;
   std::vector<RunPointer> take_surplus();
 
   Operations& operations_;
   const RunLimits limits_;
+  const RunFiles files_;
   Guarded<std::list<RunPointer>> runs_;  // the newest first
 };
 

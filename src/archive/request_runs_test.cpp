@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 namespace clrscope::archive {
 namespace {
 
@@ -14,6 +16,18 @@ pid_t ended_pid() {
   ::waitpid(child, nullptr, 0);
   return child;
 }
+
+class RequestRunsTest : public testing::Test {
+ protected:
+  RequestRunsTest() {
+    char name[] = "/tmp/clrscope-runs-XXXXXX";
+    settings_.folder = ::mkdtemp(name);
+  }
+  ~RequestRunsTest() override { std::filesystem::remove_all(settings_.folder); }
+
+  ArchiveSettings settings_;
+  Operations operations_;
+};
 
 Process process(pid_t pid) { return {.pid = pid, .name = "shop", .user = {}}; }
 
@@ -31,9 +45,8 @@ RequestRun run(const std::string& id, RunState state, std::size_t spans) {
 
 using Ids = std::vector<std::string>;
 
-TEST(RequestRuns, ThatFailSayWhyAndAreOperations) {
-  Operations operations;
-  RequestRuns all{operations};
+TEST_F(RequestRunsTest, ThatFailSayWhyAndAreOperations) {
+  RequestRuns all{operations_, settings_};
   const auto pid = ended_pid();
   const auto begun = all.start(request(pid), process(pid), "ann");
   ASSERT_TRUE(begun);
@@ -44,15 +57,14 @@ TEST(RequestRuns, ThatFailSayWhyAndAreOperations) {
   EXPECT_FALSE(answer_of(*ended).error.empty());
   EXPECT_EQ(answer_of(*ended).by, "ann");
   EXPECT_FALSE(answer_of(*ended).running);
-  EXPECT_TRUE(operations.find(begun->run.id));
+  EXPECT_TRUE(operations_.find(begun->run.id));
   EXPECT_TRUE(all.remove(begun->run.id));
   EXPECT_EQ(all.find(begun->run.id).error().code, Errc::kNotFound);
   EXPECT_EQ(all.stop(begun->run.id).error().code, Errc::kNotFound);
 }
 
-TEST(RequestRuns, AreForgottenWhenThereAreMany) {
-  Operations operations;
-  RequestRuns all{operations, {.kept = 3}};
+TEST_F(RequestRunsTest, AreForgottenWhenThereAreMany) {
+  RequestRuns all{operations_, settings_, {.kept = 3}};
   std::string last;
   for (int i = 0; i < 10; ++i) {
     const auto pid = ended_pid();
@@ -66,13 +78,74 @@ TEST(RequestRuns, AreForgottenWhenThereAreMany) {
   EXPECT_EQ(all.list().front().id, last);
 }
 
-TEST(RequestRuns, AreRefusedBeyondTheLimitOfThoseThatRun) {
-  Operations operations;
-  RequestRuns all{operations, {.running = 0}};
+TEST_F(RequestRunsTest, AreRefusedBeyondTheLimitOfThoseThatRun) {
+  RequestRuns all{operations_, settings_, {.running = 0}};
   const auto refused = all.start(request(1), process(1), "");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kBusy);
   EXPECT_TRUE(all.list().empty());
+}
+
+TEST_F(RequestRunsTest, AreFoundAgainAfterARestart) {
+  const auto pid = ended_pid();
+  std::string id;
+  {
+    RequestRuns all{operations_, settings_};
+    const auto begun = all.start(request(pid), process(pid), "ann");
+    ASSERT_TRUE(begun);
+    id = begun->run.id;
+    ASSERT_TRUE(all.wait(id, [] { return false; }));
+  }
+  RequestRuns again{operations_, settings_};
+  const auto found = again.find(id);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, RunState::kFailed);
+  EXPECT_EQ(found->by, "ann");
+  EXPECT_EQ(found->include, std::vector<std::string>{"Shop"});
+  EXPECT_EQ(found->planned, std::chrono::seconds{600});
+  EXPECT_FALSE(answer_of(*found).error.empty());
+  EXPECT_FALSE(found->has_profile());
+  EXPECT_TRUE(again.remove(id));
+  EXPECT_TRUE(RequestRuns(operations_, settings_).list().empty());
+}
+
+// What a server that was killed leaves: a run that goes on by its file.
+RequestRun left_running(const ArchiveSettings& settings, bool with_data) {
+  RequestRun run{.id = with_data ? "with" : "without",
+                 .state = RunState::kRunning,
+                 .started = WallTime{std::chrono::seconds{1'700'000'000}},
+                 .process = process(ended_pid())};
+  if (with_data) {
+    auto profile = std::make_shared<ops::RequestProfile>();
+    profile->seen = run.seen = 7;
+    run.profile = std::move(profile);
+  }
+  EXPECT_TRUE(RunFiles{settings}.save(run));
+  return run;
+}
+
+TEST_F(RequestRunsTest, ThatRanWhenTheServerWasKilledAreCutAndHaveTheirDataSoFar) {
+  const auto left = left_running(settings_, true);
+  RequestRuns all{operations_, settings_};
+  const auto found = all.find(left.id);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, RunState::kFinished);
+  EXPECT_EQ(found->ending, RunEnding::kServerStopped);
+  EXPECT_EQ(found->seen, 7U);
+  EXPECT_EQ(found->started, left.started);
+  EXPECT_EQ(all.profile_json(*found).value_or(""), json_text(*left.profile));
+  EXPECT_EQ(all.profile_text(*found).value_or(""), text_of(*left.profile));
+  EXPECT_TRUE(all.stop(left.id));  // it has ended: nothing happens
+}
+
+TEST_F(RequestRunsTest, ThatRanWithoutDataWhenTheServerWasKilledHaveFailed) {
+  const auto left = left_running(settings_, false);
+  RequestRuns all{operations_, settings_};
+  const auto found = all.find(left.id);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, RunState::kFailed);
+  EXPECT_EQ(found->ending, RunEnding::kServerStopped);
+  EXPECT_FALSE(found->has_profile());
 }
 
 TEST(RequestRuns, OfWhichManyAreKeptGiveUpTheOldestThatHaveEnded) {

@@ -173,6 +173,7 @@ std::string format_duration(std::chrono::nanoseconds duration) {
     const bool whole = value >= kOneDecimal || std::abs(value - std::round(value)) < 0.05;
     return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, unit);
   };
+  if (ns == 0) return "0 ms";
   if (ns < 1e3) return number(ns, "ns");
   if (ns < 999.5e3) return number(ns / 1e3, "µs");
   if (ns < 999.5e6) return number(ns / 1e6, "ms");

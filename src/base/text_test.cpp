@@ -143,6 +143,7 @@ TEST(FormatUptime, NamesTheTwoLargestUnits) {
 }
 
 TEST(FormatDuration, ChoosesTheUnit) {
+  EXPECT_EQ(format_duration(0ns), "0 ms");
   EXPECT_EQ(format_duration(12ns), "12 ns");
   EXPECT_EQ(format_duration(4200us), "4.2 ms");
   EXPECT_EQ(format_duration(30s), "30 s");

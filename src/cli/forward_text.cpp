@@ -36,7 +36,7 @@ const JsonValue::Array& array_of(const JsonValue& object, std::string_view name)
 std::string forward_text(const JsonValue& status) {
   auto out = fmt::format(
       "forward {}  up {}  cpu {:.1f} %  memory {}{}\n", number_of(status, "pid"),
-      format_uptime(
+      format_duration(
           std::chrono::seconds{static_cast<std::int64_t>(number_of(status, "upMs") / 1000)}),
       number_of(status, "cpuPercent"),
       format_bytes(static_cast<std::uint64_t>(number_of(status, "rssBytes"))),

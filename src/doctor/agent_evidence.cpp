@@ -64,7 +64,7 @@ void add_allocation_stack(Report& report, const Evidence& evidence, std::string_
   if (!place) return;
   report.details.push_back(fmt::format("    agent: {} of {} allocated in {}, at",
                                        format_bytes(place->bytes), type,
-                                       seconds_text(evidence.agent->length)));
+                                       format_duration(evidence.agent->length)));
   add_stack(report, *place);
 }
 

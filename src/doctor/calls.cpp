@@ -43,7 +43,7 @@ std::vector<Report> slow_calls(const Evidence& evidence, const std::vector<CallP
                              format_duration(worst.mean()));
   report.summary =
       fmt::format("{} {} {} in {}; the longest took {}{}.", counted(worst.calls, words.one),
-                  words.preposition, worst.what, seconds_text(evidence.calls->length),
+                  words.preposition, worst.what, format_duration(evidence.calls->length),
                   format_duration(worst.longest), worst.unfinished == worst.calls ? " so far" : "");
   for (std::size_t i = 0; i < std::min(slow.size(), kMostShown); ++i) {
     report.details.push_back(line_of(*slow[i], words));
@@ -55,7 +55,7 @@ std::vector<Report> slow_calls(const Evidence& evidence, const std::vector<CallP
   if (evidence.calls->cut)
     report.details.push_back(
         fmt::format("recorded for {} only: there were too many events to record them longer",
-                    seconds_text(evidence.calls->length)));
+                    format_duration(evidence.calls->length)));
   report.numbers = {
       {"meanMs", ms(worst.mean()), "ms", format_duration(worst.mean()) + " on average"},
       {"longestMs", ms(worst.longest), "ms", "longest " + format_duration(worst.longest)},

@@ -54,7 +54,7 @@ std::string hindrance(const Needs& needs, const Evidence& evidence) {
   constexpr double kNearly = 0.9;  // a snapshot begins late when the machine is busy
   if (needs.least.count() > 0 &&
       evidence.watched_seconds() < kNearly * static_cast<double>(needs.least.count()))
-    return fmt::format("needs a duration of {} s or more", needs.least.count());
+    return fmt::format("needs a duration of {} or more", format_duration(needs.least));
   return {};
 }
 

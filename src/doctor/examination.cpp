@@ -42,9 +42,7 @@ std::string headline(const Examination& examination) {
   const auto& process = examination.process;
   auto text = fmt::format("{} ({})", process.name.empty() ? "process" : process.name, process.pid);
   if (!process.runtime.empty()) text += fmt::format(", .NET {}", process.runtime);
-  if (process.up.count() > 0)
-    text += fmt::format(
-        ", {} up", format_uptime(std::chrono::duration_cast<std::chrono::seconds>(process.up)));
+  if (process.up.count() > 0) text += fmt::format(", {} up", format_duration(process.up));
   if (!examination.core.empty()) return text + fmt::format(" · from {}", examination.core);
   text += fmt::format(
       " · watched for {}",

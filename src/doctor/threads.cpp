@@ -221,11 +221,6 @@ std::string start_held_by(const Evidence& evidence) {
   return suspending_setting(evidence.process.environment);
 }
 
-std::string seconds_text(std::chrono::nanoseconds time) {
-  const auto seconds = std::chrono::duration<double>(time).count();
-  return seconds < 9.95 ? fmt::format("{:.1f} s", seconds) : format_duration(time);
-}
-
 std::string counted(std::size_t count, std::string_view noun) {
   return analyze::counted(count, noun);
 }

@@ -58,8 +58,6 @@ std::string start_held_by(const Evidence& evidence);
 // The program's first thread.
 bool is_main(const inspect::Snapshot& snapshot, const inspect::ThreadView& thread);
 
-// "1.5 s", "10 s", "2 min 23 s"
-std::string seconds_text(std::chrono::nanoseconds time);
 // "1 thread", "3 threads"
 std::string counted(std::size_t count, std::string_view noun);
 

@@ -81,6 +81,7 @@ struct Controller::Impl {
   void handle(net::HttpRequest request, net::HttpReply reply);
   Result<> listen(const std::vector<std::string>& urls, bool metrics_only);
   void warn_of_anonymous(const std::string& url);
+  live::RequestRate request_rate(const Process& process) const;
   // The path without the base path; nothing when it is not below it.
   std::optional<std::string> own_path(const net::HttpRequest& head, std::string& base) const;
 
@@ -97,10 +98,11 @@ struct Controller::Impl {
   archive::Recordings recordings{setting};
   archive::Sessions sessions{recordings, operations};
   archive::Examinations examinations{setting, operations};
-  archive::RequestRuns request_runs{operations};
+  archive::RequestRuns request_runs{operations, setting};
   live::Live live{live::LiveSetting{.limits = {.keep = setting.keep_live}}};
   live::Watch watch{{.list = [this] { return processes.list(); },
-                     .reach = [this](const Process& one) { return processes.target(one); }}};
+                     .reach = [this](const Process& one) { return processes.target(one); },
+                     .requests = [this](const Process& one) { return request_rate(one); }}};
   live::LiveMetrics metrics{
       live, [this] { return processes.list(); },
       [this](const Process& one) { return processes.target(one); },
@@ -129,6 +131,18 @@ struct Controller::Impl {
   std::shared_ptr<net::TlsContext> tls;
   std::vector<std::unique_ptr<net::HttpServer>> servers;  // last member: stops first
 };
+
+// By its counters, or by a profile of its requests that runs.
+live::RequestRate Controller::Impl::request_rate(const Process& process) const {
+  auto rate = live.request_rate({process.pid, processes.target(process)});
+  if (rate.per_second) return rate;
+  for (const auto& run : request_runs.list())
+    if (run.running() && run.process.pid == process.pid && run.process.uid == process.uid &&
+        run.duration >= std::chrono::seconds{1})
+      return {.per_second = static_cast<double>(run.seen) /
+                            std::chrono::duration<double>(run.duration).count()};
+  return rate;
+}
 
 std::optional<std::string> Controller::Impl::own_path(const net::HttpRequest& head,
                                                       std::string& base) const {

@@ -4,6 +4,7 @@
 
 #include "base/proc.h"
 #include "base/proc_identity.h"
+#include "model/provider_names.h"
 #include "ops/counter_sources.h"
 #include "ops/counters.h"
 #include "ops/settled.h"
@@ -190,6 +191,23 @@ Result<std::string> Live::follow(const LiveWho& who, const std::vector<FeedReque
 bool Live::knows(pid_t pid) const {
   const std::lock_guard lock{mutex_};
   return slots_.contains(std::to_string(pid));
+}
+
+RequestRate Live::request_rate(const LiveWho& who) const {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock{mutex_};
+    if (const auto at = slots_.find(who.key()); at != slots_.end()) slot = at->second;
+  }
+  std::shared_ptr<LiveProcess> process;
+  if (slot) {
+    const std::unique_lock lock{slot->mutex, std::try_to_lock};
+    if (lock) process = slot->process;
+  }
+  if (!process || !process->reads_counters())
+    return {.unknown = "no counters of this process are being read; its Overview reads them"};
+  const CounterHistory::Choice hosting{.provider = std::string{kHostingProvider}};
+  return request_rate_of(process->counters().series(hosting, {}), wall_now());
 }
 
 std::vector<Live::Status> Live::status() const {

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "base/shape.h"
 #include "live/live_process.h"
+#include "live/request_rate.h"
 #include "ops/live_names.h"
 #include "ops/target.h"
 
@@ -125,6 +126,8 @@ class Live {
   Result<std::shared_ptr<LiveProcess>> process(const LiveWho& who);
 
   bool knows(pid_t pid) const;  // also one that has ended
+  // From counters that are read already: opens nothing, waits for nothing.
+  RequestRate request_rate(const LiveWho& who) const;
 
   FeedRequest counters_of(std::vector<hub::CounterRequest> counters = {}) const;  // none: all
   const LiveSetting& setting() const { return setting_; }

@@ -187,6 +187,12 @@ void LiveProcess::wait_for(const Feed& feed, std::chrono::nanoseconds patience) 
   news_.wait_for(lock, patience, [&] { return feed.told.load() != 0 || !ended_.empty(); });
 }
 
+bool LiveProcess::reads_counters() const {
+  const std::lock_guard lock{state_};
+  return std::ranges::any_of(
+      feeds_, [](const auto& one) { return one.second->request.topic == Topic::kCounters; });
+}
+
 std::string LiveProcess::id_text(std::uint64_t id) const {
   return fmt::format("{}-{}", epoch_, id);
 }

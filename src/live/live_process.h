@@ -64,6 +64,7 @@ class LiveProcess {
   std::string id_text(std::uint64_t id) const;
 
   const CounterHistory& counters() const { return counters_; }
+  bool reads_counters() const;
 
   Names names() const;
   void set_names(Names names);

@@ -153,8 +153,8 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
                     .page = report->page()};
   answer.source.left_out += state.pushed_out;
   if (is_empty(answer.page)) {
-    answer.page = {.summary = {fmt::format("{} in the last {:.0f} s.", runtime->nothing,
-                                           analyze::ms(trace.to - trace.from) / 1000)}};
+    answer.page = {.summary = {fmt::format("{} in the last {}.", runtime->nothing,
+                                           format_duration(trace.to - trace.from))}};
   }
   if (topic == Topic::kExceptions) {
     auto recent = TRY(exceptions(who, kRecentShown, messages));

@@ -72,6 +72,15 @@ WatchSeverity severity_of(const ops::ExaminationAnswer& seen) {
   return any ? WatchSeverity::kInfo : WatchSeverity::kNone;
 }
 
+// When the newest of its problems began; nothing: none did since it is watched.
+std::optional<WallTime> trouble_began(const FindingHistory& history) {
+  std::optional<WallTime> newest;
+  for (const auto& one : history.current())
+    if (one.severity != ops::Severity::kInfo && one.not_before)
+      newest = std::max(newest, std::optional{one.began});
+  return newest;
+}
+
 }  // namespace
 
 struct Watch::Entry {
@@ -207,6 +216,11 @@ WatchedProcess Watch::line_of(const Entry& entry, TraceTime now) const {
   line.cpu_percent = entry.cpu.percent();
   line.memory_limit_bytes = entry.memory_limit;
   line.threads = entry.threads;
+  if (setting_.requests && !entry.ended) {
+    auto rate = setting_.requests(entry.process);
+    line.requests_per_second = rate.per_second;
+    line.requests_unknown = std::move(rate.unknown);
+  }
   if (!entry.ended && !schedule_.has(entry.process.pid))
     line.note = fmt::format("not checked: {} other processes are", setting_.rhythm.processes);
   if (!entry.seen) return line;
@@ -260,8 +274,11 @@ Result<std::vector<WatchedProcess>> Watch::list() {
     all.push_back(line_of(*entries_.at(pid), now));
     all.back().is_default = shown_.size() == 1;
   }
-  std::ranges::stable_sort(all, [](const WatchedProcess& a, const WatchedProcess& b) {
+  std::ranges::stable_sort(all, [&](const WatchedProcess& a, const WatchedProcess& b) {
     if (a.severity != b.severity) return a.severity < b.severity;
+    const auto newer = trouble_began(entries_.at(a.pid)->history);
+    const auto older = trouble_began(entries_.at(b.pid)->history);
+    if (newer != older) return newer > older;
     return a.cpu_percent.value.value_or(0) > b.cpu_percent.value.value_or(0);
   });
   return all;

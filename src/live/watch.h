@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "live/request_rate.h"
 #include "live/watch_answers.h"
 #include "live/watch_schedule.h"
 #include "model/process.h"
@@ -30,6 +31,7 @@ namespace clrscope::live {
 struct WatchSetting {
   std::function<Result<std::vector<Process>>()> list{};       // those that may be seen
   std::function<ops::TargetRequest(const Process&)> reach{};  // how
+  std::function<RequestRate(const Process&)> requests{};      // unless told: unknown; must not wait
   WatchRhythm rhythm{};
   std::chrono::nanoseconds keep{std::chrono::minutes{10}};       // of one that has ended
   std::chrono::nanoseconds first_look{std::chrono::seconds{3}};  // waited for at most so long

@@ -27,6 +27,11 @@ const Shape& shape_of(const WatchedProcess*) {
        member<&P::memory_limit_bytes>("memoryLimitBytes", Unit::kBytes,
                                       "memory that its cgroup allows it"),
        member<&P::threads>("threads", "number of threads"),
+       member<&P::requests_per_second>("requestsPerSecond",
+                                       "HTTP requests that it served, from counters that are read "
+                                       "anyway; null if unknown"),
+       member_unless_empty<&P::requests_unknown>("requestsUnknown",
+                                                 "why requestsPerSecond is unknown"),
        member<&P::reachable>("reachable", "whether its runtime can be reached"),
        member_unless_empty<&P::reason>("reason", "why it cannot be reached"),
        member_unless_empty<&P::hint>("hint", "what to do about it"),

@@ -27,6 +27,8 @@ struct WatchedProcess {
   std::chrono::milliseconds up{};
   OrNull<double> cpu_percent{};
   std::optional<std::uint64_t> rss_bytes{}, memory_limit_bytes{}, threads{};
+  OrNull<double> requests_per_second{};
+  std::string requests_unknown{};
   bool reachable = true;
   std::string reason{}, hint{};
   std::optional<bool> is_default{};  // in lists

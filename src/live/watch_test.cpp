@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <future>
+#include <thread>
 
 namespace clrscope::live {
 namespace {
@@ -251,6 +252,31 @@ TEST_F(WatchTest, TheWorstComesFirst) {
   for (const auto& one : *list) order.push_back(one.severity);
   EXPECT_THAT(order, testing::ElementsAre(WatchSeverity::kError, WatchSeverity::kUnknown,
                                           WatchSeverity::kNone));
+}
+
+TEST_F(WatchTest, OfThoseInTroubleTheNewestComesFirst) {
+  const Child later;
+  std::atomic<bool> is_sick = false;
+  auto both = setting({child_.pid(), later.pid()});
+  both.rhythm.asked = both.rhythm.listed = milliseconds{1};
+  both.look = [&](const ops::TargetRequest& target, ops::Bedside&) {
+    const bool well = target.pid == later.pid() && !is_sick;
+    auto answer = well ? ops::ExaminationAnswer{.time = wall_now()} : deadlock();
+    if (well) answer.examined = {{.id = "CS1001", .outcome = ops::Outcome::kNothing}};
+    return Result<ops::ExaminationAnswer>{std::move(answer)};
+  };
+  Watch watch{std::move(both)};
+  for (const auto pid : {later.pid(), child_.pid()}) ASSERT_TRUE(watch.one(pid));
+  is_sick = true;
+  const auto later_is_found = [&] {
+    const auto one = watch.one(later.pid());
+    return one && one->process.severity == WatchSeverity::kError;
+  };
+  while (!later_is_found()) std::this_thread::yield();
+  const auto list = watch.list();
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 2U);
+  EXPECT_EQ(list->front().pid, later.pid());
 }
 
 TEST_F(WatchTest, MoreThanThereIsRoomForAreUnknown) {

@@ -108,9 +108,9 @@ Document doctor_document(const doctor::Examination& examination) {
 
 Document round_document(const Round& round) {
   const auto all = round.examined.size() + round.skipped.size();
-  Document page{.summary = {fmt::format("{} of {} .NET process{} examined in {:.1f} s",
-                                        round.examined.size(), all, all == 1 ? "" : "es",
-                                        std::chrono::duration<double>(round.took).count())}};
+  Document page{
+      .summary = {fmt::format("{} of {} .NET process{} examined in {}", round.examined.size(), all,
+                              all == 1 ? "" : "es", format_duration(round.took))}};
   auto& blocks = page.blocks;
   blocks.emplace_back(Gap{});
   std::vector<std::string> healthy;
@@ -150,7 +150,7 @@ Document registry_document() {
     paragraph(fmt::format("price: {}", finding->price));
     paragraph(fmt::format("needs: {}{}", finding->rights,
                           finding->needs.least.count() > 0
-                              ? fmt::format("; {} s or more", finding->needs.least.count())
+                              ? fmt::format("; {} or more", format_duration(finding->needs.least))
                               : ""));
     for (const auto& parameter : finding->parameters)
       paragraph(fmt::format("parameter {}.{}: {} (default: {})", finding->id, parameter.name,

@@ -114,6 +114,7 @@ const fleetTestsAll = [
       const whole = await get(`/fleet/flame?${of}`);
       await page.locator(`[data-flame="${whole.requests}"]`).waitFor();
       await page.locator('.flame-table', {hasText: 'Orders.GetAsync'}).waitFor();
+      assert.equal(await page.getByRole('button', {name: 'Waiting', exact: true}).count(), 0, 'spans of a fleet tell of running only');
       assert.deepEqual(await kit.seriousFaults(page), []);
       await page.locator('[data-band="90-99"]').click();
       const band = await get(`/fleet/flame?${of}&fromPercentile=90&toPercentile=99`);
@@ -239,6 +240,7 @@ const fleetTestsAll = [
           await page.goto(whom.url + path);
           await page.locator('main table, main .flame-view, main .waterfall, main canvas').first().waitFor();
           assert.ok((await kit.sideways(page)) <= 0, `${path} fits a phone`);
+          assert.deepEqual(await kit.outOfReach(page), [], path);
           assert.deepEqual(await kit.seriousFaults(page), [], path);
           assert.notEqual(await page.title(), '1', 'a name is text');
         }

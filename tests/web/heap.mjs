@@ -107,6 +107,7 @@ export const heapTests = [
       await page.locator('[data-table="generations"] tbody tr').first().waitFor();
       await page.setViewportSize({width: 390, height: 800});
       assert.ok((await kit.sideways(page)) <= 0, 'it fits a phone');
+      assert.deepEqual(await kit.outOfReach(page), []);
       await kit.end(app.child);
       await page.reload();
       await page.getByText('The process has exited: only kept snapshots can be seen.', {exact: true}).waitFor();

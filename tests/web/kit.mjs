@@ -71,8 +71,10 @@ export async function patientNamed(name, symptom, ...args) {
 //
 // The controller: {url, open, address}, where `open` is the address that works once, `url` where its pages are then, and `address` the same for
 // programs, which need not know names below localhost.
-export async function serve(...args) {
-  const folder = mkdtempSync(join(work, 'state-'));
+export const serve = (...args) => serveFrom(mkdtempSync(join(work, 'state-')), ...args);
+
+// With what an earlier one left in its folder.
+export async function serveFrom(folder, ...args) {
   const how = ['serve', '--urls', 'http://127.0.0.1:0', '--folder', folder, '--json', ...args];
   if (process.env.CLRSCOPE_WEB_DEV) how.push('--no-auth', '--metric-urls', '');
   const {child, line} = await start(clrscope, how, {env: {...process.env, TMPDIR: work}}, () => true);
@@ -250,4 +252,25 @@ export function firstPaintMs(page) {
 // How far the page can be moved sideways.
 export function sideways(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+// What a finger cannot reach: outside of the window sideways, and no container with it that can be scrolled and says so.
+export function outOfReach(page) {
+  return page.evaluate(() => {
+    const isShown = (one) => one.checkVisibility({visibilityProperty: true}) && one.getClientRects().length > 0;
+    const isOutside = ({left, right}) => left < -1 || right > document.documentElement.clientWidth + 1;
+    const scroller = (one) => {
+      for (let at = one.parentElement; at && at !== document.body; at = at.parentElement)
+        if (at.scrollWidth > at.clientWidth + 1 && ['auto', 'scroll'].includes(getComputedStyle(at).overflowX)) return at;
+      return null;
+    };
+    const isMarked = (box) => !isOutside(box.getBoundingClientRect()) && getComputedStyle(box).backgroundImage !== 'none';
+    return [...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
+      .filter((one) => isShown(one) && !one.matches('.skip') && isOutside(one.getBoundingClientRect()))
+      .filter((one) => {
+        const box = scroller(one);
+        return !box || !isMarked(box);
+      })
+      .map((one) => `${one.localName} “${(one.innerText || one.getAttribute('aria-label') || one.name || '').slice(0, 40)}” at ${Math.round(one.getBoundingClientRect().left)}–${Math.round(one.getBoundingClientRect().right)} px`);
+  });
 }

@@ -58,6 +58,39 @@ export const landingTests = [
     },
   },
   {
+    name: 'the first page shows requests per second where counters are read, and says why where they are not',
+    async run() {
+      const app = await kit.patient('shop');
+      const load = await kit.patient('shop-load', '--address', app.truth.address, '--rate', '20', '--duration', '300');
+      const server = await kit.serve('--allow', String(app.pid));
+      const visitor = await Visitor.come(server);
+      const page = await visitor.open('/');
+      const cell = async () => {
+        const titles = await page.locator('[data-table="processes"] thead th').allInnerTexts();
+        return row(page, app.pid).locator('td').nth(titles.indexOf('Requests/s'));
+      };
+      await row(page, app.pid).waitFor();
+      assert.equal(await (await cell()).innerText(), '–');
+      assert.match(await (await cell()).locator('[title]').getAttribute('title'), /no counters of this process are being read/);
+      assert.equal((await ask(page, 'watch'))[0].requestsPerSecond, null);
+      const overview = await overviewOf(visitor, app.pid); // reads counters
+      await overview.locator('[data-tile="requests"]').waitFor();
+      const answers = [];
+      page.on('response', async (answer) => {
+        if (new URL(answer.url()).pathname === '/watch') answers.push((await answer.json())[0].requestsPerSecond);
+      });
+      const words = (value) => value?.toLocaleString('en-US', {maximumFractionDigits: Number.isInteger(value) || value >= 100 ? 0 : value >= 10 ? 1 : 2});
+      for (;;) {
+        const shown = await (await cell()).innerText();
+        if (answers.some((one) => one > 0 && words(one) === shown)) break; // the number is that of the JSON
+        await page.waitForTimeout(200);
+      }
+      assert.deepEqual(await kit.seriousFaults(page), []);
+      await visitor.leave();
+      await Promise.all([load, server, app].map((one) => kit.end(one.child)));
+    },
+  },
+  {
     name: 'the order of processes is in the address',
     async run(world) {
       const visitor = await Visitor.come(world.server);
@@ -89,6 +122,24 @@ export const landingTests = [
     },
   },
   {
+    name: 'each finding of the overview has a button that leads to its evidence',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const page = await overviewOf(visitor, world.sick.pid);
+      await page.locator('[data-evidence="CS1001"]').waitFor();
+      const cards = await page.locator('[data-finding]').evaluateAll((all) => all.map((one) => ({id: one.dataset.finding, buttons: one.querySelectorAll(`:scope > .places [data-evidence="${one.dataset.finding}"]`).length})));
+      for (const {id, buttons} of cards) assert.equal(buttons, 1, `${id} has its button`);
+      await page.locator('[data-evidence="CS1001"]').first().click();
+      await page.waitForURL(/\/stacks\?pid=\d+#t\d+$/);
+      const thread = new URL(page.url()).hash;
+      await page.locator(thread).waitFor();
+      assert.ok(await page.locator(thread).evaluate((one) => one.getBoundingClientRect().top < innerHeight), 'its thread is in view');
+      await page.goBack();
+      await page.locator('[data-evidence="CS1001"]').waitFor();
+      await visitor.leave();
+    },
+  },
+  {
     name: 'a finding opens its evidence in place, which stays open through updates and reload',
     async run(world) {
       const visitor = await Visitor.come(world.server);
@@ -99,7 +150,7 @@ export const landingTests = [
       assert.match(await card.locator('[data-since]').first().innerText(), new RegExp(`^Since ${began}( or earlier)?, .+ ago\\.$`));
       await card.getByText(/^Evidence: 2 threads/).click();
       const [first] = world.sick.truth.deadlock.cycle;
-      const link = card.locator(`a[href$="#t${first}"]`);
+      const link = card.locator(`.evidence-thread a[href$="#t${first}"]`);
       await link.waitFor();
       assert.match(page.url(), /open=CS1001/);
       const before = await page.locator('.age').first().innerText();

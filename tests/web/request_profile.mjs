@@ -287,10 +287,12 @@ export const requestProfileTests = [
       const visitor = await kit.Visitor.come(server, {viewport: {width: 390, height: 800}});
       const page = await profiled(visitor, app.pid);
       assert.ok((await kit.sideways(page)) <= 0, 'routes fit a phone');
+      assert.deepEqual(await kit.outOfReach(page), []);
       await page.locator('[data-route="GET /orders/{id}"]').click();
       await page.locator(`[data-trace="${kSlow}"]`).click();
       await page.locator(`[data-waterfall="${kSlow}"]`).waitFor();
       assert.ok((await kit.sideways(page)) <= 0, 'the waterfall fits a phone');
+      assert.deepEqual(await kit.outOfReach(page), []);
       await kit.end(app.child);
       await page.getByText('The last data are kept').first().waitFor();
       await page.locator(`[data-waterfall="${kSlow}"]`).waitFor();

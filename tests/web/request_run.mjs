@@ -1,5 +1,8 @@
 // A profile of requests that the controller runs: live rows, reload, back and forward, stop, a second browser, the end of the process.
 import assert from 'node:assert/strict';
+import {once} from 'node:events';
+import {existsSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
 import * as kit from './kit.mjs';
 import {runOf} from './request_profile.mjs';
 
@@ -83,6 +86,36 @@ export const requestRunTests = [
       assert.equal(shown.length, profile.routes.length);
       await other.leave();
       await visitor.leave();
+      await end();
+    },
+  },
+  {
+    name: 'a request profile that was cut because the server was killed is listed by the next one, with its data so far',
+    async run() {
+      const {app, server, end} = await shop();
+      const visitor = await kit.Visitor.come(server);
+      const {id} = await (await visitor.ask('POST', `/requests?pid=${app.pid}&include=Samples.Shop&sample=1&durationSeconds=600`)).json();
+      const note = join(server.folder, 'requests', `${id}.json`);
+      const isSaved = () => existsSync(note) && JSON.parse(readFileSync(note, 'utf8')).seen > 0;
+      while (!isSaved()) await new Promise((done) => setTimeout(done, 100));
+      await visitor.leave();
+      const gone = once(server.child, 'exit');
+      server.child.kill('SIGKILL');
+      await gone;
+      const next = await kit.serveFrom(server.folder, '--allow', String(app.pid));
+      const later = await kit.Visitor.come(next);
+      const {state, ending, seen, running, profile} = await reportOf(later, id);
+      assert.deepEqual([state, ending, running], ['finished', 'serverStopped', false]);
+      assert.ok(seen > 0);
+      assert.equal(profile.seen, seen);
+      const page = await later.open(addressOf(app, `&run=${id}`));
+      await page.getByText(/Profiled .*: cut: server stopped$/).waitFor();
+      assert.equal(await countOf(page), seen);
+      await rowsOf(page).first().waitFor();
+      assert.equal(await rowsOf(page).count(), profile.routes.length);
+      await page.locator(`[data-table="runs"]`).getByText('cut: server stopped', {exact: true}).waitFor();
+      await later.leave();
+      await kit.end(next.child);
       await end();
     },
   },

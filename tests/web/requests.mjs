@@ -70,6 +70,7 @@ export const requestsTests = [
       assert.ok((await page.locator('.request > summary').innerText()).includes('/orders/3'));
       await page.setViewportSize({width: 390, height: 800});
       assert.ok((await kit.sideways(page)) <= 0, 'it fits a phone');
+      assert.deepEqual(await kit.outOfReach(page), []);
       assert.deepEqual(await Promise.all([send(app.truth.address, '/open', 9), ...answers]), [200, 200, 200, 200]);
       const idle = await lookUntil(visitor, app.pid, (seen) => seen.inFlight === 0);
       await refreshed(page);

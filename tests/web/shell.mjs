@@ -92,12 +92,12 @@ export const shellTests = [
     },
   },
   {
-    name: 'on a phone nothing moves sideways, and the menu has every page',
+    name: 'on a phone nothing moves sideways, every link and button is in reach, and the menu has every page',
     async run(world) {
       const viewport = {width: 360, height: 740};
       await throughAllPages(world, {viewport}, async (page) => {
         const over = await kit.sideways(page);
-        return over > 0 ? [`it can be moved sideways by ${over} px`] : [];
+        return [...(over > 0 ? [`it can be moved sideways by ${over} px`] : []), ...(await kit.outOfReach(page)).map((one) => `${one} is out of reach`)];
       });
       const visitor = await Visitor.come(world.server, {viewport});
       const page = await visitor.open(overviewOf(world.sick));

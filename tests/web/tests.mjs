@@ -8,6 +8,7 @@ import {heapTests} from './heap.mjs';
 import {insideTests} from './inside.mjs';
 import {landingTests} from './landing.mjs';
 import {logsTests} from './logs.mjs';
+import {phoneTests} from './phone.mjs';
 import {recordTests} from './record.mjs';
 import {recordingsTests} from './recordings.mjs';
 import {requestProfileTests} from './request_profile.mjs';
@@ -21,6 +22,7 @@ import {viewsTests} from './views.mjs';
 
 export const tests = [
   ...shellTests,
+  ...phoneTests,
   ...stateTests,
   ...landingTests,
   ...doctorTests,

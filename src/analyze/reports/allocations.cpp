@@ -141,10 +141,11 @@ Document Allocations::page() const {
     return {.summary = {"No sampled allocations in this trace."},
             .next = "Record some: clrscope collect -p PID --profile gc-verbose"};
   Document page;
-  page.summary.push_back(fmt::format(
-      "About {} allocated in {:.1f} s, {}/s, from {} samples ({}).", format_bytes(whole(all.bytes)),
-      counts_.span().seconds(), format_bytes(whole(counts_.rate())), count_text(all.samples),
-      counts_.has_sampled() ? "random: unbiased" : "one about every 100 KB"));
+  page.summary.push_back(
+      fmt::format("About {} allocated in {}, {}/s, from {} samples ({}).",
+                  format_bytes(whole(all.bytes)), format_duration(counts_.span().length()),
+                  format_bytes(whole(counts_.rate())), count_text(all.samples),
+                  counts_.has_sampled() ? "random: unbiased" : "one about every 100 KB"));
   const auto limit = options_.rows != 0 ? options_.rows : 10;
   DocumentTable by_type{.title = "By type", .columns = {">SHARE", ">BYTES", ">SAMPLES", "TYPE"}};
   const auto all_types = ranked(types);

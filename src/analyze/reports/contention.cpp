@@ -120,10 +120,10 @@ Document ContentionReport::page() const {
                         "shows who waits now."},
             .next = "Record it: clrscope collect -p PID --clrevents contention"};
   Document page;
-  page.summary.push_back(fmt::format("{} wait{} for locks in {:.1f} s: {} in total, longest {}.",
-                                     count_text(all()), all() == 1 ? "" : "s",
-                                     waits_.span().seconds(), format_duration(waits_.all().total),
-                                     format_duration(waits_.all().longest)));
+  page.summary.push_back(
+      fmt::format("{} wait{} for locks in {}: {} in total, longest {}.", count_text(all()),
+                  all() == 1 ? "" : "s", format_duration(waits_.span().length()),
+                  format_duration(waits_.all().total), format_duration(waits_.all().longest)));
   if (const auto recorded = waits_.only_counted().recorded())
     page.summary.push_back(
         fmt::format("Times and places cover the first {} only ({} waits); after that, waits were "
@@ -149,8 +149,8 @@ Document ContentionReport::page() const {
                  : fmt::format("{} + {}", owner->first, waits.owners.size() - 1);
     table.rows.push_back({count_text(waits.count),
                           waits.unfinished > 0 ? count_text(waits.unfinished) : "",
-                          ms_text(waits.total), ms_text(waits.mean()), ms_text(waits.longest), held,
-                          waits_.frame(site).method});
+                          format_duration(waits.total), format_duration(waits.mean()),
+                          format_duration(waits.longest), held, waits_.frame(site).method});
   }
   if (rows < sites.size())
     table.note = fmt::format("{} more places: -n {}", sites.size() - rows, sites.size());

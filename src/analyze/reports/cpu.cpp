@@ -138,8 +138,8 @@ MethodShares Cpu::result() const {
 
 // "29,870 samples in 30.0 s, 0.99 processors busy: 81.2 % in the application's methods, …"
 std::string Cpu::sentence() const {
-  auto text =
-      fmt::format("{} samples in {:.1f} s", count_text(times_.samples().count), times_.seconds());
+  auto text = fmt::format("{} samples in {}", count_text(times_.samples().count),
+                          format_duration(times_.span().length()));
   if (times_.busy() > 0) text += fmt::format(", {:.2f} CPUs busy", times_.busy());
   constexpr std::size_t kTold = 3;
   const auto all = kinds();

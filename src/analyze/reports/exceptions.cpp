@@ -122,10 +122,10 @@ Document ExceptionsReport::page() const {
             .next = "Record them: clrscope collect -p PID --clrevents exception"};
   const auto types = thrown_.ranked();
   Document page;
-  page.summary.push_back(fmt::format(
-      "{} exception{} of {} type{} in {:.1f} s: {:.1f} a second.", count_text(thrown_.all()),
-      thrown_.all() == 1 ? "" : "s", types.size(), types.size() == 1 ? "" : "s",
-      std::chrono::duration<double>{thrown_.length()}.count(), thrown_.rate(thrown_.total())));
+  page.summary.push_back(
+      fmt::format("{} exception{} of {} type{} in {}: {:.1f} a second.", count_text(thrown_.all()),
+                  thrown_.all() == 1 ? "" : "s", types.size(), types.size() == 1 ? "" : "s",
+                  format_duration(thrown_.length()), thrown_.rate(thrown_.total())));
   if (const auto recorded = thrown_.only_counted().recorded())
     page.summary.push_back(
         fmt::format("Recorded only in the first {} ({} of them, below); after that, exceptions "

@@ -240,7 +240,8 @@ DocumentTable Gc::processes() const {
   for (const auto process : ranked) {
     const auto& pauses = groups.at(process);
     table.rows.push_back({fmt::format("{:.1f} %", share(paused(process))), count_text(pauses.count),
-                          ms_text(paused(process)), ms_text(pauses.longest), who(process)});
+                          format_duration(paused(process)), format_duration(pauses.longest),
+                          who(process)});
   }
   return table;
 }
@@ -256,14 +257,15 @@ Document Gc::page() const {
   const bool several = of_several();
   if (several)
     page.summary.push_back(fmt::format(
-        "{} collections in several processes; the one paused longest spent {:.1f} % of {:.1f} s in "
+        "{} collections in several processes; the one paused longest spent {:.1f} % of {} in "
         "GC.",
-        count_text(all.size()), share(collections_.most_paused()), span_.seconds()));
+        count_text(all.size()), share(collections_.most_paused()),
+        format_duration(span_.length())));
   else
     page.summary.push_back(fmt::format(
-        "{:.1f} % of the time in GC: {} collection{} paused the program for {} of {:.1f} s.",
+        "{:.1f} % of the time in GC: {} collection{} paused the program for {} of {}.",
         share(collections_.paused()), count_text(all.size()), all.size() == 1 ? "" : "s",
-        format_duration(collections_.paused()), span_.seconds()));
+        format_duration(collections_.paused()), format_duration(span_.length())));
   page.summary.push_back(fmt::format("Longest pause {}: #{}, generation {}, {}{}.",
                                      format_duration(worst.longest_pause), worst.number,
                                      worst.generation, value_name("GCReason", worst.reason),
@@ -280,9 +282,9 @@ Document Gc::page() const {
          return std::pair{gc.generation, gc.reason};
        }))
     causes.rows.push_back({fmt::format("{}", key.first), count_text(pauses.count),
-                           ms_text(pauses.total),
-                           ms_text(pauses.total / static_cast<std::int64_t>(pauses.count)),
-                           ms_text(pauses.longest), value_name("GCReason", key.second)});
+                           format_duration(pauses.total),
+                           format_duration(pauses.total / static_cast<std::int64_t>(pauses.count)),
+                           format_duration(pauses.longest), value_name("GCReason", key.second)});
   page.tables.push_back(std::move(causes));
 
   DocumentTable longest{
@@ -294,7 +296,7 @@ Document Gc::page() const {
     const auto& gc = *ranked[i];
     longest.rows.push_back(
         {fmt::format("#{}", gc.number), fmt::format("{:.3f} s", ms(gc.start) / 1000),
-         fmt::format("{}", gc.generation), gc.pause ? ms_text(gc.longest_pause) : "?",
+         fmt::format("{}", gc.generation), gc.pause ? format_duration(gc.longest_pause) : "?",
          gc.heap_after ? format_bytes(gc.heap_after->total_size()) : "?",
          value_name("GCReason", gc.reason), value_name("GCType", gc.type)});
     if (several) longest.rows.back().push_back(who(gc.process));

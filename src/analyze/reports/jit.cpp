@@ -258,16 +258,17 @@ Document Jit::page() const {
             .next = "Record it: clrscope collect -p PID --clrevents jit --clreventlevel verbose"};
   Document page;
   page.summary.push_back(
-      fmt::format("{} method{} compiled in {:.1f} s{}.", count_text(methods_.size()),
-                  methods_.size() == 1 ? "" : "s", span_.seconds(),
+      fmt::format("{} method{} compiled in {}{}.", count_text(methods_.size()),
+                  methods_.size() == 1 ? "" : "s", format_duration(span_.length()),
                   has_times() ? fmt::format(", {} of compiling", format_duration(total_))
                               : ", times not recorded"));
   if (loaded_jitted_ + loaded_precompiled_ > 0) page.summary.push_back(at_end);
   DocumentTable by_tier{.title = "By tier",
                         .columns = {">COUNT", ">TIME", ">IL", ">NATIVE", "TIER"}};
   for (const auto& [tier, sums] : tiers())
-    by_tier.rows.push_back({count_text(sums.count), ms_text(sums.time), format_bytes(sums.il_bytes),
-                            format_bytes(sums.native_bytes), value_name("OptimizationTier", tier)});
+    by_tier.rows.push_back({count_text(sums.count), format_duration(sums.time),
+                            format_bytes(sums.il_bytes), format_bytes(sums.native_bytes),
+                            value_name("OptimizationTier", tier)});
   page.tables.push_back(std::move(by_tier));
 
   std::vector<const Jitted*> slowest;
@@ -282,8 +283,8 @@ Document Jit::page() const {
   const auto rows = std::min(slowest.size(), options_.rows != 0 ? options_.rows : 10);
   for (std::size_t i = 0; i < rows; ++i) {
     const auto& method = *slowest[i];
-    table.rows.push_back({method.time ? ms_text(*method.time) : "?", format_bytes(method.il_bytes),
-                          format_bytes(method.native_bytes),
+    table.rows.push_back({method.time ? format_duration(*method.time) : "?",
+                          format_bytes(method.il_bytes), format_bytes(method.native_bytes),
                           value_name("OptimizationTier", method.tier),
                           std::string{names_.text(method.method)}});
   }

@@ -248,7 +248,7 @@ Document Overview::page() const {
   std::string who = names_.empty() ? "A trace" : fmt::format("{}", fmt::join(names_, ", "));
   if (!runtimes_.empty()) who += fmt::format(", .NET {}", fmt::join(runtimes_, ", "));
   page.summary.push_back(
-      fmt::format("{}: {:.1f} s from {}.", who, span_.seconds(), iso8601(start_)));
+      fmt::format("{}: {} from {}.", who, format_duration(span_.length()), iso8601(start_)));
   page.summary.push_back(fmt::format("{} events, {}, {}.", count_text(events_),
                                      format_bytes(bytes_), losses_.text(events_)));
   const auto& samples = methods_.samples();

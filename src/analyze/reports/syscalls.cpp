@@ -19,9 +19,6 @@ std::chrono::nanoseconds time_of(std::uint64_t ns) {
   return std::chrono::nanoseconds{static_cast<std::int64_t>(ns)};
 }
 std::uint64_t mean_ns(const SyscallRow& row) { return row.timed == 0 ? 0 : row.ns / row.timed; }
-std::string us_text(std::uint64_t ns) {
-  return fmt::format("{:.1f} µs", static_cast<double>(ns) / 1000);
-}
 std::string process_text(const SyscallRow& row) {
   const auto pid = static_cast<std::int32_t>(row.process);
   return row.process_name.empty() ? fmt::format("{}", pid)
@@ -183,8 +180,10 @@ DocumentTable SyscallsReport::calls_table(bool one_process) const {
   if (!one_process) table.columns.push_back("PROCESS");
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& row = rows[i];
-    table.rows.push_back({ms_text(time_of(row.ns)), count_text(row.count), us_text(mean_ns(row)),
-                          ms_text(time_of(row.longest_ns)), count_text(row.errors), row.name});
+    table.rows.push_back({format_duration(time_of(row.ns)), count_text(row.count),
+                          format_duration(time_of(mean_ns(row))),
+                          format_duration(time_of(row.longest_ns)), count_text(row.errors),
+                          row.name});
     if (!one_process) table.rows.back().push_back(process_text(row));
   }
   if (shown < rows.size())
@@ -203,7 +202,7 @@ DocumentTable SyscallsReport::places_table() const {
       .title = "From where", .columns = {">TOTAL", ">CALLS", "CALL", "METHOD"}, .keeps = "METHOD"};
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [row, place] = places[i];
-    table.rows.push_back({ms_text(time_of(place->ns)), count_text(place->count), row->name,
+    table.rows.push_back({format_duration(time_of(place->ns)), count_text(place->count), row->name,
                           calls_.frame(place->site).method});
   }
   if (shown < places.size())

@@ -211,10 +211,11 @@ Document TasksReport::page() const {
             .next = "Record them: clrscope collect -p PID --profile tasks"};
   const auto& [waited, ran] = tasks_.all();
   Document page;
-  page.summary.push_back(fmt::format(
-      "{} started in {:.1f} s: waited {} in total to run, longest {}; ran {}, longest {}.",
-      counted(waited.count, "task"), tasks_.span().seconds(), format_duration(waited.total),
-      format_duration(waited.longest), format_duration(ran.total), format_duration(ran.longest)));
+  page.summary.push_back(
+      fmt::format("{} started in {}: waited {} in total to run, longest {}; ran {}, longest {}.",
+                  counted(waited.count, "task"), format_duration(tasks_.span().length()),
+                  format_duration(waited.total), format_duration(waited.longest),
+                  format_duration(ran.total), format_duration(ran.longest)));
   if (ran.failed + ran.cancelled > 0)
     page.summary.push_back(fmt::format("{} failed, {} were cancelled.", count_text(ran.failed),
                                        count_text(ran.cancelled)));
@@ -232,8 +233,9 @@ Document TasksReport::page() const {
                                     ">NOT ENDED", "STARTED IN"}};
   for (const auto* one : ranked(tasks_.sites(), by_spent)) {
     const auto& [w, r] = one->second;
-    started.rows.push_back({count_text(w.count), ms_text(w.total), ms_text(w.longest),
-                            ms_text(r.total), ms_text(r.longest), some(r.failed),
+    started.rows.push_back({count_text(w.count), format_duration(w.total),
+                            format_duration(w.longest), format_duration(r.total),
+                            format_duration(r.longest), some(r.failed),
                             some(w.unfinished + r.unfinished), tasks_.frame(one->first).method});
   }
   add_table(page, std::move(started));
@@ -244,10 +246,10 @@ Document TasksReport::page() const {
                            .keeps = "IN"};
   for (const auto* one : ranked(tasks_.operations(), by_total)) {
     const auto& times = one->second;
-    operations.rows.push_back({count_text(times.count), ms_text(times.total), ms_text(times.mean()),
-                               ms_text(times.longest), some(times.failed), some(times.unfinished),
-                               std::string{short_name(one->first.first)},
-                               tasks_.frame(one->first.second).method});
+    operations.rows.push_back(
+        {count_text(times.count), format_duration(times.total), format_duration(times.mean()),
+         format_duration(times.longest), some(times.failed), some(times.unfinished),
+         std::string{short_name(one->first.first)}, tasks_.frame(one->first.second).method});
   }
   add_table(page, std::move(operations));
 
@@ -260,9 +262,10 @@ Document TasksReport::page() const {
     std::string what;
     if (!pending.empty()) what = pending.begin()->first;
     if (pending.size() > 1) what += fmt::format(" + {}", pending.size() - 1);
-    awaits.rows.push_back({count_text(times.count), ms_text(times.total), ms_text(times.mean()),
-                           ms_text(times.longest), some(times.unfinished),
-                           tasks_.frame(one->first).method, std::move(what)});
+    awaits.rows.push_back({count_text(times.count), format_duration(times.total),
+                           format_duration(times.mean()), format_duration(times.longest),
+                           some(times.unfinished), tasks_.frame(one->first).method,
+                           std::move(what)});
   }
   add_table(page, std::move(awaits));
 
@@ -270,9 +273,10 @@ Document TasksReport::page() const {
       .title = "Threads blocked on tasks",
       .columns = {">COUNT", ">BLOCKED", ">MEAN", ">LONGEST", ">NOT ENDED", "BLOCKED IN"}};
   for (const auto* one : ranked(tasks_.blocked(), by_total))
-    blocked.rows.push_back({count_text(one->second.count), ms_text(one->second.total),
-                            ms_text(one->second.mean()), ms_text(one->second.longest),
-                            some(one->second.unfinished), tasks_.frame(one->first).method});
+    blocked.rows.push_back({count_text(one->second.count), format_duration(one->second.total),
+                            format_duration(one->second.mean()),
+                            format_duration(one->second.longest), some(one->second.unfinished),
+                            tasks_.frame(one->first).method});
   add_table(page, std::move(blocked));
   tasks_.by_process().add_table(page, "TASKS");
   return page;

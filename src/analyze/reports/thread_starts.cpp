@@ -176,9 +176,9 @@ Document ThreadStarts::page() const {
     return {.summary = {"No thread started in this trace, or it was not recorded."},
             .next = "Record it: clrscope collect -p PID --clrevents threading"};
   Document page;
-  page.summary.push_back(fmt::format("{} thread{} started in {:.1f} s, {:.1f} per second.",
+  page.summary.push_back(fmt::format("{} thread{} started in {}, {:.1f} per second.",
                                      count_text(answer.started), answer.started == 1 ? "" : "s",
-                                     span_.seconds(), answer.rate));
+                                     format_duration(span_.length()), answer.rate));
   DocumentTable table{.columns = {">STARTED", "STARTED BY", "MODULE"}, .keeps = "STARTED BY"};
   const auto rows = std::min(answer.sites.size(), options_.rows != 0 ? options_.rows : 20);
   for (std::size_t i = 0; i < rows; ++i) {

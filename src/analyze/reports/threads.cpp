@@ -128,10 +128,10 @@ Document Threads::page() const {
             .next = "Record some: clrscope collect -p PID --profile cpu-sampling,thread-time"};
   const bool switches = waits_.source().switches() > 0;
   Document page;
-  page.summary.push_back(fmt::format("{} threads in {:.1f} s: {} CPU samples, {} waits.",
-                                     count_text(all.size()), waits_.source().span().seconds(),
-                                     count_text(waits_.source().cpu_samples()),
-                                     count_text(waits_.all().count)));
+  page.summary.push_back(
+      fmt::format("{} threads in {}: {} CPU samples, {} waits.", count_text(all.size()),
+                  format_duration(waits_.source().span().length()),
+                  count_text(waits_.source().cpu_samples()), count_text(waits_.all().count)));
   if (!switches)
     page.summary.emplace_back(
         "Waits were not recorded; use clrscope collect --profile thread-time.");
@@ -144,8 +144,8 @@ Document Threads::page() const {
     const auto& who = waits_.threads()[i];
     const auto& times = waits_.by_thread()[i];
     const bool waited = times.waits.count > 0;
-    table.rows.push_back({timed() ? ms_text(cpu(i)) : count_text(times.cpu.count),
-                          switches ? ms_text(off(i)) : "?",
+    table.rows.push_back({timed() ? format_duration(cpu(i)) : count_text(times.cpu.count),
+                          switches ? format_duration(off(i)) : "?",
                           switches ? count_text(times.waits.count) : "?",
                           waited ? std::string{words_for(mostly(i))} : "",
                           fmt::format("{}", static_cast<std::uint64_t>(who.thread)),

@@ -252,9 +252,9 @@ Document WaitsReport::page() const {
   for (std::size_t i = 0; i < std::min(rows, all_sites.size()); ++i) {
     const auto& [site, sum] = all_sites[i];
     const auto& frame = waits_.frame(site.frame);
-    places.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count), unfinished_text(sum),
-                           ms_text(time_of(sum.longest_ns)), std::string{words_for(site.reason)},
-                           where_text(frame)});
+    places.rows.push_back({format_duration(time_of(sum.ns)), count_text(sum.count),
+                           unfinished_text(sum), format_duration(time_of(sum.longest_ns)),
+                           std::string{words_for(site.reason)}, where_text(frame)});
     auto& row = places.rows.back();
     if (options_.lines) row.insert(row.begin() + 5, place_text(frame));
   }
@@ -268,7 +268,7 @@ Document WaitsReport::page() const {
   DocumentTable by_reason{.title = "By reason", .columns = {">SHARE", ">TOTAL", ">WAITS", "FOR"}};
   for (const auto reason : why) {
     const auto& sum = waits_.by_reason(reason);
-    by_reason.rows.push_back({share_text(sum.ns, all.ns), ms_text(time_of(sum.ns)),
+    by_reason.rows.push_back({share_text(sum.ns, all.ns), format_duration(time_of(sum.ns)),
                               count_text(sum.count), std::string{words_for(reason)}});
   }
   page.tables.push_back(std::move(by_reason));
@@ -281,8 +281,8 @@ Document WaitsReport::page() const {
   for (std::size_t i = 0; i < std::min(few, ids.size()); ++i) {
     const auto& who = waits_.threads()[ids[i]];
     const auto& sum = waits_.by_thread()[ids[i]].waits;
-    by_thread.rows.push_back({ms_text(time_of(sum.ns)), count_text(sum.count), unfinished_text(sum),
-                              ms_text(time_of(sum.longest_ns)),
+    by_thread.rows.push_back({format_duration(time_of(sum.ns)), count_text(sum.count),
+                              unfinished_text(sum), format_duration(time_of(sum.longest_ns)),
                               fmt::format("{}", static_cast<std::uint64_t>(who.thread)),
                               who.name.empty() ? "?" : who.name, process_text(who)});
   }

@@ -237,8 +237,10 @@ void sum_up(const ops::RecordRequest& request, const ops::RecordSummary& s, Cons
   for (const auto& note : s.notes) console.talk("  {}", note);
   if (s.broken_stacks > 0) console.talk("  {}", stacks_line(s));
   if (!s.rewritten.empty()) console.talk("  rewritten as nettrace version 6: {}", s.rewritten);
-  console.talk("  recorded {} · clrscope used {} ms CPU, {}", format_duration(s.outcome.recorded),
-               s.cpu_ms, format_bytes(s.rss_bytes));
+  console.talk("  recorded {} · clrscope used {} of CPU time, {}",
+               format_duration(s.outcome.recorded),
+               format_duration(std::chrono::milliseconds{static_cast<std::int64_t>(s.cpu_ms)}),
+               format_bytes(s.rss_bytes));
   if (s.program_cost)
     console.talk("  {} used {:.2f} CPUs before the recording, {:.2f} during it", s.process.name,
                  s.program_cost->cpus_before, s.program_cost->cpus_during);

@@ -156,9 +156,11 @@ Result<int> print(const Args& args, Console& console, const ops::RequestProfile&
     }
     return kDone;
   }
+  auto text = console.text_style();
+  if (::isatty(STDOUT_FILENO) != 1) text.width = answer::kWholeLines;  // routes stay whole
   console.data(answer::page_text(
       one ? ops::request_document(*one, style) : ops::requests_document(profile, kRows, style),
-      console.text_style()));
+      text));
   return kDone;
 }
 

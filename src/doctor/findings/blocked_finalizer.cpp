@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -29,7 +30,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
     report.summary = fmt::format(
         "The finalizer thread has waited ({}) for {} or longer. No other finalizer runs meanwhile: "
         "objects that have one, and all that they refer to, stay in memory.",
-        words_for(wait.kind), seconds_text(evidence.watched));
+        words_for(wait.kind), format_duration(evidence.watched));
     report.threads.push_back(shown(thread, fmt::format("waits for {}", words_for(wait.kind)), 5));
     if (const auto count = finalizable(evidence); count > 0) {
       report.details.push_back(

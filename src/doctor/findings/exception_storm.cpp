@@ -1,6 +1,7 @@
 // Exceptions thrown all the time: each costs tens of microseconds and hides the one that matters.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "doctor/agent_evidence.h"
 #include "doctor/threads.h"
 
@@ -27,7 +28,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   report.numbers = {
       {"exceptionsPerSecond", rate, "1/s", fmt::format("{:.1f} a second", rate)},
       {"exceptions", static_cast<double>(events.exceptions), "",
-       fmt::format("{} in {}", counted(events.exceptions, "exception"), seconds_text(length))}};
+       fmt::format("{} in {}", counted(events.exceptions, "exception"), format_duration(length))}};
   std::uint64_t recorded = 0;
   for (const auto& type : events.thrown) recorded += type.count;
   for (std::size_t i = 0; i < std::min(kShown, events.thrown.size()); ++i) {
@@ -47,7 +48,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     report.summary += fmt::format(
         " Types and places cover the first {} only; after that, exceptions were counted but not "
         "recorded, to limit the overhead.",
-        seconds_text(*events.exceptions_recorded));
+        format_duration(*events.exceptions_recorded));
   report.advice = first.places.empty() ? "test first (TryParse, TryGetValue, Exists), or return a "
                                          "result instead of throwing where the case is common"
                                        : fmt::format(

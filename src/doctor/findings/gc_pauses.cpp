@@ -39,7 +39,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   report.summary =
       fmt::format("{} paused it for {} of {}; the longest, #{} of generation {} ({}), lasted {}.",
                   counted(events.collections.size(), "collection"),
-                  format_duration(events.gc_paused), seconds_text(events.length), worst->number,
+                  format_duration(events.gc_paused), format_duration(events.length), worst->number,
                   worst->generation, worst->reason, format_duration(worst->longest_pause));
   std::map<std::pair<std::uint32_t, std::string>, std::pair<std::size_t, std::chrono::nanoseconds>>
       groups;

@@ -54,7 +54,7 @@ std::vector<Report> full_collections(const Evidence& evidence, double per_second
   report.summary = fmt::format(
       "{} collections of generation 2 in {}: objects live just long enough to reach generation 2, "
       "or large objects are short-lived.",
-      full, seconds_text(events.length));
+      full, format_duration(events.length));
   if (heap > 0) report.details.push_back(fmt::format("heap {} at the end", format_bytes(heap)));
   std::size_t large = 0;
   for (const auto& gc : events.collections)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -25,9 +26,9 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                 .title = fmt::format("CPU hot path: {:.0f} % of the CPU time in {}",
                                      100 * hottest.self, hottest.method)};
   report.summary = cpu.busy > 0 ? fmt::format("It keeps {:.2f} CPUs busy ({} samples in {}).",
-                                              cpu.busy, cpu.samples, seconds_text(cpu.length))
+                                              cpu.busy, cpu.samples, format_duration(cpu.length))
                                 : fmt::format("{} samples of running threads in {}.", cpu.samples,
-                                              seconds_text(cpu.length));
+                                              format_duration(cpu.length));
   const auto caller = std::ranges::find_if(cpu.hot_path, &CpuMethod::own);
   if (caller != cpu.hot_path.end() && caller != cpu.hot_path.begin())
     report.summary += fmt::format(" Called from {}.", caller->method);

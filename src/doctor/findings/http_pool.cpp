@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -22,12 +24,13 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     if (!queue || static_cast<double>(queue->count) < parameters["requests"]) continue;
     const auto mean = queue->sum / static_cast<double>(queue->count);
     if (mean < parameters["meanMs"]) continue;
+    const auto wait = format_duration(std::chrono::nanoseconds{std::llround(mean * 1e6)});
     const auto* current = events.counter("System.Net.Http/current-requests");
     const auto* connections =
         events.counter(fmt::format("System.Net.Http/{}-connections-current-total", name));
     Report report{.severity = Severity::kWarning, .confidence = Confidence::kCertain};
-    report.title = fmt::format(
-        "HTTP connection pool: requests wait {:.0f} ms for a connection on average", mean);
+    report.title =
+        fmt::format("HTTP connection pool: requests wait {} for a connection on average", wait);
     report.summary = fmt::format(
         "{} over HTTP/{} waited for a connection{}.", counted(queue->count, "outgoing request"),
         version,
@@ -37,7 +40,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                                   "connection"))
             : "");
     report.numbers = {
-        {"queueMs", mean, "ms", fmt::format("{:.0f} ms in the queue", mean)},
+        {"queueMs", mean, "ms", wait + " in the queue"},
         {"requests", static_cast<double>(queue->count), "", counted(queue->count, "request")}};
     report.advice =
         "raise SocketsHttpHandler.MaxConnectionsPerServer, read or dispose each response, and send "

@@ -41,7 +41,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     report.summary = fmt::format(
         "The process has loaded ASP.NET and, {} after its start, accepts no connections. Its main "
         "thread made no progress in {}.",
-        format_duration(age), seconds_text(evidence.watched));
+        format_duration(age), format_duration(evidence.watched));
     report.threads.push_back(shown(thread, std::move(what), 5));
     if (wait.object != 0)
       report.objects = {{wait.object, wait.type, std::string{words_for(wait.kind)}}};

@@ -57,7 +57,7 @@ std::vector<Report> by_events(const EventFacts& events, const Evidence& evidence
     auto report = report_of(evidence, place.method, waiters);
     report.summary =
         fmt::format("{} for it in {}: {} each on average, {} the longest.",
-                    counted(place.waits, "wait"), seconds_text(recorded),
+                    counted(place.waits, "wait"), format_duration(recorded),
                     format_duration(place.waited / static_cast<std::int64_t>(place.waits)),
                     format_duration(place.longest));
     report.numbers.push_back(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -47,7 +48,7 @@ Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanose
   const auto* holder = find_thread(snapshot, lock.owner_os_id);
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kCertain};
   report.title =
-      fmt::format("Lock held for {} or longer: {} for {}", seconds_text(held),
+      fmt::format("Lock held for {} or longer: {} for {}", format_duration(held),
                   lock.waiters.size() == 1 ? "a thread waits"
                                            : fmt::format("{} threads wait", lock.waiters.size()),
                   lock.type);
@@ -66,7 +67,7 @@ Report report_of(const Evidence& evidence, const Lock& lock, std::chrono::nanose
       report.threads.push_back(shown(*waiter, "wants " + lock.type));
   report.objects = {{lock.object, lock.type, std::string{words_for(lock.kind)}}};
   report.numbers = {{"heldSeconds", std::chrono::duration<double>(held).count(), "s",
-                     fmt::format("held for at least {}", seconds_text(held))},
+                     fmt::format("held for at least {}", format_duration(held))},
                     {"waiters", static_cast<double>(lock.waiters.size()), "",
                      counted(lock.waiters.size(), "waiter")}};
   report.advice = holder

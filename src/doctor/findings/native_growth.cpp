@@ -63,7 +63,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   report.summary = fmt::format(
       "Memory of the process grew by {} in {}, while the program allocated only {} of managed "
       "objects.",
-      bytes(growth.total), seconds_text(series.back().first), bytes(managed));
+      bytes(growth.total), format_duration(series.back().first), bytes(managed));
   report.numbers = {
       {"nativeBytesPerSecond", native_rate, "B/s",
        fmt::format("{} more each second", bytes(native_rate))},

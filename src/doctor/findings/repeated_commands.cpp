@@ -1,6 +1,7 @@
 // N+1 queries: one request sends the same database command over and over.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -43,12 +44,12 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     report.summary =
         fmt::format("{} sent it {} in {}. Commands that differ in literals only count as equal.",
                     counted(one.units, "request"), counted(one.caller.count, "time"),
-                    seconds_text(facts.length));
+                    format_duration(facts.length));
     report.details.push_back("command: " + short_text(one.text));
     if (facts.cut)
       report.details.push_back(
           fmt::format("recorded for {} only: there were too many commands to record them longer",
-                      seconds_text(facts.length)));
+                      format_duration(facts.length)));
     report.numbers = {
         {"mostPerRequest", static_cast<double>(one.most), "",
          fmt::format("{} in one request", counted(one.most, "command"))},

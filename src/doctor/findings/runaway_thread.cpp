@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -50,7 +51,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     if (method.empty() || (!sampled && evidence.snapshots.size() < 8)) continue;
     Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
     report.title = fmt::format("Runaway thread: {} has been in {} for {}", title_of(thread), method,
-                               seconds_text(evidence.watched));
+                               format_duration(evidence.watched));
     report.summary = fmt::format(
         "It used {:.0f} % of a CPU the whole time and was in no other method of the application.",
         percent);

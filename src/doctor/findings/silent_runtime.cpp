@@ -1,6 +1,7 @@
 // The runtime does not answer on its diagnostic port, though the process runs.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -12,7 +13,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
   report.title =
       fmt::format("The runtime does not answer: no events in {} after they were requested",
-                  seconds_text(evidence.silent));
+                  format_duration(evidence.silent));
   report.summary =
       "Its diagnostic port accepts connections but does not answer: the runtime is suspended or "
       "hangs, its main thread is still starting, or it gets no CPU time.";

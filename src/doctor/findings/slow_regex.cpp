@@ -30,7 +30,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     const auto site = site_text(thread);
     Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
     report.title = fmt::format("Regular expression: one match in {} has lasted {} or longer", site,
-                               seconds_text(evidence.watched));
+                               format_duration(evidence.watched));
     report.summary = fmt::format(
         "The thread matched the same text of {} characters in all {} snapshots and used {} of CPU "
         "time. The time that such a pattern needs can double with each character.",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -60,7 +61,7 @@ Report report_of(const AsyncSnapshot& seen, const AsyncGroup& group) {
   Report report{.severity = Severity::kWarning, .confidence = Confidence::kLikely};
   report.title = fmt::format("Stuck tasks: {} {} in {}", counted(group.unchanged, "task"),
                              group.unchanged == 1 ? "waits" : "wait", method);
-  report.summary = fmt::format("No progress in {}: {}.", seconds_text(*seen.over),
+  report.summary = fmt::format("No progress in {}: {}.", format_duration(*seen.over),
                                inspect::wait_text(group.wait));
   report.details = {"await chain, innermost first: " + chain_text(seen, group)};
   if (group.wait.object != 0) report.objects = {{group.wait.object, group.wait.type, "awaited"}};

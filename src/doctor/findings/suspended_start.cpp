@@ -1,6 +1,7 @@
 // The runtime waits at its start for a diagnostic tool to let it go on: no managed code has run.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -14,7 +15,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& /*parame
   report.title = "The runtime waits at startup for a diagnostic tool to resume it";
   report.summary =
       fmt::format("{} tells it to wait, and no managed code has run in the {} since it started.",
-                  setting, seconds_text(evidence.process.up + evidence.watched));
+                  setting, format_duration(evidence.process.up + evidence.watched));
   report.advice =
       fmt::format("start the tool that resumes it, or restart the process without {}", name);
   return {report};

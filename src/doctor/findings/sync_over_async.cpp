@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -90,7 +91,7 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
     report.confidence = Confidence::kLikely;
     report.summary =
         fmt::format("No progress in {}: the task may need the thread that waits for it.",
-                    seconds_text(evidence.watched));
+                    format_duration(evidence.watched));
     reports.push_back(std::move(report));
   }
   return reports;

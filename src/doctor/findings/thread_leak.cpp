@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -71,7 +72,7 @@ Report report_of(const Evidence& evidence, const std::vector<const ThreadView*>&
   report.summary = fmt::format(
       "{} were started in {}, and none of them ended. Each thread costs memory for its "
       "stack and time in every collection.",
-      more, seconds_text(evidence.watched));
+      more, format_duration(evidence.watched));
   std::map<std::string, const ThreadView*> sites;
   for (const auto* thread : group) sites.emplace(site_text(*thread), thread);
   constexpr std::size_t kShown = 2;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "doctor/threads.h"
 
 namespace clrscope::doctor {
@@ -117,8 +118,8 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
                             group.size(), site);
     report.summary =
         grows ? fmt::format("{} were added in {}, and none of them made progress.", more,
-                            seconds_text(evidence.watched))
-              : fmt::format("None of them made progress in {}.", seconds_text(evidence.watched));
+                            format_duration(evidence.watched))
+              : fmt::format("None of them made progress in {}.", format_duration(evidence.watched));
     report.threads.push_back(
         shown(*group.front(), fmt::format("one of {}, waits for {}", group.size(),
                                           words_for(group.front()->waiting_for->kind))));

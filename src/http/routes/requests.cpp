@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "answer/text.h"
 #include "archive/recordings.h"
 #include "archive/request_runs.h"
 #include "base/text.h"
@@ -26,7 +25,6 @@ Result<HttpResponse> requests(Call& call) {
 }
 
 constexpr std::int64_t kLongest = 600;  // seconds
-constexpr std::size_t kRows = 100;
 
 std::vector<std::string> patterns_of(const Call& call, std::string_view parameter) {
   std::vector<std::string> out;
@@ -37,8 +35,7 @@ std::vector<std::string> patterns_of(const Call& call, std::string_view paramete
 
 HttpResponse profile_answer(Call& call, const ops::RequestProfile& profile) {
   if (!call.wants(kText)) return answer_with(profile);
-  return text_answer(
-      answer::page_text(ops::requests_document(profile, kRows, ops::WaterfallStyle::kUnicode)));
+  return text_answer(archive::text_of(profile));
 }
 
 Result<ops::ProfileRequest> request_of(const Call& call, const Process& process) {
@@ -126,12 +123,13 @@ Result<HttpResponse> show(Call& call) {
   const auto run = TRY(call.truth("requests", false))
                        ? TRY(runs.find_with_requests(id, call.text("traceId").value_or("")))
                        : TRY(runs.find(id));
-  if (call.wants(kText) && run.profile) return profile_answer(call, *run.profile);
+  if (call.wants(kText) && run.has_profile()) return text_answer(TRY(runs.profile_text(run)));
   if (call.wants(kText))
     return text_answer(
         fmt::format("{} {}\n", clrscope::name_of(run.state), run.error ? run.error->what : ""));
   RequestRunReport report{.run = archive::answer_of(run)};
-  if (run.profile) report.profile = RawJsonOf<ops::RequestProfile>{json_text(*run.profile)};
+  if (run.has_profile())
+    report.profile = RawJsonOf<ops::RequestProfile>{TRY(runs.profile_json(run))};
   if (run.running()) call.note_repeated();  // the page asks every second
   return answer_with(report);
 }

@@ -40,7 +40,7 @@ export function Overview({pid, process}: PageProps) {
       </Loaded>
       <p class="bar actions">
         {isTracing && !ended ? (
-          <a class="button main" href={addressOf('/record', {pid, profile: 'cpu-sampling', seconds: 5})}>
+          <a class={watch.data?.findings.length ? 'button' : 'button main'} href={addressOf('/record', {pid, profile: 'cpu-sampling', seconds: 5})}>
             Record CPU for 5 s
           </a>
         ) : null}

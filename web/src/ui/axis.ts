@@ -1,6 +1,6 @@
 // Labels of axes: one unit for all of them, and as many digits as they need to differ.
 
-const kBytes: Scale[] = [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
+const kBytes: Scale[] = [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'KB'], [1, 'B']];
 const kSeconds: Scale[] = [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']];
 const kCounts: Scale[] = [[1e9, 'G'], [1e6, 'M'], [1e4, 'k'], [0, '']];
 

@@ -7,12 +7,14 @@ export function formatNumber(value: number): string {
   return value.toLocaleString('en-US', {maximumFractionDigits: digits});
 }
 
+// 6.8 MB: exactly as format_bytes() of the controller writes it.
 export function formatBytes(value: number): string {
-  const size = Math.abs(value);
-  if (size >= 1e9) return `${(value / 1e9).toFixed(size >= 1e10 ? 0 : 1)} GB`;
-  if (size >= 1e6) return `${(value / 1e6).toFixed(size >= 1e7 ? 0 : 1)} MB`;
-  if (size >= 1e3) return `${(value / 1e3).toFixed(size >= 1e4 ? 0 : 1)} kB`;
-  return `${value.toFixed(size > 0 && size < 10 && !Number.isInteger(value) ? 1 : 0)} B`;
+  const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+  let shown = value;
+  let unit = 0;
+  while (Math.abs(shown) >= 999.5 && unit + 1 < units.length) (shown /= 1000), ++unit;
+  const digits = unit > 0 ? (Math.abs(shown) < 9.95 ? 1 : 0) : Math.abs(shown) < 10 && !Number.isInteger(shown) ? 1 : 0;
+  return `${shown.toFixed(digits)} ${units[unit]}`;
 }
 
 // 4.2, 42, 421: as the controller writes durations in sentences.
@@ -21,13 +23,15 @@ function shortNumber(value: number): string {
   return value.toFixed(isWhole ? 0 : 1);
 }
 
+// 4.2 ms, 30 s, 2 min 23 s: exactly as format_duration() of the controller writes it.
 export function formatSeconds(value: number): string {
   const size = Math.abs(value);
   if (value === 0) return '0 ms';
+  if (size < 1e-6) return `${shortNumber(value * 1e9)} ns`;
   if (size < 0.9995e-3) return `${shortNumber(value * 1e6)} µs`;
   if (size < 0.9995) return `${shortNumber(value * 1e3)} ms`;
-  if (size < 120) return `${shortNumber(value)} s`;
-  return formatLong(value);
+  if (size < 119.5) return `${shortNumber(value)} s`;
+  return formatLong(Math.round(value));
 }
 
 export const formatMs = (value: number): string => formatSeconds(value / 1e3);
@@ -49,11 +53,12 @@ function formatLong(seconds: number): string {
     .join(' ');
 }
 
-export const formatUptime = (ms: number): string => formatLong(ms / 1000);
-
+// Of what grows while it is looked at: whole seconds.
 export function formatAge(ms: number): string {
-  return ms < 1000 ? '0 s' : formatLong(ms / 1000);
+  return ms < 1000 ? '0 s' : formatSeconds(Math.floor(ms / 1000));
 }
+
+export const formatUptime = formatAge;
 
 export const formatPercent = (value: number): string => `${formatNumber(value)} %`;
 

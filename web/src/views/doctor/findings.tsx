@@ -1,9 +1,12 @@
 // Findings as cards in order of harm: what is wrong, how sure, what to do; evidence and consequences unfold.
 import type {Finding, FindingInfo} from '../../api/types';
+import {useScope} from '../../frame/processes';
+import {addressOf} from '../../frame/router';
 import {CopyButton} from '../../ui/copy-button';
 import {Fold, type OpenSet} from '../../ui/fold';
-import {Remedies} from '../../ui/remedy';
+import {placeOf, Remedies} from '../../ui/remedy';
 import {Evidence, evidenceWords} from './evidence';
+import {placesOf} from './places';
 import {type FindingNode, findingTree} from './tree';
 
 const kSigns: Record<Finding['severity'], string> = {error: '✖', warning: '⚠', info: 'ℹ'};
@@ -13,6 +16,7 @@ interface CardsProps {
   findings: Finding[];
   open: OpenSet; // evidence by key, consequences by "key+", explanations by "key?"
   pid: number; // for links; 0 in a file that knows no server
+  isGone?: boolean; // the process has ended: no page shows more of it
   infos?: FindingInfo[]; // explains ids
   sinceOf?: (finding: Finding) => string; // "since 12:03:11, 5 min ago"; empty: unknown
 }
@@ -35,7 +39,7 @@ export function SeverityMark({severity}: {severity: Finding['severity']}) {
   );
 }
 
-function Card({node, open, pid, infos, sinceOf}: {node: FindingNode} & Omit<CardsProps, 'findings'>) {
+function Card({node, open, pid, isGone, infos, sinceOf}: {node: FindingNode} & Omit<CardsProps, 'findings'>) {
   const {key, finding, consequences} = node;
   const info = infos?.find((one) => one.id === finding.id);
   const evidence = evidenceWords(finding.evidence);
@@ -61,7 +65,7 @@ function Card({node, open, pid, infos, sinceOf}: {node: FindingNode} & Omit<Card
           <b>Do:</b> {finding.advice} <CopyButton text={finding.advice} what="the advice" />
         </p>
       ) : null}
-      <Remedies remedies={finding.next} pid={pid} asText={!pid} />
+      {pid && !isGone ? <Places finding={finding} pid={pid} /> : <Remedies remedies={finding.next} pid={pid} asText={!pid} />}
       {evidence ? (
         <Fold id={key} open={open} summary={`Evidence: ${evidence}`}>
           <Evidence evidence={finding.evidence} pid={pid} />
@@ -70,7 +74,7 @@ function Card({node, open, pid, infos, sinceOf}: {node: FindingNode} & Omit<Card
       {consequences.length ? (
         <Fold id={`${key}+`} open={open} class="consequences" summary={`${consequences.length === 1 ? 'Consequence' : `${consequences.length} consequences`}: ${consequences.map((one) => one.finding.title).join('; ')}`}>
           {consequences.map((one) => (
-            <Card key={one.key} node={one} open={open} pid={pid} infos={infos} sinceOf={sinceOf} />
+            <Card key={one.key} node={one} open={open} pid={pid} isGone={isGone} infos={infos} sinceOf={sinceOf} />
           ))}
         </Fold>
       ) : null}
@@ -85,5 +89,24 @@ function Card({node, open, pid, infos, sinceOf}: {node: FindingNode} & Omit<Card
         </Fold>
       ) : null}
     </section>
+  );
+}
+
+// Its evidence first, then what else shows more; what no page can do is a command.
+function Places({finding, pid}: {finding: Finding; pid: number}) {
+  const isTracing = useScope('trace');
+  const isReadingMemory = useScope('memory');
+  const places = placesOf(finding, pid, (scope) => (scope === 'trace' ? isTracing : isReadingMemory));
+  return (
+    <>
+      <p class="bar places">
+        {places.map(({words, path, query, hash}, index) => (
+          <a key={words} class={index ? 'button' : 'button main'} href={addressOf(path, query) + (hash ?? '')} data-evidence={index ? undefined : finding.id}>
+            {words}
+          </a>
+        ))}
+      </p>
+      <Remedies remedies={finding.next?.filter((one) => !placeOf(one, pid))} pid={pid} />
+    </>
   );
 }

@@ -25,15 +25,21 @@ function defaultWeight({json}: Trace): Weight {
   return json.samples === 0 && json.waits > 0 ? 'off' : 'on';
 }
 
-export function readState(query: URLSearchParams, trace: Trace): FlameState {
+// Those with data. Where it can be recorded what is missing, its view says so.
+export function weightsOf({json}: Trace, canRecord: boolean): Weight[] {
+  if (canRecord || (json.onFrom && json.offFrom)) return ['on', 'off', 'both'];
+  return json.offFrom ? ['off'] : ['on'];
+}
+
+export function readState(query: URLSearchParams, trace: Trace, canRecord = true): FlameState {
   const {json} = trace;
-  const weight = query.get('weight');
+  const weight = weightsOf(trace, canRecord).find((one) => one === query.get('weight'));
   const hidden = (query.get('hide') ?? '').split(',');
   const indexOf = (name: string, find: (id: number) => number) => (query.has(name) ? find(Number(query.get(name))) : -1);
   const panel = query.get('panel') ?? '';
   return {
     choice: {
-      weight: weight === 'on' || weight === 'off' || weight === 'both' ? weight : defaultWeight(trace),
+      weight: weight ?? defaultWeight(trace),
       inverted: query.get('inverted') === '1',
       hiddenKinds: new Set(kKinds.flatMap((kind, index) => (hidden.includes(kind) ? [index] : []))),
       unnamed: query.get('unnamed') === '1',

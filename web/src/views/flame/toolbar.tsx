@@ -17,6 +17,7 @@ const kWeights: [Weight, string, string][] = [
 interface ToolbarProps {
   trace: Trace;
   state: FlameState;
+  weights: Weight[]; // that there are
   isTableShown: boolean;
   isCompared: boolean;
   result: string; // of the search
@@ -47,8 +48,8 @@ export function Toolbar(props: ToolbarProps) {
         <Switch title="Flame" help="Everything, from the roots to the leaves (v)" isOn={!state.isSandwich} onPress={() => props.onView(false)} />
         <Switch title="Sandwich" help="Callers and callees of one function (v)" isOn={state.isSandwich} onPress={() => props.onView(true)} />
       </span>
-      <span class="flame-group">
-        {kWeights.map(([weight, title, help]) => (
+      <span class="flame-group" hidden={props.weights.length < 2}>
+        {kWeights.filter(([weight]) => props.weights.includes(weight)).map(([weight, title, help]) => (
           <Switch key={weight} title={title} help={help} isOn={choice.weight === weight} onPress={() => onChoice({weight})} />
         ))}
       </span>

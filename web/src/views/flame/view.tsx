@@ -13,7 +13,7 @@ import {Menu, type MenuItem, type MenuPlace} from './menu';
 import {Picture} from './picture';
 import {sandwichOf} from './sandwich';
 import {type Found, search} from './search';
-import {choiceQuery, kFramework, type Panel, readState} from './state';
+import {choiceQuery, kFramework, type Panel, readState, weightsOf} from './state';
 import {Empty, Flaws, KeysDialog, Summary} from './texts';
 import {Legend, Toolbar} from './toolbar';
 import {buildTree, type Choice, followPath, pathOf, type Tree} from './tree';
@@ -59,7 +59,8 @@ export function FlameView({json, other, recordAddress, summary}: FlameViewProps)
   const names = useMemo(() => new Names(trace), [trace]);
   const otherTrace = useMemo(() => (other ? readTrace(other) : undefined), [other]);
   const {query} = usePlace();
-  const asked = readState(query, trace);
+  const weights = weightsOf(trace, recordAddress !== undefined);
+  const asked = readState(query, trace, recordAddress !== undefined);
   const all = {process: -1, thread: -1};
   const choice: Choice = {...asked.choice, ...(other ? all : {}), ...(asked.isSandwich ? {inverted: false} : {})};
   const state = {...asked, choice};
@@ -177,7 +178,7 @@ export function FlameView({json, other, recordAddress, summary}: FlameViewProps)
     i: () => !isSandwich && choose({inverted: !choice.inverted}),
     f: () => toggleKinds(kFramework),
     t: toggleTable,
-    w: () => choose({weight: choice.weight === 'on' ? 'off' : choice.weight === 'off' ? 'both' : 'on'}),
+    w: () => choose({weight: weights[(weights.indexOf(choice.weight) + 1) % weights.length]}),
     n: nextMatch,
     c: () => shown && void copy('Name', wholeOf(shown)),
     m: () => {
@@ -217,7 +218,7 @@ export function FlameView({json, other, recordAddress, summary}: FlameViewProps)
       {summary ? <p class="flame-summary">{summary}</p> : <Summary json={json} />}
       <Flaws json={json} whose="This recording" />
       {other ? <Flaws json={other} whose="The recording that it is compared with" /> : null}
-      <Toolbar trace={trace} state={state} isTableShown={panel !== 'off'} isCompared={comparison !== null} result={resultText(found, tree)} searchBox={searchBox} onChoice={choose} onKinds={toggleKinds} onView={(wanted) => wanted !== isSandwich && toggleView()} onTable={toggleTable} onReset={() => zoomTo(0)} onSearch={searchFor} onNextMatch={nextMatch} />
+      <Toolbar trace={trace} state={state} weights={weights} isTableShown={panel !== 'off'} isCompared={comparison !== null} result={resultText(found, tree)} searchBox={searchBox} onChoice={choose} onKinds={toggleKinds} onView={(wanted) => wanted !== isSandwich && toggleView()} onTable={toggleTable} onReset={() => zoomTo(0)} onSearch={searchFor} onNextMatch={nextMatch} />
       <Legend trace={trace} state={state} isCompared={comparison !== null} result={resultText(found, tree)} onKinds={toggleKinds} onChoice={choose} />
       <div class={`flame-stage${panel !== 'off' && !isEmpty ? ' with-table' : ''}`}>
         {isEmpty ? (

@@ -2,7 +2,7 @@
 import type {WatchedProcess} from '../../api/types';
 import {processLabel} from '../../frame/processes';
 import {addressOf} from '../../frame/router';
-import {formatAge, formatBytes, formatPercent, formatUptime} from '../../ui/format';
+import {formatAge, formatBytes, formatNumber, formatPercent, formatUptime} from '../../ui/format';
 import {type Column, Table} from '../../ui/table';
 
 const kHarm: Record<WatchedProcess['severity'], number> = {error: 4, warning: 3, info: 2, none: 1, unknown: 0};
@@ -40,6 +40,14 @@ function VerdictCell({one}: {one: WatchedProcess}) {
   );
 }
 
+function Unknown({why = 'not known'}: {why?: string}) {
+  return (
+    <span class="dim" title={`Unknown: ${why}`} aria-label={`unknown: ${why}`} role="img">
+      –
+    </span>
+  );
+}
+
 // The arguments, unless the label has them all.
 function argumentsOf(one: WatchedProcess): string {
   const [, ...words] = one.commandLine.split(/\s+/);
@@ -74,6 +82,13 @@ const kColumns: Column<WatchedProcess>[] = [
         {one.memoryLimitBytes ? <span class="dim"> of {formatBytes(one.memoryLimitBytes)}</span> : null}
       </>
     ),
+    as: 'number',
+  },
+  {
+    id: 'requests',
+    title: 'Requests/s',
+    value: (one) => one.requestsPerSecond,
+    show: (one) => (one.requestsPerSecond === null || one.requestsPerSecond === undefined ? <Unknown why={one.requestsUnknown} /> : formatNumber(one.requestsPerSecond)),
     as: 'number',
   },
   {id: 'threads', title: 'Threads', value: (one) => one.threads, show: (one) => one.threads ?? '?', as: 'number'},

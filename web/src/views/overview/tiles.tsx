@@ -24,7 +24,7 @@ const kNear = 0.2; // of the limit
 // What the tiles need, as GET /counters wants it.
 export const kTileCounters =
   `${kRuntime}[dotnet.process.cpu.time,dotnet.process.memory.working_set,dotnet.gc.pause.time,dotnet.thread_pool.queue.length,cpu-usage,working-set,time-in-gc,threadpool-queue-length],` +
-  `${kHosting}[http.server.active_requests,current-requests]`;
+  `${kHosting}[http.server.active_requests,http.server.request.duration,current-requests,requests-per-second]`; // the durations count requests, for the list of processes
 
 function percent(value: number): string {
   if (value > 0 && value < 0.1) return '< 0.1 %';

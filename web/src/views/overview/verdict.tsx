@@ -38,7 +38,7 @@ export function Verdict({watch, at, open, pid}: {watch: Watch; at: number; open:
           <NotChecked tally={tally} />
         </section>
       )}
-      <FindingCards findings={findings} open={open} pid={pid} sinceOf={(one) => sinceWords(history, one, ended ? at : now)} />
+      <FindingCards findings={findings} open={open} pid={pid} isGone={ended !== undefined} sinceOf={(one) => sinceWords(history, one, ended ? at : now)} />
       <Earlier history={history} open={open} />
       {findings.length ? <NotChecked tally={tally} /> : null}
       {watch.notes.map((note) => (

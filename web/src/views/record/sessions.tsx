@@ -67,7 +67,7 @@ export function Ended({session, pid}: {session: Session; pid: number}) {
   const links = {pid: pid || undefined, recording: session.id};
   return (
     <section class="card" data-result={session.id}>
-      <h2>{session.state === 'lost' ? 'The recording was lost' : 'Recorded'}</h2>
+      <h2>{session.state === 'lost' ? 'The recording was cut: server stopped' : 'Recorded'}</h2>
       <p>
         <b>{session.name || session.file}</b> · {formatSeconds(session.durationMs / 1000)} · {formatNumber(session.samples)} samples · {formatNumber(session.events)} events · {formatBytes(session.bytes)} ·{' '}
         <span class={session.lost ? 'warn' : ''}>lost {formatNumber(session.lost)}</span>

@@ -19,6 +19,12 @@ export function matches(one: Recording, filter: string): boolean {
   return [titleOf(one), one.file, processWords(one), one.profile, one.kind, one.by].some((text) => text.toLowerCase().includes(word));
 }
 
+// Of one that is not whole.
+function stateWords({state}: Recording): string {
+  if (state === 'finished') return '';
+  return state === 'lost' ? 'cut: server stopped' : state;
+}
+
 interface ListProps {
   recordings: Recording[];
   chosen: string[];
@@ -43,7 +49,8 @@ export function List({recordings, chosen, onChoose, detailsOf}: ListProps) {
           <a href={detailsOf(one)}>
             <Wrapped text={titleOf(one)} />
           </a>
-          <div class="dim">{[one.kind === 'upload' ? 'uploaded' : one.profile || one.notes[0]?.replace(/^Profile: /, ''), one.state === 'finished' ? '' : one.state].filter(Boolean).join(' · ')}</div>
+          <div>{one.kind === 'heap' ? <a href={addressOf('/heap', {pid: one.process.pid, snapshot: one.id})}>Heap</a> : <a href={addressOf('/flame', {recording: one.id, pid: one.process.pid || undefined})}>Flame graph</a>}</div>
+          <div class="dim">{[one.kind === 'upload' ? 'uploaded' : one.profile || one.notes[0]?.replace(/^Profile: /, ''), stateWords(one)].filter(Boolean).join(' · ')}</div>
         </>
       ),
     },
@@ -54,7 +61,6 @@ export function List({recordings, chosen, onChoose, detailsOf}: ListProps) {
     {id: 'samples', title: 'Samples', value: (one) => one.samples, show: (one) => (one.kind === 'upload' ? '' : formatNumber(one.samples)), as: 'number'},
     {id: 'events', title: 'Events', value: (one) => one.events, show: (one) => formatNumber(one.events), as: 'number'},
     {id: 'lost', title: 'Lost', value: (one) => one.lost, show: (one) => <span class={one.lost ? 'warn' : ''}>{formatNumber(one.lost)}</span>, as: 'number'},
-    {id: 'open', title: 'Look at it', value: titleOf, show: (one) => (one.kind === 'heap' ? <a href={addressOf('/heap', {pid: one.process.pid, snapshot: one.id})}>Heap</a> : <a href={addressOf('/flame', {recording: one.id, pid: one.process.pid || undefined})}>Flame graph</a>)},
   ];
   return <Table id="recordings" caption="Recordings, the newest first" rows={recordings} columns={columns} rowKey={(one) => one.id} most={1000} />;
 }

@@ -292,7 +292,7 @@ export function flameFrom({names, ...node}: CallTree, {title, pid, startTime, sa
     title,
     startTime,
     onFrom: 'runtime',
-    offFrom: 'runtime',
+    offFrom: waits ? 'runtime' : '',
     durationMs: null,
     samples,
     waits,

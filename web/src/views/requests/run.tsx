@@ -1,19 +1,19 @@
 // A profile of requests that the controller runs: how far it is, or how it ended; and all that it keeps.
 import type {RequestRun} from '../../api/types';
 import {addressOf} from '../../frame/router';
-import {formatMs, formatNumber} from '../../ui/format';
+import {formatAge, formatMs, formatNumber} from '../../ui/format';
 import {StopBar} from '../../ui/stop-bar';
 import {type Column, Table} from '../../ui/table';
 import {Time} from '../../ui/time';
 
-const endings = {duration: 'its time was over', stopped: 'it was stopped', exited: 'the process exited'};
+const endings = {duration: 'its time was over', stopped: 'it was stopped', exited: 'the process exited', serverStopped: 'cut: server stopped'};
 
 function stateWords({state, ending, process, durationMs, plannedMs, running}: RequestRun): string {
   const whom = `${process.name} (${process.pid})`;
   if (state === 'starting') return `Preparing to profile ${whom}: loading the agent, instrumenting methods`;
-  if (state === 'failed') return `The profile of ${whom} failed`;
+  if (state === 'failed') return `The profile of ${whom} failed${ending ? `, ${endings[ending]}` : ''}`;
   if (!running) return `Profiled ${whom}${ending ? `: ${endings[ending]}` : ''}`;
-  return `${state === 'stopping' ? 'Stopping the profile of' : 'Profiling'} ${whom}: ${Math.round(durationMs / 1000)} s of ${formatNumber(plannedMs / 1000)}`;
+  return `${state === 'stopping' ? 'Stopping the profile of' : 'Profiling'} ${whom}: ${formatAge(durationMs)} of ${formatMs(plannedMs)}`;
 }
 
 interface RunCardProps {
@@ -54,7 +54,7 @@ export function RunTable({runs, shown, tab}: {runs: RequestRun[]; shown: string;
         </a>
       ),
     },
-    {id: 'state', title: 'State', value: (run) => run.state, show: (run) => (run.state === 'finished' && run.ending ? endings[run.ending] : run.state)},
+    {id: 'state', title: 'State', value: (run) => run.state, show: (run) => (run.ending ? endings[run.ending] : run.state)},
     {id: 'duration', title: 'Duration', value: (run) => run.durationMs, show: (run) => formatMs(run.durationMs), as: 'number'},
     {id: 'seen', title: 'Requests', value: (run) => run.seen, show: (run) => formatNumber(run.seen), as: 'number'},
     {id: 'sampled', title: 'Sampled', value: (run) => run.sampled, show: (run) => formatNumber(run.sampled), as: 'number'},
