@@ -26,7 +26,8 @@ namespace {
 using Words = std::span<const std::string_view>;
 
 constexpr OptionText kServeOptions[] = {
-    {"--store", "STORE", "where requests are kept: sqlite:FILE (required)"},
+    {"--store", "STORE",
+     "where requests are kept: sqlite:FILE or clickhouse:URL[,URL…] (required)"},
     {"--listen", "HOST:PORT", "address of gRPC (default: 127.0.0.1:52330)"},
     {"--http", "HOST:PORT",
      "address of the pages and the REST API (default: 127.0.0.1:52331; none: no HTTP)"},
@@ -49,6 +50,11 @@ constexpr OptionText kRelayOptions[] = {
     {"--spool-limit", "SIZE", "size of what may wait (default: 256MiB)"},
     {"--linger", "TIME", "how long to go on delivering after the input has ended (default: 10s)"},
     {"--json", "", "print the counts as JSON when it ends"},
+    {"--help", "", "show this text"},
+};
+constexpr OptionText kMigrateOptions[] = {
+    {"--store", "STORE", "all servers of the store: clickhouse:URL[,URL…] (required)"},
+    {"--json", "", "print what was done as JSON"},
     {"--help", "", "show this text"},
 };
 constexpr OptionText kTokenOptions[] = {
@@ -77,7 +83,7 @@ void print(std::string_view text) {
 Result<int> serve(Words words) {
   const auto options = TRY(CommandOptions::parse(kServeOptions, words));
   if (options.has("--help")) {
-    print(help_text("serve --store sqlite:FILE [options]", kServeOptions,
+    print(help_text("serve --store STORE [options]", kServeOptions,
                     "  clrscope-fleet serve --store sqlite:fleet.db --token-file tokens\n"
                     "  clrscope-fleet serve --store sqlite:fleet.db --listen 0.0.0.0:52330 "
                     "--tls-cert tls.pem --token-file tokens"));
@@ -216,11 +222,35 @@ Result<int> token(Words words) {
   return 0;
 }
 
+Result<int> migrate(Words words) {
+  const auto options = TRY(CommandOptions::parse(kMigrateOptions, words));
+  if (options.has("--help")) {
+    print(help_text("migrate --store clickhouse:URL[,URL…]", kMigrateOptions,
+                    "  clrscope-fleet migrate --store clickhouse:http://127.0.0.1:8123\n"
+                    "  clrscope-fleet migrate --store "
+                    "clickhouse:https://a:8443,https://b:8443,https://c:8443"));
+    return 0;
+  }
+  if (!options.has("--store"))
+    return fail(Errc::kUsage, "--store is required")
+        .hint("for example --store clickhouse:http://127.0.0.1:8123");
+  const auto done = TRY(store::migrate_store(options.text("--store")));
+  if (options.has("--json")) {
+    JsonWriter json;
+    json.begin_object().member("done", done).end_object();
+    print(std::move(json).take() + "\n");
+  } else {
+    print(done + "\n");
+  }
+  return 0;
+}
+
 constexpr std::string_view kHelp =
     "Usage: clrscope-fleet COMMAND [options]\n\n"
     "  serve    store requests of many hosts and answer queries\n"
     "  relay    deliver requests of this host to a server\n"
     "  token    create a token for hosts or readers\n"
+    "  migrate  create or update the tables of a ClickHouse store\n"
     "  version  print the version\n\n"
     "clrscope-fleet COMMAND --help shows the options.\n";
 
@@ -230,6 +260,7 @@ Result<int> run_command(Words words) {
   if (words[0] == "serve") return serve(rest);
   if (words[0] == "relay") return relay_frames(rest);
   if (words[0] == "token") return token(rest);
+  if (words[0] == "migrate") return migrate(rest);
   if (words[0] == "version" || words[0] == "--version") {
     print("clrscope-fleet " CLRSCOPE_VERSION "\n");
     return 0;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "fleet/convert.h"
 #include "fleet/rest_answers.h"
@@ -175,6 +176,13 @@ Result<std::string> status(const RestCall& call) {
 }
 
 Result<std::string> health(const RestCall&) { return json_text(HealthAnswer{}); }
+Result<std::string> ready(const RestCall& call) {
+  if (const auto done = call.store.ready(); !done) {
+    log(LogLevel::kWarning, "the store is unavailable: {}", done.error().what);
+    return fail(Errc::kSystem, "the store is unavailable");  // anybody may ask: no addresses
+  }
+  return json_text(HealthAnswer{});
+}
 
 Result<std::string> openapi(const RestCall& call);
 
@@ -289,6 +297,12 @@ constexpr RestRoute kRoutes[] = {
      .summary = "Whether the server runs",
      .json = value_shape<HealthAnswer>,
      .answer = health,
+     .open = true},
+    {.path = "/health/ready",
+     .summary = "Whether the store takes batches and answers queries",
+     .json = value_shape<HealthAnswer>,
+     .answer = ready,
+     .statuses = "503",
      .open = true},
     {.path = "/openapi.json", .summary = "This description", .answer = openapi, .open = true},
 };

@@ -80,7 +80,7 @@ Result<HttpResponse> HttpClient::ask_once(const std::string& request, bool to_he
   const auto sent = line->send(request, deadline);
   std::string buffer;
   for (;;) {
-    HttpResponseParser parser{{.head = 64 << 10, .fields = 200, .body = 1 << 20}, to_head};
+    HttpResponseParser parser{{.head = 64 << 10, .fields = 200, .body = answer_limit_}, to_head};
     while (parser.phase() != HttpPhase::kDone) {
       while (!buffer.empty() && parser.phase() != HttpPhase::kDone) {
         const auto used = parser.put(buffer);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,10 +38,11 @@ class HttpClient {
   ~HttpClient();
 
   // To the URL's path. Any answer is a success here, whatever its status; its body is limited to
-  // a megabyte.
+  // a megabyte by default.
   Result<HttpResponse> ask(std::string_view method, const std::vector<HttpField>& fields,
                            std::string_view body, const Deadline& deadline);
   const HttpUrl& url() const { return url_; }
+  void limit_answer(std::uint64_t bytes) { answer_limit_ = bytes; }
   // Any thread: an answer that is waited for is given up within a fifth of a second; so are those
   // asked for later.
   void interrupt() { interrupted_ = true; }
@@ -52,6 +54,7 @@ class HttpClient {
   HttpUrl url_;
   std::shared_ptr<TlsContext> tls_;
   std::atomic<bool> interrupted_{false};
+  std::uint64_t answer_limit_ = 1 << 20;
   std::unique_ptr<ClientLine> line_;
 };
 

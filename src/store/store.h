@@ -1,4 +1,5 @@
-// Where the fleet server keeps requests. Implementations: sqlite/ (one file).
+// Where the fleet server keeps requests. Implementations: sqlite/ (one file), clickhouse/
+// (servers).
 //
 // Every batch is stored once: its id decides. add() returns after the data is safe on disk. Any
 // thread; add(), expire() and compact() take turns, queries see whole batches only.
@@ -50,9 +51,15 @@ class Store {
   virtual Result<> expire(WallTime now) = 0;
   // Merges what came in small pieces; answers stay the same.
   virtual Result<> compact(WallTime now) = 0;
+  // Whether batches can be stored and found now.
+  virtual Result<> ready() { return {}; }
 };
 
-// "sqlite:FILE"
+// "sqlite:FILE", "clickhouse:URL[,URL…]"
 Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention);
+
+// Creates or updates the tables of a ClickHouse store; others do so when they are opened. What was
+// done, as text.
+Result<std::string> migrate_store(const std::string& where);
 
 }  // namespace clrscope::store

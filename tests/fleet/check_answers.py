@@ -25,6 +25,7 @@ CALLS = {
     "/fleet/hosts": [({}, 200), ({"last": "1h"}, 200)],
     "/fleet/status": [({}, 200)],
     "/health": [({}, 200)],
+    "/health/ready": [({}, 200)],
     "/openapi.json": [({}, 200)],
 }
 

@@ -47,15 +47,16 @@ def until(condition, what):
 class Server:
     """At a unix socket, so that it comes back at the same address."""
 
-    def __init__(self, folder, *more, listen=None):
+    def __init__(self, folder, *more, listen=None, store=None):
         self.folder = pathlib.Path(folder)
+        self.store = store or f"sqlite:{self.folder}/fleet.db"
         self.listen = listen or f"unix:{self.folder}/grpc.sock"
         self.more = more if "--token-file" in more else (*more, "--no-auth")
         self.start()
 
     def start(self):
         pathlib.Path(self.folder / "grpc.sock").unlink(missing_ok=True)
-        self.process = start(BIN / "clrscope-fleet", "serve", "--store", f"sqlite:{self.folder}/fleet.db", "--listen", self.listen,
+        self.process = start(BIN / "clrscope-fleet", "serve", "--store", self.store, "--listen", self.listen,
                              "--http", "127.0.0.1:0", "--json", *self.more, stdout=subprocess.PIPE)
         self.address = json.loads(self.process.stdout.readline() or "{}")
         check(self.address, "the server prints its addresses")

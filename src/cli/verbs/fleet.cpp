@@ -11,7 +11,9 @@ namespace clrscope::cli {
 namespace {
 
 constexpr Option kFleet[] = {
-    {.name = "--store", .value = "STORE", .help = "where requests are kept: sqlite:FILE"},
+    {.name = "--store",
+     .value = "STORE",
+     .help = "where requests are kept: sqlite:FILE or clickhouse:URL[,URL…]"},
     {.name = "--listen",
      .value = "HOST:PORT",
      .help = "address of gRPC (default: 127.0.0.1:52330)"},
@@ -70,6 +72,17 @@ const Shape& shape_of(const FleetToken*) {
   return shape;
 }
 
+// What `fleet migrate --json` prints.
+struct FleetMigration {
+  std::string done{};
+};
+const Shape& shape_of(const FleetMigration*) {
+  using M = FleetMigration;
+  static const auto shape = describe<M>("FleetMigration", "a store whose tables are up to date",
+                                        {member<&M::done>("done", "version and servers")});
+  return shape;
+}
+
 std::string beside_us(std::string_view name) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -79,8 +92,8 @@ std::string beside_us(std::string_view name) {
 // gRPC is not in this program: clrscope-fleet, beside it, takes over.
 Result<int> run(const Args& args, Console& /*console*/) {
   const auto& words = args.positionals();
-  if (words.size() != 1 || (words[0] != "serve" && words[0] != "token"))
-    return fail(Errc::kUsage, "fleet requires a command: serve or token");
+  if (words.size() != 1 || (words[0] != "serve" && words[0] != "token" && words[0] != "migrate"))
+    return fail(Errc::kUsage, "fleet requires a command: serve, token or migrate");
   std::vector<std::string> command{beside_us("clrscope-fleet"), words[0]};
   for (const auto& option : kFleet) {
     if (option.value.empty()) {
@@ -105,8 +118,10 @@ Result<int> run(const Args& args, Console& /*console*/) {
 }
 
 const Options kOptions[] = {Options{kFleet}, kCommonOptions};
-constexpr JsonAnswer kAnswers[] = {answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
-                                   answers_with<FleetToken>(JsonAnswer::Form::kObject, "token")};
+constexpr JsonAnswer kAnswers[] = {
+    answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
+    answers_with<FleetToken>(JsonAnswer::Form::kObject, "token"),
+    answers_with<FleetMigration>(JsonAnswer::Form::kObject, "migrate")};
 
 }  // namespace
 
@@ -114,8 +129,8 @@ extern const Verb fleet_verb{
     .name = "fleet",
     .summary = "Store the requests of many hosts and answer queries",
     .usage =
-        "(serve --store sqlite:FILE --token-file FILE | token --token-file FILE --name NAME "
-        "--scope LIST)",
+        "(serve --store STORE --token-file FILE | token --token-file FILE --name NAME "
+        "--scope LIST | migrate --store clickhouse:URL[,URL…])",
     .options = kOptions,
     .examples =
         "  clrscope fleet serve --store sqlite:fleet.db --token-file tokens\n"

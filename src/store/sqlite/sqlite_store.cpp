@@ -273,11 +273,4 @@ Result<> SqliteStore::expire(WallTime now) {
   return writer_->run("PRAGMA incremental_vacuum(2000)");
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention) {
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (!where.starts_with(kSqlite) || where.size() == kSqlite.size())
-    return fail(Errc::kUsage, "--store {}: unknown kind of store", where).hint("use sqlite:FILE");
-  return TRY(SqliteStore::open(where.substr(kSqlite.size()), retention));
-}
-
 }  // namespace clrscope::store

@@ -1,0 +1,80 @@
+// The store of a fleet: ClickHouse, one server or a cluster. Any number of fleet servers may use
+// it at the same time.
+//
+// Rows arrive in groups; the ledger says which groups count (ledger.h). Queries are aggregated in
+// the engine.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/guarded.h"
+#include "store/clickhouse/ledger.h"
+#include "store/clickhouse/row_binary.h"
+#include "store/clickhouse/schema.h"
+#include "store/store.h"
+
+namespace clrscope::store {
+
+using ClickhouseNodes = std::vector<std::unique_ptr<ClickhouseNode>>;
+
+// "http://a:8123,http://b:8123?database=x": the database of the first counts for all.
+Result<ClickhouseNodes> parse_clickhouse(std::string_view urls);
+
+class ClickhouseStore final : public Store {
+ public:
+  static Result<std::unique_ptr<ClickhouseStore>> open(std::string_view urls, Retention retention);
+
+  Result<std::vector<Stored>> add(std::span<const Batch> batches, WallTime now) override;
+  Result<std::vector<ServiceSummary>> services(const TimeRange& range) override;
+  Result<std::vector<RouteSummary>> routes(const Selection& selection,
+                                           std::chrono::nanoseconds step) override;
+  Result<std::vector<Series>> series(const SeriesQuery& query) override;
+  Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) override;
+  Result<Flame> flame(const FlameQuery& query) override;
+  Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
+  Result<std::vector<HostSummary>> hosts() override;
+  Result<> expire(WallTime now) override;
+  Result<> compact(WallTime now) override;  // the engine merges by itself
+  Result<> ready() override;
+
+ private:
+  struct CallPath {
+    std::uint64_t parent = 0;
+    std::string method{};
+  };
+  using CallPaths = std::unordered_map<std::uint64_t, CallPath>;
+  // Rows of one add(), as RowBinary.
+  struct Group;
+  struct Band {
+    std::uint64_t low = 0, high = ~std::uint64_t{0};
+  };
+
+  ClickhouseStore(Retention retention, ClickhouseNodes nodes, ClickhouseSchema schema);
+
+  // To another server if one does not answer.
+  Result<std::string> select(const std::string& sql);
+  Result<std::vector<Stored>> add_once(std::span<const Batch> batches, WallTime now,
+                                       ClickhouseNode& node, bool& again);
+  Result<std::vector<bool>> find_stored(std::span<const Batch> batches, WallTime now);
+  Result<> write_paths(ClickhouseNode& node, const CallPaths& fresh);
+  // WHERE of all rows of a selection that count.
+  Result<std::string> where(const Selection& selection);
+  Result<Band> band_of(const std::string& where, double from, double to);
+  Result<CallPaths> paths_of(std::vector<std::uint64_t> wanted);
+  Result<std::vector<StoredRequest>> requests_of(const std::string& sql, bool with_spans);
+
+  const Retention retention_;
+  const ClickhouseNodes nodes_;
+  const ClickhouseSchema schema_;
+  Ledger ledger_;
+  std::atomic<std::size_t> preferred_{0};    // a server that answered
+  std::mutex writing_;                       // add()
+  GroupId next_{};                           // under writing_
+  std::unordered_set<std::uint64_t> known_;  // call paths that are stored; under writing_
+  Guarded<CallPaths> cached_;                // for flame()
+};
+
+}  // namespace clrscope::store

@@ -1,0 +1,241 @@
+// Queries about many requests: the engine selects, groups and sums.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "store/clickhouse/clickhouse_store.h"
+#include "store/sqlite/percentile.h"
+
+namespace clrscope::store {
+
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr std::int64_t kBucketNs = 10'000'000'000;
+
+// Percentiles by nearest rank, as the SQLite store has them.
+constexpr std::string_view kLatency =
+    "count(), sum(status >= 500 OR error != ''), sum(bitAnd(flags, 1)), "
+    "quantilesExactWeighted(0.5, 0.9, 0.95, 0.99)(duration, 1), max(duration), sum(running), "
+    "sum(waiting), sum(queued)";
+
+Latency read_latency(Rows& rows) {
+  Latency latency{.requests = rows.number<std::uint64_t>(),
+                  .errors = rows.number<std::uint64_t>(),
+                  .sampled = rows.number<std::uint64_t>()};
+  auto ranks = rows.array<std::uint64_t>();
+  ranks.resize(4);
+  latency.p50 = ns(ranks[0]), latency.p90 = ns(ranks[1]);
+  latency.p95 = ns(ranks[2]), latency.p99 = ns(ranks[3]);
+  latency.max = ns(rows.number<std::uint64_t>());
+  latency.running = ns(rows.number<std::uint64_t>());
+  latency.waiting = ns(rows.number<std::uint64_t>());
+  latency.queued = ns(rows.number<std::uint64_t>());
+  return latency;
+}
+
+std::string_view columns_of(GroupBy by) {
+  switch (by) {
+    case GroupBy::kService:
+      return "service, ''";
+    case GroupBy::kVersion:
+      return "version, ''";
+    case GroupBy::kHost:
+      return "host, ''";
+    case GroupBy::kRoute:
+      return "method, route";
+    case GroupBy::kStatus:
+      return "toString(status), ''";
+  }
+  return "";
+}
+
+std::string name_of(GroupBy by, const std::pair<std::string, std::string>& key) {
+  if (by != GroupBy::kRoute) return key.first;
+  return key.first + " " + (key.second.empty() ? "(no route)" : key.second);
+}
+
+// Of the route of a selection: "GET /orders/{id}", or "/orders/{id}" alone.
+std::string route_condition(const std::string& route) {
+  if (route.empty()) return "";
+  const auto space = route.find(' ');
+  const bool has_method = route.front() != '/' && space != std::string::npos;
+  auto path = has_method ? route.substr(space + 1) : route;
+  if (path.empty() || (has_method && space == 0)) return " AND 0";
+  if (path == "(no route)") path.clear();
+  auto text = " AND route = " + quoted(path);
+  if (has_method) text += " AND method = " + quoted(route.substr(0, space));
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> ClickhouseStore::where(const Selection& selection) {
+  const auto view = TRY(ledger_.view());
+  const auto& range = selection.range;
+  const auto from = std::max<std::int64_t>(range.from, 0), to = std::max<std::int64_t>(range.to, 0);
+  auto text = fmt::format("bucket >= {} AND bucket <= {} AND begin >= {} AND begin < {}",
+                          from / kBucketNs, to / kBucketNs, from, to);
+  if (!selection.service.empty()) text += " AND service = " + quoted(selection.service);
+  text += route_condition(selection.route);
+  if (!selection.host.empty()) text += " AND host = " + quoted(selection.host);
+  if (!selection.version.empty()) text += " AND version = " + quoted(selection.version);
+  if (selection.status_from > 0) text += fmt::format(" AND status >= {}", selection.status_from);
+  if (selection.status_to < 0xffff) text += fmt::format(" AND status <= {}", selection.status_to);
+  return text + " AND " + view.condition();
+}
+
+Result<std::vector<ServiceSummary>> ClickhouseStore::services(const TimeRange& range) {
+  const auto view = TRY(ledger_.view());
+  const auto from = std::max<std::int64_t>(range.from, 0), to = std::max<std::int64_t>(range.to, 0);
+  Rows rows{TRY(select(fmt::format(
+      "SELECT service, sum(requests), sum(sampled), sum(errors), sum(spans), min(bucket), "
+      "max(bucket) FROM {} WHERE bucket >= {} AND bucket <= {} AND {} GROUP BY service "
+      "ORDER BY service",
+      schema_.all("service_10s"), from / kBucketNs, to / kBucketNs, view.condition())))};
+  std::vector<ServiceSummary> found;
+  while (rows.more()) {
+    ServiceSummary one{.service = rows.text(),
+                       .requests = rows.number<std::uint64_t>(),
+                       .sampled = rows.number<std::uint64_t>(),
+                       .errors = rows.number<std::uint64_t>(),
+                       .spans = rows.number<std::uint64_t>()};
+    one.first = wall(rows.number<std::uint32_t>() * kBucketNs);
+    one.last = wall(rows.number<std::uint32_t>() * kBucketNs);
+    found.push_back(std::move(one));
+  }
+  TRY(rows.done());
+  return found;
+}
+
+Result<std::vector<RouteSummary>> ClickhouseStore::routes(const Selection& selection,
+                                                          nanoseconds step) {
+  std::vector<RouteSummary> found;
+  for (auto& one : TRY(series({.selection = selection, .by = GroupBy::kRoute, .step = step})))
+    found.push_back({std::move(one.group), one.latency, std::move(one.points)});
+  return found;
+}
+
+Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
+  if (query.selection.service.empty() && query.by != GroupBy::kService)
+    return fail(Errc::kUsage, "service is required");
+  const auto where = TRY(this->where(query.selection));
+  const auto columns = columns_of(query.by);
+  std::vector<Series> found;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  auto first = query.selection.range.to;
+  {
+    Rows rows{
+        TRY(select(fmt::format("SELECT {0} AS b, {1}, min(begin) FROM {2} WHERE {3} GROUP BY {0}",
+                               columns, kLatency, schema_.all("request"), where)))};
+    while (rows.more()) {
+      std::pair<std::string, std::string> key;
+      key.first = rows.text();
+      key.second = rows.text();
+      places[key] = found.size();
+      found.push_back({.group = name_of(query.by, key), .latency = read_latency(rows)});
+      first = std::min(first, rows.number<std::int64_t>());
+    }
+    TRY(rows.done());
+  }
+  if (query.step.count() > 0 && !found.empty()) {
+    Rows rows{TRY(select(fmt::format(
+        "SELECT {0}, intDiv(begin, {4}) AS point, {1} FROM {2} WHERE {3} GROUP BY {0}, point "
+        "ORDER BY point",
+        columns, kLatency, schema_.all("request"), where, query.step.count())))};
+    while (rows.more()) {
+      std::pair<std::string, std::string> key;
+      key.first = rows.text();
+      key.second = rows.text();
+      RoutePoint point{.time = wall(rows.number<std::int64_t>() * query.step.count())};
+      point.latency = read_latency(rows);
+      if (const auto place = places.find(key); place != places.end())
+        found[place->second].points.push_back(std::move(point));
+    }
+    TRY(rows.done());
+  }
+  const auto end = std::min(query.selection.range.to, query.now.time_since_epoch().count());
+  const auto seconds = static_cast<double>(end - std::max(first, query.selection.range.from)) / 1e9;
+  if (seconds >= 1)
+    for (auto& one : found)
+      one.latency.per_second = static_cast<double>(one.latency.requests) / seconds;
+  std::sort(found.begin(), found.end(), [&](const Series& a, const Series& b) {
+    const auto weight = [&](const Series& one) {
+      return query.by == GroupBy::kRoute ? static_cast<std::uint64_t>(one.latency.running.count())
+                                         : one.latency.requests;
+    };
+    return weight(a) != weight(b) ? weight(a) > weight(b) : a.group < b.group;
+  });
+  return found;
+}
+
+// The band is of all selected requests, with spans or not.
+Result<ClickhouseStore::Band> ClickhouseStore::band_of(const std::string& where, double from,
+                                                       double to) {
+  Band band;
+  if (from <= 0 && to >= 100) return band;
+  Rows counted{
+      TRY(select(fmt::format("SELECT count() FROM {} WHERE {}", schema_.all("request"), where)))};
+  const auto count = counted.number<std::uint64_t>();
+  TRY(counted.done());
+  if (count == 0) return Band{0, to >= 100 ? band.high : 0};
+  // In the middle between two ranks: no rounding finds another one.
+  const auto level = [&](double p) {
+    return (static_cast<double>(rank_of(count, p)) + 0.5) / static_cast<double>(count);
+  };
+  Rows rows{TRY(select(
+      fmt::format("SELECT quantilesExactWeighted({:.17f}, {:.17f})(duration, 1) FROM {} WHERE {}",
+                  level(from), level(to), schema_.all("request"), where)))};
+  auto ranks = rows.array<std::uint64_t>();
+  TRY(rows.done());
+  ranks.resize(2);
+  if (from > 0) band.low = ranks[0];
+  if (to < 100) band.high = ranks[1];
+  return band;
+}
+
+Result<std::vector<HostSummary>> ClickhouseStore::hosts() {
+  const auto view = TRY(ledger_.view());
+  Rows rows{TRY(select(fmt::format(
+      "SELECT host, service, argMaxIf(version, ord, batches = 1), hex(instance), "
+      "argMinIf(pid, ord, batches = 1), argMinIf(runtime, ord, batches = 1), "
+      "argMinIf(relay_version, ord, batches = 1), minIf(received, batches = 1) AS first, "
+      "max(received), argMaxIf(skew, ord, batches = 1), sum(batches), sum(duplicates), "
+      "max(written_requests), max(written_spans), sum(stored_requests), sum(stored_spans), "
+      "sum(seen), sum(sampled), sum(lost_requests), sum(lost_spans), sum(cpu) FROM {} WHERE {} "
+      "GROUP BY host, service, instance HAVING sum(batches) > 0 ORDER BY host, service, first",
+      schema_.all("source"), view.condition())))};
+  std::vector<HostSummary> found;
+  while (rows.more()) {
+    HostSummary host{.host = rows.text(),
+                     .service = rows.text(),
+                     .version = rows.text(),
+                     .instance = rows.text()};
+    std::transform(host.instance.begin(), host.instance.end(), host.instance.begin(),
+                   [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; });
+    host.pid = rows.number<std::uint32_t>();
+    host.runtime = rows.text();
+    host.relay_version = rows.text();
+    host.first = wall(rows.number<std::int64_t>());
+    host.last = wall(rows.number<std::int64_t>());
+    host.skew = nanoseconds{rows.number<std::int64_t>()};
+    for (auto* count : {&host.batches, &host.duplicates, &host.written_requests,
+                        &host.written_spans, &host.stored_requests, &host.stored_spans, &host.seen,
+                        &host.sampled, &host.unrecorded_requests, &host.unrecorded_spans})
+      *count = rows.number<std::uint64_t>();
+    host.recorder_cpu = ns(rows.number<std::uint64_t>());
+    host.lost_requests =
+        host.written_requests - std::min(host.written_requests, host.stored_requests);
+    host.lost_spans = host.written_spans - std::min(host.written_spans, host.stored_spans);
+    if (host.seen > 0)
+      host.sampling_percent =
+          100 * static_cast<double>(host.sampled) / static_cast<double>(host.seen);
+    found.push_back(std::move(host));
+  }
+  TRY(rows.done());
+  return found;
+}
+
+}  // namespace clrscope::store

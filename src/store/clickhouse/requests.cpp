@@ -1,0 +1,274 @@
+// Single requests, and the calls of many as one tree.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "store/clickhouse/clickhouse_store.h"
+#include "store/sqlite/percentile.h"
+
+namespace clrscope::store {
+namespace {
+
+constexpr std::string_view kHead =
+    "lower(hex(trace)), service, host, version, method, route, path, error, status, flags, begin, "
+    "duration, running, waiting, queued, spans_lost, spans";
+constexpr std::string_view kSpans =
+    "span_path, span_self, span_parent, span_begin, span_duration, span_queued, span_thread, "
+    "span_kind, span_steps, step_begin, step_duration, step_thread";
+constexpr std::size_t kPathsAtOnce = 50'000;
+
+StoredRequest read_head(Rows& rows) {
+  StoredRequest one;
+  for (auto* text : {&one.trace_id, &one.service, &one.host, &one.version, &one.method, &one.route,
+                     &one.path, &one.error})
+    *text = rows.text();
+  one.status = rows.number<std::uint16_t>();
+  one.flags = rows.number<std::uint8_t>();
+  one.sampled = (one.flags & kSampled) != 0;
+  one.aborted = (one.flags & kAborted) != 0;
+  one.forced = (one.flags & kForced) != 0;
+  one.begin = wall(rows.number<std::int64_t>());
+  for (auto* time : {&one.duration, &one.running, &one.waiting, &one.queued})
+    *time = ns(rows.number<std::uint64_t>());
+  one.spans_lost = rows.number<std::uint32_t>();
+  one.span_count = rows.number<std::uint32_t>();
+  return one;
+}
+
+// The spans of a request; methods are call paths.
+BatchSpans read_spans(Rows& rows, std::vector<std::uint64_t>& paths) {
+  BatchSpans spans;
+  paths = rows.array<std::uint64_t>();
+  spans.self = rows.array<std::uint64_t>();
+  spans.parent = rows.array<std::uint32_t>();
+  spans.begin = rows.array<std::uint64_t>();
+  spans.duration = rows.array<std::uint64_t>();
+  spans.queued = rows.array<std::uint64_t>();
+  spans.thread = rows.array<std::uint32_t>();
+  spans.kind = rows.array<std::uint32_t>();
+  spans.steps = rows.array<std::uint32_t>();
+  spans.step_begin = rows.array<std::uint64_t>();
+  spans.step_duration = rows.array<std::uint64_t>();
+  spans.step_thread = rows.array<std::uint32_t>();
+  return spans;
+}
+
+bool fit_together(const BatchSpans& spans, std::size_t count) {
+  std::uint64_t steps = 0;
+  for (const auto one : spans.steps) steps += one;
+  for (const auto size :
+       {spans.self.size(), spans.parent.size(), spans.begin.size(), spans.duration.size(),
+        spans.queued.size(), spans.thread.size(), spans.kind.size(), spans.steps.size()})
+    if (size != count) return false;
+  return spans.step_begin.size() == steps && spans.step_duration.size() == steps &&
+         spans.step_thread.size() == steps;
+}
+
+struct Node {
+  std::uint64_t path = 0, parent = 0;
+  std::uint64_t self = 0, calls = 0, total = 0;
+  const std::string* method = nullptr;
+};
+
+}  // namespace
+
+Result<ClickhouseStore::CallPaths> ClickhouseStore::paths_of(std::vector<std::uint64_t> wanted) {
+  CallPaths found;
+  while (!wanted.empty()) {
+    std::vector<std::uint64_t> missing;
+    cached_.with([&](CallPaths& cached) {
+      for (const auto path : wanted)
+        if (const auto known = cached.find(path); known != cached.end())
+          found.insert(*known);
+        else
+          missing.push_back(path);
+    });
+    for (std::size_t first = 0; first < missing.size(); first += kPathsAtOnce) {
+      std::string list;
+      const auto end = std::min(missing.size(), first + kPathsAtOnce);
+      for (auto i = first; i < end; ++i)
+        list += fmt::format("{}{}", list.empty() ? "" : ",", missing[i]);
+      Rows rows{TRY(select(fmt::format("SELECT path, parent, method FROM {} WHERE path IN ({})",
+                                       schema_.all("path"), list)))};
+      CallPaths fresh;
+      while (rows.more()) {
+        const auto path = rows.number<std::uint64_t>();
+        const auto parent = rows.number<std::uint64_t>();
+        fresh[path] = {parent, rows.text()};
+      }
+      TRY(rows.done());
+      found.insert(fresh.begin(), fresh.end());
+      cached_.with([&](CallPaths& cached) {
+        constexpr std::size_t kMost = 1'000'000;
+        if (cached.size() > kMost) cached.clear();
+        cached.insert(fresh.begin(), fresh.end());
+      });
+    }
+    std::vector<std::uint64_t> callers;
+    for (const auto path : wanted) {
+      const auto& call = found.try_emplace(path, CallPath{0, "(unknown)"}).first->second;
+      if (call.parent != 0 && !found.contains(call.parent)) callers.push_back(call.parent);
+    }
+    std::sort(callers.begin(), callers.end());
+    callers.erase(std::unique(callers.begin(), callers.end()), callers.end());
+    wanted = std::move(callers);
+  }
+  return found;
+}
+
+Result<std::vector<StoredRequest>> ClickhouseStore::requests_of(const std::string& sql,
+                                                                bool with_spans) {
+  Rows rows{TRY(select(sql))};
+  std::vector<StoredRequest> found;
+  std::vector<std::vector<std::uint64_t>> paths;
+  while (rows.more()) {
+    auto request = read_head(rows);
+    if (with_spans) {
+      const auto spans = read_spans(rows, paths.emplace_back());
+      if (!fit_together(spans, paths.back().size()))
+        return fail(Errc::kCorrupt, "the spans of request {} are damaged", request.trace_id);
+      std::size_t step = 0;
+      for (std::size_t i = 0; i < spans.parent.size(); ++i) {
+        constexpr std::string_view kOutcomes[] = {"returned", "faulted", "cancelled", "open"};
+        StoredSpan one{.parent = spans.parent[i],
+                       .begin = ns(spans.begin[i]),
+                       .duration = ns(spans.duration[i]),
+                       .self = ns(spans.self[i]),
+                       .queued = ns(spans.queued[i]),
+                       .thread = spans.thread[i],
+                       .kind = spans.kind[i],
+                       .outcome = std::string{kOutcomes[spans.kind[i] & 3U]},
+                       .is_async = (spans.kind[i] & 4U) != 0};
+        for (const auto end = step + spans.steps[i]; step < end; ++step)
+          one.steps.push_back(
+              {ns(spans.step_begin[step]), ns(spans.step_duration[step]), spans.step_thread[step]});
+        request.spans.push_back(std::move(one));
+      }
+    }
+    found.push_back(std::move(request));
+  }
+  TRY(rows.done());
+  std::vector<std::uint64_t> wanted;
+  for (const auto& some : paths) wanted.insert(wanted.end(), some.begin(), some.end());
+  const auto known = TRY(paths_of(std::move(wanted)));
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    for (std::size_t k = 0; k < paths[i].size(); ++k)
+      found[i].spans[k].method = known.at(paths[i][k]).method;
+  return found;
+}
+
+Result<std::vector<StoredRequest>> ClickhouseStore::slowest(const SlowestQuery& query) {
+  TRY(check_band(query.from_percentile, query.to_percentile));
+  if (query.selection.service.empty()) return std::vector<StoredRequest>{};
+  const auto where = TRY(this->where(query.selection));
+  const auto band = TRY(band_of(where, query.from_percentile, query.to_percentile));
+  return requests_of(
+      fmt::format("SELECT {} FROM {} WHERE {} AND bitAnd(flags, 1) = 1 AND duration >= {} AND "
+                  "duration <= {} ORDER BY duration DESC, trace LIMIT {}",
+                  kHead, schema_.all("request"), where, band.low, band.high, query.limit),
+      false);
+}
+
+Result<std::vector<StoredRequest>> ClickhouseStore::find(const TraceId& trace) {
+  if (trace == TraceId{}) return std::vector<StoredRequest>{};  // of requests without one
+  const auto condition = TRY(ledger_.view()).condition();
+  std::string hex;
+  for (const auto byte : trace) hex += fmt::format("{:02x}", byte);
+  const auto is_trace = fmt::format("trace = toFixedString(unhex('{}'), 16)", hex);
+  Rows rows{TRY(select(fmt::format("SELECT DISTINCT service, bucket FROM {} WHERE {} AND {}",
+                                   schema_.all("trace"), is_trace, condition)))};
+  std::string places;
+  while (rows.more()) {
+    const auto service = quoted(rows.text());
+    places += fmt::format("{}(service = {} AND bucket = {})", places.empty() ? "" : " OR ", service,
+                          rows.number<std::uint32_t>());
+  }
+  TRY(rows.done());
+  if (places.empty()) return std::vector<StoredRequest>{};
+  return requests_of(
+      fmt::format("SELECT {}, {} FROM {} WHERE ({}) AND {} AND bitAnd(flags, 1) = 1 AND {} "
+                  "ORDER BY service, begin",
+                  kHead, kSpans, schema_.all("request"), places, is_trace, condition),
+      true);
+}
+
+Result<Flame> ClickhouseStore::flame(const FlameQuery& query) {
+  TRY(check_band(query.from_percentile, query.to_percentile));
+  Flame flame;
+  if (query.selection.service.empty()) return flame;
+  auto where = TRY(this->where(query.selection));
+  const auto band = TRY(band_of(where, query.from_percentile, query.to_percentile));
+  where += fmt::format(" AND spans > 0 AND duration >= {} AND duration <= {}", band.low, band.high);
+  Rows sums{TRY(select(fmt::format(
+      "SELECT count(), sum(toUInt64(spans)), min(duration), max(duration) FROM {} WHERE {}",
+      schema_.all("request"), where)))};
+  flame.requests = sums.number<std::uint64_t>();
+  flame.spans = sums.number<std::uint64_t>();
+  flame.shortest = ns(sums.number<std::uint64_t>());
+  flame.longest = ns(sums.number<std::uint64_t>());
+  TRY(sums.done());
+  if (flame.requests == 0) return flame;
+  Rows rows{
+      TRY(select(fmt::format("SELECT p, sum(s), count() FROM {} ARRAY JOIN span_path AS p, "
+                             "span_self AS s WHERE {} GROUP BY p",
+                             schema_.all("request"), where)))};
+  std::unordered_map<std::uint64_t, Node> nodes;
+  std::vector<std::uint64_t> wanted;
+  while (rows.more()) {
+    const auto path = rows.number<std::uint64_t>();
+    auto& node = nodes[path];
+    node.self = rows.number<std::uint64_t>();
+    node.calls = rows.number<std::uint64_t>();
+    wanted.push_back(path);
+  }
+  TRY(rows.done());
+  const auto known = TRY(paths_of(std::move(wanted)));
+
+  std::unordered_map<std::uint64_t, std::vector<Node*>> children;  // by parent
+  for (const auto& [path, call] : known) {  // callers too, whose own calls are not selected
+    auto& node = nodes[path];
+    node.path = path, node.parent = call.parent, node.method = &call.method;
+  }
+  for (auto& [path, node] : nodes) children[node.parent].push_back(&node);
+  // Callers before their callees; totals from the end.
+  std::vector<Node*> order = children[0];
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (const auto own = children.find(order[i]->path); own != children.end())
+      order.insert(order.end(), own->second.begin(), own->second.end());
+  std::uint64_t total = 0;
+  for (auto i = order.size(); i-- > 0;) {
+    order[i]->total += order[i]->self;
+    (order[i]->parent == 0 ? total : nodes[order[i]->parent].total) += order[i]->total;
+  }
+  flame.total = ns(total);
+  for (auto& [parent, list] : children)
+    std::sort(list.begin(), list.end(), [](const Node* a, const Node* b) {  // the largest last
+      return a->total != b->total ? a->total < b->total : *a->method > *b->method;
+    });
+  struct Open {
+    const Node* node;
+    std::uint32_t depth;
+  };
+  std::vector<Open> open;
+  std::unordered_map<std::string_view, std::uint32_t> indexes;
+  const auto push_children = [&](std::uint64_t path, std::uint32_t depth) {
+    if (const auto own = children.find(path); own != children.end())
+      for (const auto* node : own->second) open.push_back({node, depth});
+  };
+  push_children(0, 0);
+  while (!open.empty()) {
+    const auto [node, depth] = open.back();
+    open.pop_back();
+    const auto [index, is_new] =
+        indexes.try_emplace(*node->method, static_cast<std::uint32_t>(flame.names.size()));
+    if (is_new) flame.names.push_back(*node->method);
+    flame.name.push_back(index->second);
+    flame.depth.push_back(depth);
+    flame.self_ns.push_back(node->self);
+    flame.calls.push_back(node->calls);
+    push_children(node->path, depth + 1);
+  }
+  return flame;
+}
+
+}  // namespace clrscope::store

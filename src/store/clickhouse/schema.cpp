@@ -1,0 +1,189 @@
+#include "store/clickhouse/schema.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "store/clickhouse/ledger.h"
+#include "store/clickhouse/row_binary.h"
+
+namespace clrscope::store {
+namespace {
+
+// Tables with rows of groups: epoch, seq and batch say whether a row counts.
+struct DataTable {
+  std::string_view name{}, columns{}, engine = "MergeTree", order{}, partition{}, shard{};
+};
+
+constexpr std::string_view kGroup = "batch UInt64, epoch UInt64, seq UInt32";
+constexpr DataTable kTables[] = {
+    {.name = "request",
+     .columns = "service String, bucket UInt32, begin Int64, {group}, host String, version String, "
+                "trace FixedString(16), method String, route String, path String, error String, "
+                "status UInt16, flags UInt8, duration UInt64, running UInt64, waiting UInt64, "
+                "queued UInt64, bytes_in UInt64, bytes_out UInt64, spans_lost UInt32, "
+                "spans UInt32, span_path Array(UInt64), span_self Array(UInt64), "
+                "span_parent Array(UInt32), span_begin Array(UInt64), span_duration Array(UInt64), "
+                "span_queued Array(UInt64), span_thread Array(UInt32), span_kind Array(UInt32), "
+                "span_steps Array(UInt32), step_begin Array(UInt64), step_duration Array(UInt64), "
+                "step_thread Array(UInt32)",
+     .order = "(service, bucket, begin)",
+     .partition = "intDiv(bucket, 8640)",
+     .shard = "cityHash64(service, intDiv(bucket, 6))"},
+    {.name = "trace",
+     .columns = "trace FixedString(16), service String, bucket UInt32, {group}",
+     .order = "trace",
+     .partition = "intDiv(bucket, 8640)",
+     .shard = "rand()"},
+    {.name = "service_10s",
+     .columns = "service String, bucket UInt32, {group}, requests UInt64, sampled UInt64, "
+                "errors UInt64, spans UInt64",
+     .order = "(service, bucket)",
+     .partition = "intDiv(bucket, 8640)",
+     .shard = "rand()"},
+    {.name = "source",
+     .columns = "service String, host String, instance String, {group}, version String, "
+                "pid UInt32, runtime String, relay_version String, day UInt32, received Int64, "
+                "ord Int64, skew Int64, batches UInt8, duplicates UInt8, written_requests UInt64, "
+                "written_spans UInt64, stored_requests UInt64, stored_spans UInt64, seen UInt64, "
+                "sampled UInt64, lost_requests UInt64, lost_spans UInt64, cpu UInt64",
+     .order = "(service, host, instance)",
+     .partition = "intDiv(day, 30)",
+     .shard = "cityHash64(service, host)"},
+    {.name = "path",
+     .columns = "path UInt64, parent UInt64, method String",
+     .engine = "ReplacingMergeTree",
+     .order = "path",
+     .shard = "path"},
+};
+
+// Plain tables of single servers.
+constexpr std::string_view kLocalTables[] = {
+    "CREATE TABLE IF NOT EXISTS ledger_batch (id String, epoch UInt64, seq UInt32, day UInt32) "
+    "ENGINE = MergeTree PARTITION BY day ORDER BY id SETTINGS index_granularity = 256",
+    "CREATE TABLE IF NOT EXISTS ledger_conflict (batch UInt64, epoch UInt64, seq UInt32, "
+    "day UInt32) ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (batch, epoch, seq)",
+    "CREATE TABLE IF NOT EXISTS ledger_commit (epoch UInt64, seq UInt32, day UInt32) "
+    "ENGINE = ReplacingMergeTree(seq) PARTITION BY day ORDER BY epoch",
+    "CREATE TABLE IF NOT EXISTS meta (version UInt32, cluster String, ledger UInt32) "
+    "ENGINE = MergeTree PARTITION BY tuple() ORDER BY version",
+};
+
+// Fed with every insert: an insert whose views failed is never committed, so they cannot drift.
+constexpr std::string_view kViews[] = {
+    "CREATE MATERIALIZED VIEW IF NOT EXISTS request_to_trace TO {db}.trace AS SELECT trace, "
+    "service, bucket, batch, epoch, seq FROM {db}.request WHERE bitAnd(flags, 1) = 1",
+    "CREATE MATERIALIZED VIEW IF NOT EXISTS request_to_service_10s TO {db}.service_10s AS SELECT "
+    "service, bucket, batch, epoch, seq, count() AS requests, sum(bitAnd(flags, 1)) AS sampled, "
+    "sum(status >= 500 OR error != '') AS errors, sum(toUInt64(spans)) AS spans FROM {db}.request "
+    "GROUP BY service, bucket, batch, epoch, seq",
+};
+
+std::string replace(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (auto at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
+    out.append(text.substr(0, at)).append(to);
+    text.remove_prefix(at + from.size());
+  }
+  return out.append(text);
+}
+
+std::string table_text(const DataTable& table, const ClickhouseNode& node,
+                       const std::string& cluster) {
+  auto engine = std::string{table.engine};
+  if (!cluster.empty())
+    engine = fmt::format("Replicated{}('/clrscope/{}/{{shard}}/{}', '{{replica}}')", table.engine,
+                         node.database(), table.name);
+  auto text = fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) ENGINE = {}", table.name,
+                          replace(table.columns, "{group}", kGroup), engine);
+  if (!table.partition.empty()) text += fmt::format(" PARTITION BY {}", table.partition);
+  return text + fmt::format(" ORDER BY {}", table.order);
+}
+
+Result<std::string> cluster_of(ClickhouseNode& node) {
+  Rows rows{TRY(node.run("SELECT substitution FROM system.macros WHERE macro = 'cluster'"))};
+  if (!rows.more()) return std::string{};
+  auto name = rows.text();
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_')
+      return fail(Errc::kUnsupported, "ClickHouse {}: the macro cluster is {}", node.name(), name)
+          .hint("use letters, digits and _");
+  return name;
+}
+
+Result<> migrate_node(ClickhouseNode& node, const ClickhouseSchema& wanted) {
+  const auto has = TRY(read_schema(node));
+  if (has.version > kClickhouseSchema)
+    return fail(Errc::kUnsupported, "ClickHouse {} has tables of version {}, this program has {}",
+                node.name(), has.version, kClickhouseSchema)
+        .hint("update clrscope-fleet");
+  if (has.version != 0 && (has.cluster != wanted.cluster || has.ledger != wanted.ledger))
+    return fail(Errc::kUsage,
+                "ClickHouse {} was set up for cluster '{}' with {} servers for the ledger, not "
+                "'{}' with {}",
+                node.name(), has.cluster, has.ledger, wanted.cluster, wanted.ledger)
+        .hint("name the same servers in the same order as at first");
+  for (const auto table : kLocalTables) TRY(node.run(std::string{table}));
+  for (const auto& table : kTables) {
+    TRY(node.run(table_text(table, node, wanted.cluster)));
+    if (wanted.cluster.empty()) continue;
+    TRY(node.run(fmt::format(
+        "CREATE TABLE IF NOT EXISTS {0}_all AS {0} ENGINE = Distributed({1}, {2}, {0}, {3})",
+        table.name, wanted.cluster, node.database(), table.shard)));
+  }
+  for (const auto view : kViews) TRY(node.run(replace(view, "{db}", node.database())));
+  if (has.version == kClickhouseSchema) return {};
+  ByteWriter row;
+  row.write(wanted.version);
+  write_text(row, wanted.cluster);
+  row.write(wanted.ledger);
+  TRY(node.run("INSERT INTO meta (version, cluster, ledger)", as_text(row.bytes())));
+  return {};
+}
+
+}  // namespace
+
+Result<ClickhouseSchema> read_schema(ClickhouseNode& node) {
+  Rows found{TRY(node.run(
+      fmt::format("SELECT count() FROM system.tables WHERE database = {} AND name = 'meta'",
+                  quoted(node.database()))))};
+  if (found.number<std::uint64_t>() == 0) return ClickhouseSchema{};
+  Rows rows{
+      TRY(node.run("SELECT version, cluster, ledger FROM meta ORDER BY version DESC LIMIT 1"))};
+  if (!rows.more()) return ClickhouseSchema{};
+  ClickhouseSchema schema;
+  schema.version = rows.number<std::uint32_t>();
+  schema.cluster = rows.text();
+  schema.ledger = rows.number<std::uint32_t>();
+  TRY(rows.done());
+  return schema;
+}
+
+Result<ClickhouseSchema> migrate_schema(std::span<const std::unique_ptr<ClickhouseNode>> nodes) {
+  for (const auto& node : nodes) TRY(node->create_database());
+  ClickhouseSchema wanted{.version = kClickhouseSchema,
+                          .cluster = TRY(cluster_of(*nodes.front())),
+                          .ledger = static_cast<std::uint32_t>(Ledger::size_for(nodes.size()))};
+  if (wanted.cluster.empty() && nodes.size() > 1)
+    return fail(Errc::kUsage, "{} servers were named, but ClickHouse {} has no macro cluster",
+                nodes.size(), nodes.front()->name())
+        .hint("set the macros cluster, shard and replica in its configuration, or name one server");
+  for (const auto& node : nodes) TRY(migrate_node(*node, wanted));
+  return wanted;
+}
+
+Result<> drop_partitions(ClickhouseNode& node, std::string_view table, std::int64_t day) {
+  Rows rows{
+      TRY(node.run(fmt::format("SELECT DISTINCT toInt64(partition) FROM system.parts WHERE "
+                               "active AND database = {} AND table = {}",
+                               quoted(node.database()), quoted(table))))};
+  std::vector<std::int64_t> old;
+  while (rows.more())
+    if (const auto one = rows.number<std::int64_t>(); one < day) old.push_back(one);
+  TRY(rows.done());
+  for (const auto one : old)
+    TRY(node.run(fmt::format("ALTER TABLE {} DROP PARTITION {}", table, one)));
+  return {};
+}
+
+}  // namespace clrscope::store

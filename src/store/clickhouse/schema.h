@@ -1,0 +1,34 @@
+// The tables in ClickHouse, and how they become those of this version.
+//
+// A server with the macro `cluster` gets replicated tables and distributed ones over them;
+// another one gets plain tables.
+#pragma once
+
+#include <span>
+
+#include "store/clickhouse/node.h"
+
+namespace clrscope::store {
+
+inline constexpr std::uint32_t kClickhouseSchema = 1;
+
+struct ClickhouseSchema {
+  std::uint32_t version = 0;  // 0: no tables
+  std::string cluster{};      // empty: one server alone
+  std::uint32_t ledger = 0;   // servers that hold the ledger
+
+  // Where all rows of a table are read and written.
+  std::string all(std::string_view table) const {
+    return std::string{table} + (cluster.empty() ? "" : "_all");
+  }
+};
+
+Result<ClickhouseSchema> read_schema(ClickhouseNode& node);
+
+// On every server; does nothing where it is done already.
+Result<ClickhouseSchema> migrate_schema(std::span<const std::unique_ptr<ClickhouseNode>> nodes);
+
+// Partitions are days since 1970: those before `day`.
+Result<> drop_partitions(ClickhouseNode& node, std::string_view table, std::int64_t day);
+
+}  // namespace clrscope::store
