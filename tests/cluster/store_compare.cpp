@@ -65,7 +65,8 @@ Batch random_batch(Chance& chance, std::uint64_t number) {
                   .spans = 1 + chance.below(12),
                   .begin = kStart + static_cast<std::int64_t>(chance.below(1200)) * kSecond,
                   .step = static_cast<std::int64_t>(chance.below(kSecond)),
-                  .routes = 1 + chance.below(5)});
+                  .routes = 1 + chance.below(5),
+                  .samples = chance.below(4)});
   batch.source.instance = (batch.source.host + batch.source.version + "-instance").substr(0, 16);
   batch.names.emplace_back("TimeoutException");
   const auto error = static_cast<std::uint32_t>(batch.names.size());
@@ -84,6 +85,8 @@ Batch random_batch(Chance& chance, std::uint64_t number) {
       spans.queued[span + i] = chance.below(900);
     }
   }
+  for (auto& stack : batch.samples.stack)
+    if (chance.one_in(9)) stack = 0;
   // Steps lie in the order of the spans: those of the last span are the last.
   if (!batch.requests.empty() && batch.requests.back().spans > 0) {
     for (std::uint32_t i = 0; i < 3; ++i) {
@@ -128,6 +131,7 @@ std::string text_of(const StoredRequest& one) {
                           one.error, one.status, one.flags, one.begin.time_since_epoch().count(),
                           one.duration.count(), one.running.count(), one.waiting.count(),
                           one.queued.count(), one.spans_lost, one.span_count);
+  text += fmt::format(" {}", one.sample_count);
   for (const auto& span : one.spans) {
     text += fmt::format("\n  {} {} {} {} {} {} {} {} {} {}", span.method, span.parent,
                         span.begin.count(), span.duration.count(), span.self.count(),
@@ -135,11 +139,19 @@ std::string text_of(const StoredRequest& one) {
     for (const auto& step : span.steps)
       text += fmt::format(" [{} {} {}]", step.begin.count(), step.duration.count(), step.thread);
   }
-  return text;
+  // Stacks that took equally long may come in any order.
+  std::vector<std::string> stacks;
+  for (const auto& stack : one.stacks)
+    stacks.push_back(fmt::format("\n  {} {} {} {}", stack.span, stack.samples, stack.cpu.count(),
+                                 fmt::join(stack.frames, ";")));
+  std::sort(stacks.begin(), stacks.end());
+  return text + fmt::format("{}", fmt::join(stacks, ""));
 }
 
 std::string text_of(const HostSummary& one) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+  return fmt::format("{} {} {} {} ", one.written_samples, one.stored_samples, one.lost_samples,
+                     one.unrecorded_samples) +
+         fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
                      one.host, one.service, one.version, one.instance, one.pid, one.runtime,
                      one.relay_version, one.first.time_since_epoch().count(),
                      one.last.time_since_epoch().count(), one.skew.count(), one.batches,
@@ -158,8 +170,8 @@ std::string text_of(const Flame& one) {
     nodes[fmt::format("{}", fmt::join(stack, ";"))] =
         fmt::format("{} {}", one.self_ns[i], one.calls[i]);
   }
-  auto text = fmt::format("{} {} {} {} {}", one.requests, one.spans, one.total.count(),
-                          one.shortest.count(), one.longest.count());
+  auto text = fmt::format("{} {} {} {} {} {}", one.requests, one.spans, one.samples,
+                          one.total.count(), one.shortest.count(), one.longest.count());
   for (const auto& [path, sums] : nodes) text += fmt::format("\n  {} {}", path, sums);
   return text;
 }
@@ -222,7 +234,10 @@ void compare_all(Pair& pair, Chance& chance, const std::vector<TraceId>& traces,
     pair.compare("series", [&](Store& store) {
       return store.series({.selection = selection, .by = by, .step = step, .now = kNow});
     });
-    pair.compare("flame", [&](Store& store) { return store.flame({selection, from, to}); });
+    for (const auto weight : {FlameWeight::kRunning, FlameWeight::kCpu})
+      pair.compare("flame", [&](Store& store) {
+        return store.flame({selection, from, to, weight});
+      });
     pair.compare("slowest", [&](Store& store) {  // all: equal ones may be cut off differently
       return store.slowest({selection, from, to, 100'000});
     });

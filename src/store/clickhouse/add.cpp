@@ -46,10 +46,16 @@ struct ClickhouseStore::Group {
   }
 
   struct Position {
-    std::size_t span = 0, step = 0;
+    std::size_t span = 0, step = 0, sample = 0;
+  };
+  struct Paths {
+    std::span<const std::uint64_t> spans{}, samples{};
+  };
+  struct Counts {
+    std::uint64_t requests = 0, spans = 0, samples = 0;
   };
   void put_request(const Batch& batch, std::uint64_t number, const BatchRequest& request,
-                   std::int64_t begin, const Position& at, std::span<const std::uint64_t> paths) {
+                   std::int64_t begin, const Position& at, const Paths& paths) {
     const auto name = [&](std::uint32_t position) -> std::string_view {
       return position == 0 ? std::string_view{} : std::string_view{batch.names[position - 1]};
     };
@@ -73,7 +79,7 @@ struct ClickhouseStore::Group {
       out.write(value);
     out.write(request.spans_lost);
     out.write(request.spans);
-    write_array(out, paths);
+    write_array(out, paths.spans);
     write_array(out, part_of(spans.self, at.span, request.spans));
     write_array(out, part_of(spans.parent, at.span, request.spans));
     write_array(out, part_of(spans.begin, at.span, request.spans));
@@ -85,10 +91,17 @@ struct ClickhouseStore::Group {
     write_array(out, part_of(spans.step_begin, at.step, request.steps));
     write_array(out, part_of(spans.step_duration, at.step, request.steps));
     write_array(out, part_of(spans.step_thread, at.step, request.steps));
+    const auto& samples = batch.samples;
+    out.write(request.samples);
+    write_array(out, paths.samples);
+    write_array(out, part_of(samples.weight, at.sample, request.samples));
+    write_array(out, part_of(samples.time, at.sample, request.samples));
+    write_array(out, part_of(samples.span, at.sample, request.samples));
+    write_array(out, part_of(samples.thread, at.sample, request.samples));
   }
 
   void put_source(const Batch& batch, std::uint64_t number, WallTime now, bool duplicate,
-                  std::uint64_t stored_requests, std::uint64_t stored_spans) {
+                  const Counts& stored) {
     const auto& source = batch.source;
     auto& out = sources;
     write_text(out, source.service);
@@ -106,9 +119,10 @@ struct ClickhouseStore::Group {
     out.write(static_cast<std::uint8_t>(duplicate ? 0 : 1));
     out.write(static_cast<std::uint8_t>(duplicate ? 1 : 0));
     const auto& recording = batch.recording;
-    for (const auto value : {batch.written_requests, batch.written_spans, stored_requests,
-                             stored_spans, recording.seen, recording.sampled,
-                             recording.lost_requests, recording.lost_spans, recording.cpu_ns})
+    for (const auto value :
+         {batch.written_requests, batch.written_spans, stored.requests, stored.spans,
+          recording.seen, recording.sampled, recording.lost_requests, recording.lost_spans,
+          recording.cpu_ns, batch.written_samples, stored.samples, recording.lost_samples})
       out.write(duplicate ? std::uint64_t{0} : value);
   }
 };
@@ -149,6 +163,27 @@ Result<> ClickhouseStore::write_paths(ClickhouseNode& node, const CallPaths& fre
   return {};
 }
 
+// The call path of each stack of a batch, from 1 on; of 0, one that says that it is unknown.
+std::vector<std::uint64_t> ClickhouseStore::stack_paths(const Batch& batch,
+                                                        std::span<const std::uint64_t> names,
+                                                        CallPaths& fresh) const {
+  constexpr std::string_view kUnknown = "(unknown)";
+  if (batch.samples.stack.empty()) return {};
+  const auto note = [&](std::uint64_t path, std::uint64_t caller, std::string_view method) {
+    if (!known_.contains(path)) fresh.try_emplace(path, CallPath{caller, std::string{method}});
+    return path;
+  };
+  const auto& stacks = batch.stacks;
+  std::vector<std::uint64_t> paths{0};
+  for (std::size_t i = 0; i < stacks.method.size(); ++i) {
+    const auto caller = paths[stacks.parent[i]];
+    const auto method = stacks.method[i];
+    paths.push_back(note(path_of(caller, names[method]), caller, batch.names[method - 1]));
+  }
+  paths[0] = note(path_of(0, hash_of(kUnknown)), 0, kUnknown);
+  return paths;
+}
+
 Result<std::vector<Stored>> ClickhouseStore::add_once(std::span<const Batch> batches, WallTime now,
                                                       ClickhouseNode& node, bool& again) {
   again = true;
@@ -163,7 +198,7 @@ Result<std::vector<Stored>> ClickhouseStore::add_once(std::span<const Batch> bat
     const auto& batch = batches[b];
     const auto number = batch_number(batch.id);
     if (stored[b] || !here.insert(batch.id).second) {
-      group.put_source(batch, number, now, true, 0, 0);
+      group.put_source(batch, number, now, true, {});
       outcomes.push_back({Stored::Outcome::kDuplicate});
       continue;
     }
@@ -172,14 +207,15 @@ Result<std::vector<Stored>> ClickhouseStore::add_once(std::span<const Batch> bat
     const auto shift = std::abs(batch.skew) > kSkewTolerated ? batch.skew : 0;
     const auto oldest = unix_ns(now) - retention_.age.count(), newest = unix_ns(now) + kDay;
     if (batch.created + shift < oldest) {
-      group.put_source(batch, number, now, false, 0, 0);
+      group.put_source(batch, number, now, false, {});
       outcomes.push_back({Stored::Outcome::kRefused, "older than the retention of the server"});
       continue;
     }
     std::vector<std::uint64_t> names{0};
     for (const auto& name : batch.names) names.push_back(hash_of(name));
-    std::vector<std::uint64_t> paths;
-    std::uint64_t requests = 0, spans = 0;
+    const auto stacks = stack_paths(batch, names, fresh);
+    std::vector<std::uint64_t> paths, sample_paths;
+    Group::Counts kept;
     Group::Position at;
     for (const auto& request : batch.requests) {
       const auto begin = request.begin + shift;
@@ -193,14 +229,18 @@ Result<std::vector<Stored>> ClickhouseStore::add_once(std::span<const Batch> bat
           if (!known_.contains(paths[i]))
             fresh.try_emplace(paths[i], CallPath{caller, batch.names[method - 1]});
         }
-        group.put_request(batch, number, request, begin, at, paths);
-        ++requests, spans += request.spans;
+        sample_paths.resize(request.samples);
+        for (std::uint32_t i = 0; i < request.samples; ++i)
+          sample_paths[i] = stacks[batch.samples.stack[at.sample + i]];
+        group.put_request(batch, number, request, begin, at, {paths, sample_paths});
+        ++kept.requests, kept.spans += request.spans, kept.samples += request.samples;
       }
       at.span += request.spans;
       at.step += request.steps;
+      at.sample += request.samples;
     }
-    group.put_source(batch, number, now, false, requests, spans);
-    if (requests == 0 && !batch.requests.empty())
+    group.put_source(batch, number, now, false, kept);
+    if (kept.requests == 0 && !batch.requests.empty())
       outcomes.push_back(
           {Stored::Outcome::kRefused, "its requests are out of the time that is kept"});
     else

@@ -59,6 +59,8 @@ class ClickhouseStore final : public Store {
   Result<std::vector<Stored>> add_once(std::span<const Batch> batches, WallTime now,
                                        ClickhouseNode& node, bool& again);
   Result<std::vector<bool>> find_stored(std::span<const Batch> batches, WallTime now);
+  std::vector<std::uint64_t> stack_paths(const Batch& batch, std::span<const std::uint64_t> names,
+                                         CallPaths& fresh) const;
   Result<> write_paths(ClickhouseNode& node, const CallPaths& fresh);
   // WHERE of all rows of a selection that count.
   Result<std::string> where(const Selection& selection);

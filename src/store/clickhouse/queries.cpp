@@ -204,7 +204,8 @@ Result<std::vector<HostSummary>> ClickhouseStore::hosts() {
       "argMinIf(relay_version, ord, batches = 1), minIf(received, batches = 1) AS first, "
       "max(received), argMaxIf(skew, ord, batches = 1), sum(batches), sum(duplicates), "
       "max(written_requests), max(written_spans), sum(stored_requests), sum(stored_spans), "
-      "sum(seen), sum(sampled), sum(lost_requests), sum(lost_spans), sum(cpu) FROM {} WHERE {} "
+      "sum(seen), sum(sampled), sum(lost_requests), sum(lost_spans), sum(cpu), "
+      "max(written_samples), sum(stored_samples), sum(lost_samples) FROM {} WHERE {} "
       "GROUP BY host, service, instance HAVING sum(batches) > 0 ORDER BY host, service, first",
       schema_.all("source"), view.condition())))};
   std::vector<HostSummary> found;
@@ -226,6 +227,9 @@ Result<std::vector<HostSummary>> ClickhouseStore::hosts() {
                         &host.sampled, &host.unrecorded_requests, &host.unrecorded_spans})
       *count = rows.number<std::uint64_t>();
     host.recorder_cpu = ns(rows.number<std::uint64_t>());
+    for (auto* count : {&host.written_samples, &host.stored_samples, &host.unrecorded_samples})
+      *count = rows.number<std::uint64_t>();
+    host.lost_samples = host.written_samples - std::min(host.written_samples, host.stored_samples);
     host.lost_requests =
         host.written_requests - std::min(host.written_requests, host.stored_requests);
     host.lost_spans = host.written_spans - std::min(host.written_spans, host.stored_spans);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "store/clickhouse/clickhouse_store.h"
+#include "store/request_stacks.h"
 #include "store/sqlite/percentile.h"
 
 namespace clrscope::store {
@@ -11,10 +12,11 @@ namespace {
 
 constexpr std::string_view kHead =
     "lower(hex(trace)), service, host, version, method, route, path, error, status, flags, begin, "
-    "duration, running, waiting, queued, spans_lost, spans";
+    "duration, running, waiting, queued, spans_lost, spans, samples";
 constexpr std::string_view kSpans =
     "span_path, span_self, span_parent, span_begin, span_duration, span_queued, span_thread, "
-    "span_kind, span_steps, step_begin, step_duration, step_thread";
+    "span_kind, span_steps, step_begin, step_duration, step_thread, sample_path, sample_weight, "
+    "sample_span";
 constexpr std::size_t kPathsAtOnce = 50'000;
 
 StoredRequest read_head(Rows& rows) {
@@ -32,6 +34,7 @@ StoredRequest read_head(Rows& rows) {
     *time = ns(rows.number<std::uint64_t>());
   one.spans_lost = rows.number<std::uint32_t>();
   one.span_count = rows.number<std::uint32_t>();
+  one.sample_count = rows.number<std::uint32_t>();
   return one;
 }
 
@@ -51,6 +54,20 @@ BatchSpans read_spans(Rows& rows, std::vector<std::uint64_t>& paths) {
   spans.step_duration = rows.array<std::uint64_t>();
   spans.step_thread = rows.array<std::uint32_t>();
   return spans;
+}
+
+struct Samples {
+  std::vector<std::uint64_t> path{}, weight{};
+  std::vector<std::uint32_t> span{};
+  bool fit_together() const { return weight.size() == path.size() && span.size() == path.size(); }
+};
+
+Samples read_samples(Rows& rows) {
+  Samples samples;
+  samples.path = rows.array<std::uint64_t>();
+  samples.weight = rows.array<std::uint64_t>();
+  samples.span = rows.array<std::uint32_t>();
+  return samples;
 }
 
 bool fit_together(const BatchSpans& spans, std::size_t count) {
@@ -121,11 +138,13 @@ Result<std::vector<StoredRequest>> ClickhouseStore::requests_of(const std::strin
   Rows rows{TRY(select(sql))};
   std::vector<StoredRequest> found;
   std::vector<std::vector<std::uint64_t>> paths;
+  std::vector<Samples> samples;
   while (rows.more()) {
     auto request = read_head(rows);
     if (with_spans) {
       const auto spans = read_spans(rows, paths.emplace_back());
-      if (!fit_together(spans, paths.back().size()))
+      samples.push_back(read_samples(rows));
+      if (!fit_together(spans, paths.back().size()) || !samples.back().fit_together())
         return fail(Errc::kCorrupt, "the spans of request {} are damaged", request.trace_id);
       std::size_t step = 0;
       for (std::size_t i = 0; i < spans.parent.size(); ++i) {
@@ -150,10 +169,23 @@ Result<std::vector<StoredRequest>> ClickhouseStore::requests_of(const std::strin
   TRY(rows.done());
   std::vector<std::uint64_t> wanted;
   for (const auto& some : paths) wanted.insert(wanted.end(), some.begin(), some.end());
+  for (const auto& some : samples) wanted.insert(wanted.end(), some.path.begin(), some.path.end());
   const auto known = TRY(paths_of(std::move(wanted)));
   for (std::size_t i = 0; i < paths.size(); ++i)
     for (std::size_t k = 0; k < paths[i].size(); ++k)
       found[i].spans[k].method = known.at(paths[i][k]).method;
+  const auto frames_of = [&](std::uint64_t path) {
+    std::vector<std::string> frames;
+    while (path != 0) {
+      const auto& call = known.at(path);
+      frames.push_back(call.method);
+      path = call.parent;
+    }
+    return frames;
+  };
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    add_stacks<std::uint64_t>(samples[i].path, samples[i].span, samples[i].weight, frames_of,
+                              found[i]);
   return found;
 }
 
@@ -198,20 +230,22 @@ Result<Flame> ClickhouseStore::flame(const FlameQuery& query) {
   if (query.selection.service.empty()) return flame;
   auto where = TRY(this->where(query.selection));
   const auto band = TRY(band_of(where, query.from_percentile, query.to_percentile));
-  where += fmt::format(" AND spans > 0 AND duration >= {} AND duration <= {}", band.low, band.high);
+  const bool cpu = query.weight == FlameWeight::kCpu;
+  const std::string_view items = cpu ? "samples" : "spans";
+  where +=
+      fmt::format(" AND {} > 0 AND duration >= {} AND duration <= {}", items, band.low, band.high);
   Rows sums{TRY(select(fmt::format(
-      "SELECT count(), sum(toUInt64(spans)), min(duration), max(duration) FROM {} WHERE {}",
+      "SELECT count(), sum(toUInt64({})), min(duration), max(duration) FROM {} WHERE {}", items,
       schema_.all("request"), where)))};
   flame.requests = sums.number<std::uint64_t>();
-  flame.spans = sums.number<std::uint64_t>();
+  (cpu ? flame.samples : flame.spans) = sums.number<std::uint64_t>();
   flame.shortest = ns(sums.number<std::uint64_t>());
   flame.longest = ns(sums.number<std::uint64_t>());
   TRY(sums.done());
   if (flame.requests == 0) return flame;
-  Rows rows{
-      TRY(select(fmt::format("SELECT p, sum(s), count() FROM {} ARRAY JOIN span_path AS p, "
-                             "span_self AS s WHERE {} GROUP BY p",
-                             schema_.all("request"), where)))};
+  Rows rows{TRY(select(fmt::format(
+      "SELECT p, sum(s), count() FROM {} ARRAY JOIN {} WHERE {} GROUP BY p", schema_.all("request"),
+      cpu ? "sample_path AS p, sample_weight AS s" : "span_path AS p, span_self AS s", where)))};
   std::unordered_map<std::uint64_t, Node> nodes;
   std::vector<std::uint64_t> wanted;
   while (rows.more()) {

@@ -26,7 +26,9 @@ constexpr DataTable kTables[] = {
                 "span_parent Array(UInt32), span_begin Array(UInt64), span_duration Array(UInt64), "
                 "span_queued Array(UInt64), span_thread Array(UInt32), span_kind Array(UInt32), "
                 "span_steps Array(UInt32), step_begin Array(UInt64), step_duration Array(UInt64), "
-                "step_thread Array(UInt32)",
+                "step_thread Array(UInt32), samples UInt32, sample_path Array(UInt64), "
+                "sample_weight Array(UInt64), sample_time Array(UInt64), "
+                "sample_span Array(UInt32), sample_thread Array(UInt32)",
      .order = "(service, bucket, begin)",
      .partition = "intDiv(bucket, 8640)",
      .shard = "cityHash64(service, intDiv(bucket, 6))"},
@@ -46,7 +48,8 @@ constexpr DataTable kTables[] = {
                 "pid UInt32, runtime String, relay_version String, day UInt32, received Int64, "
                 "ord Int64, skew Int64, batches UInt8, duplicates UInt8, written_requests UInt64, "
                 "written_spans UInt64, stored_requests UInt64, stored_spans UInt64, seen UInt64, "
-                "sampled UInt64, lost_requests UInt64, lost_spans UInt64, cpu UInt64",
+                "sampled UInt64, lost_requests UInt64, lost_spans UInt64, cpu UInt64, "
+                "written_samples UInt64, stored_samples UInt64, lost_samples UInt64",
      .order = "(service, host, instance)",
      .partition = "intDiv(day, 30)",
      .shard = "cityHash64(service, host)"},

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "store/request_stacks.h"
 #include "store/sqlite/flame_tree.h"
 #include "store/sqlite/percentile.h"
 #include "store/sqlite/schema.h"
@@ -334,24 +335,11 @@ Result<BatchSamples> samples_of(const ChunkHead& head, std::size_t at, Bytes sta
 }  // namespace
 
 // Under naming_.
-void SqliteStore::add_stacks(const BatchSamples& samples, StoredRequest& request) const {
-  constexpr std::size_t kMostStacks = 1000;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> index;  // span, path
-  for (std::size_t i = 0; i < samples.stack.size(); ++i) {
-    const auto path = samples.stack[i];
-    const auto [at, is_new] = index.try_emplace({samples.span[i], path}, request.stacks.size());
-    if (is_new) {
-      auto& stack = request.stacks.emplace_back(StoredStack{.span = samples.span[i]});
-      for (auto one = path; one != 0; one = names_.path(one).parent)
-        stack.frames.push_back(names_.text(names_.path(one).method));
-    }
-    auto& stack = request.stacks[at->second];
-    ++stack.samples;
-    stack.cpu += ns(samples.weight[i]);
-  }
-  std::stable_sort(request.stacks.begin(), request.stacks.end(),
-                   [](const auto& a, const auto& b) { return a.cpu > b.cpu; });
-  if (request.stacks.size() > kMostStacks) request.stacks.resize(kMostStacks);
+std::vector<std::string> SqliteStore::frames_of(std::uint32_t path) const {
+  std::vector<std::string> frames;
+  for (; path != 0; path = names_.path(path).parent)
+    frames.push_back(names_.text(names_.path(path).method));
+  return frames;
 }
 
 Result<std::vector<StoredRequest>> SqliteStore::find(const TraceId& trace) {
@@ -395,7 +383,9 @@ Result<std::vector<StoredRequest>> SqliteStore::find(const TraceId& trace) {
                                  spans.step_thread[step]});
           request.spans.push_back(std::move(one));
         }
-        add_stacks(samples, request);
+        add_stacks<std::uint32_t>(
+            samples.stack, samples.span, samples.weight,
+            [&](std::uint32_t path) { return frames_of(path); }, request);
         found.push_back(std::move(request));
       }
     }

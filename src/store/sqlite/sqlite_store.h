@@ -88,7 +88,7 @@ class SqliteStore final : public Store {
   // Without its spans. Under naming_.
   StoredRequest head_of(const ChunkHead& head, std::size_t at, std::int64_t bucket,
                         std::string_view service, const Sources& known) const;
-  void add_stacks(const BatchSamples& samples, StoredRequest& request) const;
+  std::vector<std::string> frames_of(std::uint32_t path) const;
   Result<> visit(Database& database, const Selection& selection, const OnChunk& on_chunk,
                  const OnSums& on_sums = {}, FlameWeight weight = FlameWeight::kRunning);
 
