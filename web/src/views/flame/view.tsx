@@ -42,14 +42,16 @@ function resultText(found: Found | null, tree: Tree): string {
 
 // The last few trees, so that going back and forth does not build them again.
 function useTrees(trace: Trace): (choice: Choice) => Tree {
-  const kept = useRef(new Map<string, Tree>());
+  const all = useRef({trace, trees: new Map<string, Tree>()});
+  if (all.current.trace !== trace) all.current = {trace, trees: new Map()}; // of another answer: its names are others
+  const kept = all.current.trees;
   return (choice) => {
     const id = JSON.stringify([choice.weight, choice.inverted, [...choice.hiddenKinds], choice.unnamed, choice.process, choice.thread]);
-    const known = kept.current.get(id);
+    const known = kept.get(id);
     if (known) return known;
     const made = buildTree(trace, choice);
-    if (kept.current.size >= 4) kept.current.delete(kept.current.keys().next().value ?? '');
-    kept.current.set(id, made);
+    if (kept.size >= 4) kept.delete(kept.keys().next().value ?? '');
+    kept.set(id, made);
     return made;
   };
 }

@@ -48,7 +48,6 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
     count('stored', 'Stored', (row) => row.storedRequests),
     loss('lost', 'Lost', (row) => row.lostRequests),
     loss('unrecorded', 'Not recorded', (row) => row.unrecordedRequests),
-    ...(hosts.some((one) => one.writtenSamples) ? [count('samples', 'CPU samples', (row) => row.storedSamples), loss('lostSamples', 'Samples lost', (row) => row.lostSamples + row.unrecordedSamples)] : []),
     {id: 'sampled', title: 'Sampled', as: 'number', value: (row) => row.samplingPercent, show: (row) => formatPercent(row.samplingPercent ?? 0)},
     {
       id: 'cost',
@@ -62,6 +61,7 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
     },
     {id: 'skew', title: 'Clock', as: 'number', value: (row) => Math.abs(row.skewMs), show: (row) => <span class={Math.abs(row.skewMs) > kSkewMs ? 'warn' : ''}>{Math.abs(row.skewMs) < 1000 ? 'right' : `${formatAge(Math.abs(row.skewMs))} ${row.skewMs > 0 ? 'behind' : 'ahead'}`}</span>},
     {id: 'runtime', title: 'Runtime', value: (row) => row.runtime},
+    ...(hosts.some((one) => one.writtenSamples) ? [count('samples', 'CPU samples', (row) => row.storedSamples), loss('lostSamples', 'Samples lost', (row) => row.lostSamples + row.unrecordedSamples)] : []),
     ...(hosts.some((one) => one.relayVersion) ? [{id: 'relay', title: 'clrscope', value: (row: FleetHost) => row.relayVersion}] : []),
   ];
   return <Table id="hosts" caption="Processes that sent requests in the range. Lost: sent by the host and not stored. Recorder CPU: percent of one core, outside the process." rows={hosts} columns={columns} rowKey={(row) => row.instance} />;
