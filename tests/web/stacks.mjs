@@ -74,7 +74,7 @@ export const stacksTests = [
       await page.keyboard.type('transfer-');
       const match = page.getByText(/2 of \d+ threads match/);
       await match.waitFor();
-      assert.equal(await page.locator('.groups mark').first().innerText(), 'transfer-');
+      await page.locator('.groups mark', {hasText: /^transfer-$/}).first().waitFor(); // when all that was typed has arrived
       await page.getByRole('button', {name: 'By thread', exact: true}).click();
       await page.waitForURL(/view=threads/);
       assert.match(page.url(), /filter=transfer-/);
