@@ -1,16 +1,18 @@
-// The fleet server without its sockets: fleet_bench SPANS FOLDER, or fleet_bench merge FILE
+// The fleet server without its sockets: fleet_bench SPANS FOLDER [STORE], or fleet_bench merge FILE
 //
 // Takes batches as they come from the network (compressed messages), stores them, merges chunks
 // every minute of their time as the server does, and asks. Prints processor time, and what lies on
 // disk. The data are those of an invented shop, 20 spans per request, an hour: once 10 services,
 // and once the same number of spans of a single route, each batch in a transaction of its own.
 // merge: merges the chunks of a store as the server does in time, and prints what it takes on disk.
+// With STORE, such as clickhouse:URL, into that one: 10 services, then one of them is asked.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 
 #include "base/zstd_block.h"
 #include "fleet/convert.h"
@@ -84,6 +86,7 @@ T or_exit(Result<T> result) {
 
 struct Filling {
   std::string file{};
+  std::string store{};  // instead of the file
   std::uint64_t batches = 0;
   std::size_t services = 1, routes = 1;
   std::size_t at_once = 1;  // batches of a transaction
@@ -93,8 +96,9 @@ class Bench {
  public:
   explicit Bench(const Filling& filling)
       : filling_(filling),
-        store_(or_exit(store::open_store("sqlite:" + filling.file,
-                                         {.age = std::chrono::hours{24 * 365 * 100}}))) {
+        store_(or_exit(
+            store::open_store(filling.store.empty() ? "sqlite:" + filling.file : filling.store,
+                              {.age = std::chrono::hours{24 * 365 * 100}}))) {
     const auto start = wall_now().time_since_epoch().count() - kHour;
     auto merged = start;
     for (std::uint64_t i = 0; i < filling.batches;) {
@@ -190,6 +194,32 @@ int merge(const std::string& file) {
   return 0;
 }
 
+template <class F>
+void time_of(const char* name, const F& work) {
+  const auto before = TraceClock::now();
+  work();
+  fmt::print("{} {} ms\n", name,
+             std::chrono::duration<double, std::milli>(TraceClock::now() - before).count());
+}
+
+// What the other processes need is for the caller to measure.
+int fill_store(std::uint64_t batches, const std::string& where) {
+  Bench fleet{{.store = where, .batches = batches, .services = 10, .routes = 4, .at_once = 20}};
+  fmt::print("own {} s\n", fleet.spans() / fleet.ingest() / 1e6);
+  std::fflush(stdout);
+  std::string line;  // the caller has looked at the other processes
+  std::getline(std::cin, line);
+  const store::Selection selection{.service = "shop-3", .route = "GET /route/0"};
+  std::uint64_t spans = 0;
+  time_of("flame", [&] { spans = or_exit(fleet.store().flame({.selection = selection})).spans; });
+  fmt::print("flame_spans {} spans\n", spans);
+  time_of("routes", [&] {
+    return or_exit(fleet.store().routes({.service = "shop-3"}, std::chrono::minutes{1})).size();
+  });
+  time_of("find", [&] { return or_exit(fleet.store().find(store::test_trace(3, 3))).size(); });
+  return spans > 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -197,6 +227,7 @@ int main(int argc, char** argv) {
   if (std::string_view{argv[1]} == "merge") return merge(argv[2]);
   const auto batches = std::strtoull(argv[1], nullptr, 10) / (kRequests * kSpans);
   const std::string folder = argv[2];
+  if (argc > 3) return fill_store(batches, argv[3]);
   Bench fleet{{.file = folder + "/fleet.db",
                .batches = batches,
                .services = 10,

@@ -10,7 +10,7 @@ command -v node >/dev/null && command -v npm >/dev/null || build_packages+=(node
 
 # What ./test needs besides.
 test_packages=(clang-format clang-tidy clang-16 libclang-rt-16-dev
-  graphite-carbon collectd-core prometheus clickhouse-server clickhouse-client zookeeper protobuf-compiler python3-protobuf python3-grpcio python3-jsonschema
+  graphite-carbon collectd-core prometheus clickhouse-server zookeeper protobuf-compiler python3-protobuf python3-grpcio python3-jsonschema
   linux-perf bpftrace libfaketime wrk gdb strace binutils babeltrace2 lttng-tools zstd time iproute2 openssl chromium fonts-dejavu-core)
 
 # Without these nothing is built; without the others single checks and tests cannot run.

@@ -37,7 +37,7 @@ class Sender:
         self.thread.start()
 
     def release(self):
-        while not self.stop.wait(0.1):
+        while not self.stop.wait(0.4):
             print(file=self.source.stdin, flush=True)
             self.released += 1
 

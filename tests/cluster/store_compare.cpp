@@ -313,6 +313,17 @@ int main(int argc, char** argv) {
   }
   Pair pair{*sqlite, *reader, std::string_view{argv[4]}.find(',') != std::string_view::npos};
   compare_all(pair, chance, traces, 12);
+  // Past the retention of a week, both forget.
+  for (auto* store : {sqlite.get(), reader.get()})
+    if (const auto done = store->expire(kNow + std::chrono::days{9}); !done) {
+      fmt::print(stderr, "store_compare: {}\n", done.error().what);
+      return 2;
+    }
+  pair.compare("services after the retention", [](Store& store) { return store.services({}); });
+  if (!or_exit(reader->services({})).empty() || !or_exit(reader->find(traces.back())).empty()) {
+    fmt::print(stderr, "expire() leaves requests\n");
+    return 1;
+  }
   fmt::print(
       "{{\"adds\":{},\"batches\":{},\"duplicates\":{},\"failures\":{},\"queries\":{},"
       "\"filled\":{}}}\n",

@@ -3,7 +3,7 @@
 
     with_store.py FOLDER COMMAND…
 
-The word STORE in the command stands for the value for --store.
+The servers that the command starts with tests/fleet/fleet_kit.py use it (FLEET_STORE).
 """
 import os
 import pathlib
@@ -17,7 +17,7 @@ def main():
     cluster = Cluster(sys.argv[1], 0, 0)
     program = pathlib.Path(os.environ["FLEET_BIN"]) / "clrscope-fleet"
     subprocess.run([program, "migrate", "--store", cluster.store()], check=True, stdout=subprocess.DEVNULL)
-    done = subprocess.run([cluster.store() if word == "STORE" else word for word in sys.argv[2:]])
+    done = subprocess.run(sys.argv[2:], env={**os.environ, "FLEET_STORE": cluster.store()})
     cluster.stop()
     sys.exit(done.returncode)
 

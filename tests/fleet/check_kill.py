@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Requests in = stored + counted lost, and none stored twice, while the server and the relay are killed by kill -9.
 
-    check_kill.py FOLDER [ROUNDS [STORE]]
+    check_kill.py FOLDER [ROUNDS]
 
 The source writes to a pipe that outlives the relay, as clrscope's does. Every round a batch is written, and now and then the
 server, the relay or both are killed at any moment and started again.
@@ -22,7 +22,7 @@ REQUESTS, SPANS = 50, 6
 def main():
     folder, rounds = pathlib.Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 60
     random.seed(22)
-    server = Server(folder, store=sys.argv[3] if len(sys.argv) > 3 else None)
+    server = Server(folder)
     to = f"grpc://{server.listen}"
     pipe = folder / "pipe"
     os.mkfifo(pipe)

@@ -49,7 +49,7 @@ class Server:
 
     def __init__(self, folder, *more, listen=None, store=None):
         self.folder = pathlib.Path(folder)
-        self.store = store or f"sqlite:{self.folder}/fleet.db"
+        self.store = store or os.environ.get("FLEET_STORE") or f"sqlite:{self.folder}/fleet.db"
         self.listen = listen or f"unix:{self.folder}/grpc.sock"
         self.more = more if "--token-file" in more else (*more, "--no-auth")
         self.start()

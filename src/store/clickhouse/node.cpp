@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace clrscope::store {
 namespace {
 
-constexpr std::chrono::seconds kRest{2};  // after it did not answer
+constexpr std::chrono::seconds kRest{2};  // after it did not answer, at least
 constexpr int kSelectSeconds = 30;
 constexpr std::uint64_t kSelectMemory = 2'000'000'000;     // bytes, in the engine
 constexpr std::uint64_t kSpillGroups = kSelectMemory / 2;  // then GROUP BY goes to disk
@@ -95,9 +97,12 @@ Result<std::string> ClickhouseNode::ask(Use use, std::string_view body) {
   if (!access_.user.empty()) fields.push_back({"X-ClickHouse-User", access_.user});
   if (!access_.password.empty()) fields.push_back({"X-ClickHouse-Key", access_.password});
   const Deadline deadline{use == Use::kRun ? std::chrono::seconds{10} : patience_of_select()};
+  const auto began = steady_ns();
   auto answer = client->ask("POST", fields, body, deadline);
   if (!answer) {
-    rests_until_ = steady_ns() + std::chrono::nanoseconds{kRest}.count();
+    // One that hangs costs more than one that refuses: it is left alone longer.
+    const auto lost = steady_ns() - began;
+    rests_until_ = steady_ns() + std::max(std::chrono::nanoseconds{kRest}.count(), 3 * lost);
     return fail(Errc::kSystem, "ClickHouse {}: {}", name(), answer.error().what);
   }
   rests_until_ = 0;
