@@ -124,8 +124,12 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
                                         .spool = args.text("--spool").value_or(""),
                                         .service = args.text("--service").value_or(""),
                                         .version = args.text("--service-version").value_or("")};
-  if (const auto rate = TRY(args.number("--rate", 1, 10'000)); rate && request.uplink)
+  if (const auto rate = TRY(args.number("--rate", 1, 10'000))) {
+    if (!request.uplink)
+      return fail(Errc::kUsage, "--rate requires --to")
+          .hint("leave out --rate, or name a server with --to");
     request.uplink->rate = static_cast<unsigned>(*rate);
+  }
   request.output = args.text("--output").value_or("");
   if (request.output == "-") return fail(Errc::kUsage, "-o - is not supported: name a file");
   request.samples = !args.has("--no-samples");
