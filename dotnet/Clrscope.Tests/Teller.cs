@@ -41,6 +41,7 @@ static class Teller
         session.Dispose();
         foreach (var line in lines) Console.WriteLine(line);
         Console.WriteLine($"dropped {session.Dropped} failures {session.Failures}");
+        Console.ReadLine(); // the recording outside ends first: a runtime that ends may cut it off
         return 0;
     }
 

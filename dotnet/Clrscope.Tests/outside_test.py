@@ -2,6 +2,7 @@
 import collections
 import json
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -62,12 +63,18 @@ class InsideAndOutside(unittest.TestCase):
             for line in recorder.stderr:  # it says when it records
                 if "Recording" in line:
                     break
-            told, _ = app.communicate("go\n", timeout=120)
+            app.stdin.write("go\n")
+            app.stdin.flush()
+            lines = []
+            while not lines or not lines[-1].startswith("dropped "):
+                lines.append(app.stdout.readline())
+                self.assertTrue(lines[-1], "it ended early")
+            recorder.send_signal(signal.SIGINT)
             said, errors = recorder.communicate(timeout=120)
+            app.communicate("\n", timeout=120)
             self.assertEqual(0, recorder.returncode, errors)
             self.assertEqual(0, json.loads(said)["lost"])
-            *lines, summary = told.splitlines()
-            self.assertEqual("dropped 0 failures 0", summary)
+            self.assertEqual("dropped 0 failures 0", lines.pop().strip())
             outside = subprocess.run([str(CLRSCOPE), "convert", trace, "--format", "ndjson", "-o", "-"], check=True, capture_output=True, text=True).stdout
             return [json.loads(line) for line in lines], [json.loads(line) for line in outside.splitlines()]
 
