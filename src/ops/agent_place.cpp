@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -150,8 +151,9 @@ Result<LoadedAgent> load_agent(Target& target) {
   const auto name = fmt::format("libclrscope_agent-{:08x}.so", build);
   const auto loaded = [&]() -> Result<collect::AgentConnection> {
     // One name, so that the runtime finds the library it has loaded before; and never half a file,
-    // when another clrscope attaches at the same time.
-    const auto own = fmt::format("{}.{}", name, ::getpid());
+    // when another clrscope, or another request of a server, attaches at the same time.
+    static std::atomic<std::uint64_t> attempts{0};
+    const auto own = fmt::format("{}.{}.{}", name, ::getpid(), ++attempts);
     TRY(folder.write(own, library));
     if (auto renamed = folder.rename(own, name); !renamed) {
       folder.remove(own);

@@ -150,8 +150,8 @@ class Target:
             return "the target is still traced"
         if self.attack.keeps:
             return ""
-        # What an answer has only begun may go on for a while, as POST /requests.
-        self.until(lambda: not self.left(), 20)
+        # What an answer has only begun may go on for a while, as POST /requests: until its attempts to attach have timed out.
+        self.until(lambda: not self.left(), 90)
         return f"files are left: {', '.join(self.left())}" if self.left() else ""
 
     def end(self):

@@ -114,18 +114,21 @@ Result<std::vector<RuntimeThread>> Library::threads() {
 }
 
 RuntimeThread Library::thread_at(std::uint64_t address, const ThreadData& data) {
-  RuntimeThread thread{.address = address, .os_id = data.os_id, .managed_id = data.managed_id};
+  RuntimeThread thread{.address = address, .managed_id = data.managed_id};
   thread.background = (data.state & kBackground) != 0;
   thread.pool = (data.state & kPool) != 0;
   thread.dead = (data.state & kDead) != 0;
   thread.unstarted = (data.state & kUnstarted) != 0;
+  // A thread that is just starting has it already; as the contract reader, from its start on.
+  if (!thread.dead && !thread.unstarted) thread.os_id = data.os_id;
   thread.cooperative = data.cooperative != 0;
   thread.allocation_pointer = data.alloc_pointer;
   thread.allocation_limit = data.alloc_limit;
   thread.managed_object = object_of_thread(address);
   if (thread.managed_object != 0) thread.name = text_field(thread.managed_object, "_name");
   Object task;
-  if (data.os_id != 0) call(process_.get(), Process::kGetTaskByOsThreadId, data.os_id, task.out());
+  if (thread.os_id != 0)
+    call(process_.get(), Process::kGetTaskByOsThreadId, thread.os_id, task.out());
   if (!task) return thread;
   Object exception, value;
   if (succeeded(call(task.get(), Task::kGetCurrentException, exception.out())) && exception &&
