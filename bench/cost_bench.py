@@ -100,6 +100,8 @@ def run(kit):
     rows = []
     for name, path in LOADS.items():
         rows += one_load(kit, name, path, rounds, [kit.sample("web"), kit.sample("web")])
+        if kit.quick:
+            return rows
     if not postgres.program("initdb"):
         note("PostgreSQL is not installed (apt-get install postgresql): no database-bound load")
         return rows
