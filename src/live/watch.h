@@ -31,7 +31,7 @@ namespace clrscope::live {
 struct WatchSetting {
   std::function<Result<std::vector<Process>>()> list{};       // those that may be seen
   std::function<ops::TargetRequest(const Process&)> reach{};  // how
-  std::function<RequestRate(const Process&)> requests{};      // unless told: unknown; must not wait
+  std::function<RequestRate(const Process&)> requests{};      // default: unknown; must not wait
   WatchRhythm rhythm{};
   std::chrono::nanoseconds keep{std::chrono::minutes{10}};       // of one that has ended
   std::chrono::nanoseconds first_look{std::chrono::seconds{3}};  // waited for at most so long

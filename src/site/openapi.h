@@ -1,6 +1,6 @@
 // The parts of an OpenAPI description that all our servers write in the same way.
 //
-// Each server has its own table of routes and decides what of it is told.
+// Each server has its own table of routes and decides what of it is described.
 #pragma once
 
 #include <map>
