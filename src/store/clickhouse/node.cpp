@@ -103,7 +103,8 @@ Result<std::string> ClickhouseNode::ask(Use use, std::string_view body) {
     // One that hangs costs more than one that refuses: it is left alone longer.
     const auto lost = steady_ns() - began;
     rests_until_ = steady_ns() + std::max(std::chrono::nanoseconds{kRest}.count(), 3 * lost);
-    return fail(Errc::kSystem, "ClickHouse {}: {}", name(), answer.error().what);
+    return fail(Errc::kSystem, "ClickHouse {}: {}", name(), answer.error().what)
+        .hint("check that the server runs and that --store has its HTTP address");
   }
   rests_until_ = 0;
   if (kept)
