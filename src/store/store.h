@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "store/answers.h"
 #include "store/batch.h"
+#include "store/otlp_span.h"
 
 namespace clrscope::store {
 
@@ -46,6 +47,12 @@ class Store {
   // All requests of that trace.
   virtual Result<std::vector<StoredRequest>> find(const TraceId& trace) = 0;
   virtual Result<std::vector<HostSummary>> hosts() = 0;
+
+  // Spans of other tracers; one that is stored already is not stored again. After a failure any
+  // part of them may be stored.
+  virtual Result<> add_otlp(std::span<const OtlpSpan> spans) = 0;
+  // By begin; at most kMostOtlpSpans + 1.
+  virtual Result<std::vector<OtlpSpan>> otlp_spans(const TraceId& trace) = 0;
 
   // Deletes what is past its retention.
   virtual Result<> expire(WallTime now) = 0;

@@ -15,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include "compare_otlp.h"
 #include "store/store.h"
 #include "store/test_batches.h"
 
@@ -313,6 +314,9 @@ int main(int argc, char** argv) {
   }
   Pair pair{*sqlite, *reader, std::string_view{argv[4]}.find(',') != std::string_view::npos};
   compare_all(pair, chance, traces, 12);
+  std::vector<Store*> servers;
+  for (const auto& one : writers) servers.push_back(one.get());
+  compare_otlp(pair, chance, traces, kStart, servers);
   // Past the retention of a week, both forget.
   for (auto* store : {sqlite.get(), reader.get()})
     if (const auto done = store->expire(kNow + std::chrono::days{9}); !done) {
@@ -320,7 +324,8 @@ int main(int argc, char** argv) {
       return 2;
     }
   pair.compare("services after the retention", [](Store& store) { return store.services({}); });
-  if (!or_exit(reader->services({})).empty() || !or_exit(reader->find(traces.back())).empty()) {
+  if (!or_exit(reader->services({})).empty() || !or_exit(reader->find(traces.back())).empty() ||
+      !or_exit(reader->otlp_spans(TraceId{7})).empty()) {
     fmt::print(stderr, "expire() leaves requests\n");
     return 1;
   }

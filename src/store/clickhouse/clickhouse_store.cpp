@@ -97,7 +97,7 @@ Result<std::string> ClickhouseStore::select(const std::string& sql) {
 // Whole days: a partition is dropped when all of it is past its retention.
 Result<> ClickhouseStore::expire(WallTime now) {
   const auto oldest = (now.time_since_epoch().count() - retention_.age.count()) / kDay;
-  constexpr const char* kByTime[] = {"request", "trace", "service_10s"};
+  constexpr const char* kByTime[] = {"request", "trace", "service_10s", "otlp_span"};
   for (const auto& node : nodes_)
     for (const auto* table : kByTime) TRY(drop_partitions(*node, table, oldest));
   TRY(ledger_.expire(oldest - 2));  // it outlives the rows, which are up to a day ahead of it

@@ -36,6 +36,8 @@ class ClickhouseStore final : public Store {
   Result<Flame> flame(const FlameQuery& query) override;
   Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
   Result<std::vector<HostSummary>> hosts() override;
+  Result<> add_otlp(std::span<const OtlpSpan> spans) override;
+  Result<std::vector<OtlpSpan>> otlp_spans(const TraceId& trace) override;
   Result<> expire(WallTime now) override;
   Result<> compact(WallTime now) override;  // the engine merges by itself
   Result<> ready() override;

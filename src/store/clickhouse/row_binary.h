@@ -34,6 +34,8 @@ class Rows {
   T number() {
     return in_.read<T>();
   }
+  std::uint64_t number_of_elements() { return in_.read_varuint(); }  // of an array that follows
+  bool ok() const { return in_.ok(); }
   std::string text() { return std::string{as_text(in_.take(in_.read_varuint()))}; }
   Bytes bytes(std::size_t count) { return in_.take(count); }
   template <class T>

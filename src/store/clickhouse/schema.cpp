@@ -53,6 +53,16 @@ constexpr DataTable kTables[] = {
      .order = "(service, host, instance)",
      .partition = "intDiv(day, 30)",
      .shard = "cityHash64(service, host)"},
+    {.name = "otlp_span",
+     .columns = "trace FixedString(16), span_id String, content UInt64, bucket UInt32, "
+                "begin Int64, duration UInt64, parent_id String, service String, host String, "
+                "version String, scope String, name String, kind String, status String, "
+                "message String, attribute_key Array(String), attribute_value Array(String), "
+                "dropped UInt32",
+     .engine = "ReplacingMergeTree",
+     .order = "(trace, span_id, content)",
+     .partition = "intDiv(bucket, 8640)",
+     .shard = "cityHash64(trace)"},
     {.name = "path",
      .columns = "path UInt64, parent UInt64, method String",
      .engine = "ReplacingMergeTree",
@@ -80,6 +90,14 @@ constexpr std::string_view kViews[] = {
     "service, bucket, batch, epoch, seq, count() AS requests, sum(bitAnd(flags, 1)) AS sampled, "
     "sum(status >= 500 OR error != '') AS errors, sum(toUInt64(spans)) AS spans FROM {db}.request "
     "GROUP BY service, bucket, batch, epoch, seq",
+    // For queries of others, such as Grafana's: which rows count. docs/formats/clickhouse.md
+    "CREATE VIEW IF NOT EXISTS ledger_last AS SELECT epoch, max(seq) AS last FROM "
+    "{db}.ledger_commit GROUP BY epoch ORDER BY epoch",
+    "CREATE VIEW IF NOT EXISTS ledger_loser AS SELECT tupleElement(held, 1) AS epoch, "
+    "tupleElement(held, 2) AS seq, batch FROM (SELECT batch, "
+    "arrayJoin(arraySlice(arraySort(groupUniqArray((epoch, seq))), 2)) AS held FROM "
+    "{db}.ledger_conflict ANY INNER JOIN (SELECT epoch, last FROM {db}.ledger_last) USING epoch "
+    "WHERE seq <= last GROUP BY batch)",
 };
 
 std::string replace(std::string_view text, std::string_view from, std::string_view to) {

@@ -48,6 +48,16 @@ CREATE TABLE IF NOT EXISTS trace(
   key INTEGER NOT NULL, service INTEGER NOT NULL, t INTEGER NOT NULL,
   PRIMARY KEY(key, service, t)) WITHOUT ROWID;
 )sql";
+// Beside the schema and its version: an older server leaves it alone.
+constexpr const char* kOtlpTable = R"sql(
+CREATE TABLE IF NOT EXISTS otlp_span(
+  trace BLOB NOT NULL, span TEXT NOT NULL, content INTEGER NOT NULL, t INTEGER NOT NULL, parent TEXT NOT NULL,
+  service TEXT NOT NULL, host TEXT NOT NULL, version TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL,
+  kind TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL, begin INTEGER NOT NULL, duration INTEGER NOT NULL,
+  dropped INTEGER NOT NULL, attributes BLOB NOT NULL,
+  PRIMARY KEY(trace, span, content)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS otlp_span_by_time ON otlp_span(t);
+)sql";
 
 Result<bool> has_table(Database& database, const std::string& name) {
   auto found =
@@ -169,6 +179,7 @@ Result<> prepare_schema(Database& database) {
     TRY(database.run("INSERT INTO meta VALUES('schema', 3)"));
     TRY(transaction.commit());
   }
+  TRY(database.run(kOtlpTable));
   return update(database, version);
 }
 

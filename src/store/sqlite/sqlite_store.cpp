@@ -244,6 +244,7 @@ Result<> SqliteStore::expire_before(std::int64_t bucket) {
       }
     }
     for (const auto& key : keys) TRY(drop.bind(key.service, key.t, key.seq).run());
+    if (keys.empty()) TRY(expire_otlp(bucket));
     TRY(transaction.commit());
     if (keys.empty()) return {};
   }
@@ -258,7 +259,9 @@ Result<> SqliteStore::expire(WallTime now) {
     {
       const std::lock_guard lock{writing_};
       if (TRY(used_bytes()) <= retention_.max_bytes) break;
-      auto first = TRY(writer_->prepare("SELECT min(t), count(*) FROM chunk"));
+      auto first = TRY(writer_->prepare(
+          "SELECT min(t), count(t) FROM (SELECT min(t) AS t FROM chunk UNION ALL SELECT min(t) "
+          "FROM otlp_span)"));
       TRY(first.step());
       if (first.integer(1) == 0) break;
       oldest = first.integer(0);

@@ -31,6 +31,8 @@ class SqliteStore final : public Store {
   Result<Flame> flame(const FlameQuery& query) override;
   Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
   Result<std::vector<HostSummary>> hosts() override;
+  Result<> add_otlp(std::span<const OtlpSpan> spans) override;
+  Result<std::vector<OtlpSpan>> otlp_spans(const TraceId& trace) override;
   Result<> expire(WallTime now) override;
   Result<> compact(WallTime now) override;
 
@@ -79,6 +81,7 @@ class SqliteStore final : public Store {
   static Result<std::vector<Merge>> find_merges(Database& database, std::int64_t settled);
   Result<> merge(Merge merge);
   Result<> expire_before(std::int64_t bucket);
+  Result<> expire_otlp(std::int64_t bucket);
   Result<std::uint64_t> used_bytes();
 
   // A read connection of the pool for the time of one query.
