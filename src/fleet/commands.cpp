@@ -39,6 +39,11 @@ constexpr OptionText kServeOptions[] = {
     {"--retention", "TIME", "age at which requests are deleted (default: 7d)"},
     {"--max-size", "SIZE", "size of the store at which the oldest are deleted (default: none)"},
     {"--host-limit", "COUNT", "spans and requests per second and host (default: none)"},
+    {"--otlp-to", "URL",
+     "OpenTelemetry collector that gets sampled requests as spans: http://HOST:4318 or "
+     "grpc://HOST:4317 (default: none)"},
+    {"--otlp-header-file", "FILE", "headers for the collector, one NAME: VALUE per line"},
+    {"--otlp-ca", "FILE", "PEM certificates to trust for the collector (default: the system's)"},
     {"--json", "", "print the addresses as JSON"},
     {"--help", "", "show this text"},
 };
@@ -99,6 +104,9 @@ Result<int> serve(Words words) {
                        .token_file = options.text("--token-file"),
                        .no_auth = options.has("--no-auth"),
                        .audit_file = options.text("--audit")};
+  setting.otlp = {.to = options.text("--otlp-to"),
+                  .header_file = options.text("--otlp-header-file"),
+                  .ca_file = options.text("--otlp-ca")};
   if (setting.http == "none") setting.http.clear();
   setting.retention.age = TRY(options.duration("--retention", setting.retention.age));
   if (setting.retention.age <= std::chrono::nanoseconds::zero())

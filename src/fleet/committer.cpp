@@ -69,6 +69,9 @@ void Committer::commit(std::vector<Item>& items) {
     else
       item.done(fail(stored.error()));
   }
+  if (!on_stored_ || !stored) return;
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    if ((*stored)[i].outcome == store::Stored::Outcome::kStored) on_stored_(std::move(batches[i]));
 }
 
 }  // namespace clrscope::fleet

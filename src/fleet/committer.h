@@ -17,8 +17,13 @@ class Committer {
   // On the committer's thread; must not wait.
   using Done = std::function<void(const Result<store::Stored>&)>;
 
-  explicit Committer(store::Store& store)
-      : store_(store), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  // After a batch is stored for the first time; on the committer's thread, must not wait.
+  using OnStored = std::function<void(store::Batch)>;
+
+  explicit Committer(store::Store& store, OnStored on_stored = {})
+      : store_(store),
+        on_stored_(std::move(on_stored)),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   // False: too much is waiting already; the batch is dropped, and done is not called.
   bool offer(store::Batch batch, Done done);
@@ -46,6 +51,7 @@ class Committer {
   static constexpr std::size_t kMostWeight = 16'000'000;  // spans and requests
 
   store::Store& store_;
+  const OnStored on_stored_;
   Guarded<State> state_;
   Channel<Item> inbox_{kMostWaiting, kMostWeight};
   std::jthread thread_;  // last member: joins first

@@ -7,9 +7,6 @@
 #include "fleet/convert.h"
 
 namespace clrscope::fleet {
-namespace {
-
-using Reactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
 
 grpc::Status admit(const grpc::ServerContextBase& context, const Access& access, Scope scope,
                    std::string_view what) {
@@ -29,6 +26,10 @@ grpc::Status admit(const grpc::ServerContextBase& context, const Access& access,
   }
   return {grpc::StatusCode::PERMISSION_DENIED, "the token does not have the required scope"};
 }
+
+namespace {
+
+using Reactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
 
 grpc::Status status_of(const Error& error) {
   const auto code = error.code == Errc::kUsage      ? grpc::StatusCode::INVALID_ARGUMENT

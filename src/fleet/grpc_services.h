@@ -21,6 +21,10 @@ struct IngestSetting {
   std::string server{};          // name and version
 };
 
+// Whether the token of a call may do that; else the status that ends it.
+grpc::Status admit(const grpc::ServerContextBase& context, const Access& access, Scope scope,
+                   std::string_view what);
+
 // Many streams, few threads: a stream is read only while few of its batches wait for the store.
 class IngestService final : public v1::Ingest::CallbackService {
  public:

@@ -1,5 +1,7 @@
 #include "fleet/rest.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "site/accept.h"
 #include "site/answer.h"
@@ -62,6 +64,16 @@ bool wants_page(const HttpRequest& head) {
                             site::accept_of(head));
 }
 
+// As a part of a file name.
+std::string file_word(std::string text) {
+  constexpr std::size_t kLongest = 64;
+  text.resize(std::min(text.size(), kLongest));
+  for (auto& c : text)
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+      c = '-';
+  return text;
+}
+
 HttpResponse secured(HttpResponse response) {
   site::add_security_fields(response);
   return response;
@@ -75,20 +87,29 @@ HttpResponse Rest::answer(const HttpRequest& request, store::Store& store, const
   auto match = find_route(request.path);
   if (!match.route)
     return problem(404, "no such route: " + request.path, "/openapi.json lists all routes");
+  if (!match.route->answer) return problem(405, "only POST is allowed");
   auto body = match.route->answer({.request = request,
                                    .store = store,
                                    .reader = reader,
                                    .now = wall_now(),
                                    .value = std::move(match.value)});
+  if (body && !match.route->file.empty())
+    return {.type = std::string{site::kOctets},
+            .fields = {{"Content-Disposition",
+                        fmt::format("attachment; filename=\"{}-{}\"",
+                                    file_word(request.parameter("service").value_or("")),
+                                    match.route->file)}},
+            .body = *std::move(body)};
   if (body) return site::json_answer(*std::move(body) + "\n");
   // What the store cannot do now it may do later.
   if (body.error().code == Errc::kSystem) return problem(503, body.error().what, body.error().hint);
   return problem(body.error());
 }
 
-Rest::Rest(store::Store& store, Access access)
-    : store_(store),
+Rest::Rest(const OtlpTarget& target, Access access, OtlpReceiver& otlp)
+    : target_(target),
       access_(access),
+      otlp_(otlp),
       visits_({.find_key = [this](std::string_view word) -> std::optional<site::Visit> {
                  const auto token = access_.tokens.find("Bearer " + std::string{word});
                  if (!token || !token->may(Scope::kRead)) return std::nullopt;
@@ -108,14 +129,44 @@ Rest::Rest(store::Store& store, Access access)
                .serve_command = "clrscope fleet serve"}) {
   for (auto& worker : workers_)
     worker = std::jthread{[this](const std::stop_token& stop) { work(stop); }};
+  exporter_ = std::jthread{[this](const std::stop_token& stop) { work_on_exports(stop); }};
 }
 
 void Rest::work(const std::stop_token& stop) {
   while (auto job = jobs_.pop(stop)) {
     if (job->reply->gone()) continue;
     const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
-    job->reply->send(secured(answer(job->request, store_, admitted.reader)));
+    job->reply->send(secured(answer(job->request, target_.store, admitted.reader)));
   }
+}
+
+void Rest::work_on_exports(const std::stop_token& stop) {
+  while (auto job = exports_.pop(stop))
+    job->reply->send(secured(otlp_.answer(job->request, target_)));
+}
+
+net::HttpAdmission Rest::admit_export(const HttpRequest& head) {
+  net::HttpAdmission admission{.body_limit = kMostOtlpBytes,
+                               .admitted = std::make_shared<Admitted>()};
+  const auto refuse = [&](HttpResponse refusal) {
+    admission.refusal = secured(std::move(refusal));
+    return admission;
+  };
+  if (site::from_foreign_page(head, false))
+    return refuse(problem(403, "this request does not come from a page of this server"));
+  switch (access_.check(head.field("Authorization").value_or(""), Scope::kIngest,
+                        head.method + " " + head.target, head.peer.address)) {
+    case Access::Answer::kYes:
+      admission.known = access_.tokens.required();
+      return admission;
+    case Access::Answer::kWrongScope:
+      return refuse(problem(403, "the token does not have the scope ingest"));
+    case Access::Answer::kNoToken:
+      break;
+  }
+  auto refusal = problem(401, "send the header Authorization: Bearer TOKEN");
+  refusal.fields.push_back({"WWW-Authenticate", "Bearer"});
+  return refuse(std::move(refusal));
 }
 
 // Who sent this head, or the answer that refuses it.
@@ -155,6 +206,7 @@ net::HttpAdmission Rest::admit(const HttpRequest& head) {
   if (!access_.tokens.required() && head.path != "/health" && head.path != "/health/ready" &&
       !net::local_host_field(head.field("Host"), {}))
     return refuse(problem(403, "the Host header must name this machine"));
+  if (head.path == kOtlpTraces) return admit_export(head);
   if (match.route && match.route->open) {
     admission.health = head.path == "/health";
     return admission;
@@ -191,9 +243,10 @@ std::optional<HttpResponse> Rest::answer_at_once(const HttpRequest& request) {
   return HttpResponse{.status = 303, .type = "", .fields = {{"Location", std::string{kHome}}}};
 }
 
-Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, store::Store& store,
-                                          Access access) {
-  std::unique_ptr<Rest> rest{new Rest{store, access}};  // its constructor is private
+Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint,
+                                          const OtlpTarget& target, Access access,
+                                          OtlpReceiver& otlp) {
+  std::unique_ptr<Rest> rest{new Rest{target, access, otlp}};  // its constructor is private
   net::HttpServerSetting setting{.endpoints = {endpoint}};
   setting.admit = [raw = rest.get()](const HttpRequest& head) { return raw->admit(head); };
   rest->server_ = TRY(net::HttpServer::start(
@@ -201,7 +254,8 @@ Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, sto
         if (auto now = raw->answer_at_once(request)) return reply.send(secured(*std::move(now)));
         Job job{std::move(request), std::make_shared<net::HttpReply>(std::move(reply))};
         const auto shared = job.reply;
-        if (!raw->jobs_.try_push(std::move(job)))
+        auto& queue = job.request.path == kOtlpTraces ? raw->exports_ : raw->jobs_;
+        if (!queue.try_push(std::move(job)))
           shared->send(secured(problem(503, "too many queries are waiting: retry later")));
       }));
   return rest;

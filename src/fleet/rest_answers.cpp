@@ -27,10 +27,43 @@ const Shape& shape_of(const SeriesAnswer*) {
   return shape;
 }
 
+const Shape& shape_of(const GroupPoint*) {
+  using P = GroupPoint;
+  static const auto shape = describe<P>(
+      "FleetGroupPoint", "requests of one group in one step of time",
+      {member<&P::time>("time", "begin of the step"),
+       member<&P::group>("group", "the service, version, host, route or status they share"),
+       members_of<&P::latency>()});
+  return shape;
+}
+
+const Shape& shape_of(const PointsAnswer*) {
+  using A = PointsAnswer;
+  static const auto shape = describe<A>("FleetPoints", "requests in groups, over time, as rows",
+                                        {member<&A::points>("points",
+                                                            "by time; steps without requests "
+                                                            "are left out")});
+  return shape;
+}
+
 const Shape& shape_of(const RequestsAnswer*) {
   using A = RequestsAnswer;
   static const auto shape =
       describe<A>("FleetRequests", "requests", {member<&A::requests>("requests", "the requests")});
+  return shape;
+}
+
+const Shape& shape_of(const TraceAnswer*) {
+  using A = TraceAnswer;
+  static const auto shape = describe<A>(
+      "FleetTrace", "all requests and spans of a trace",
+      {member<&A::requests>("requests", "requests that clrscope recorded"),
+       member_unless_empty<&A::spans>("otlpSpans", "spans that other tracers sent, by begin"),
+       member<&A::cut>("otlpSpansCut", "whether there are more of them than the 10,000 here"),
+       member_unless_empty<&A::lines>(
+           "lines",
+           "if there are spans of other tracers: both as a tree, a parent before its "
+           "children")});
   return shape;
 }
 
@@ -48,6 +81,23 @@ const Shape& shape_of(const StatusAnswer*) {
                   {member<&A::version>("version", "version of clrscope-fleet"),
                    member<&A::reader>("reader", "name of the token"),
                    member<&A::signed_in>("signedIn", "whether a browser's cookie says who it is")});
+  return shape;
+}
+
+const Shape& shape_of(const OtlpPartialSuccess*) {
+  using P = OtlpPartialSuccess;
+  static const auto shape =
+      describe<P>("FleetOtlpPartialSuccess", "spans that were not stored",
+                  {member<&P::rejected_spans>("rejectedSpans", "how many, as a decimal text"),
+                   member<&P::error_message>("errorMessage", "why one of them was rejected")});
+  return shape;
+}
+
+const Shape& shape_of(const OtlpAnswer*) {
+  using A = OtlpAnswer;
+  static const auto shape =
+      describe<A>("FleetOtlpAnswer", "ExportTraceServiceResponse",
+                  {member<&A::partial_success>("partialSuccess", "left out if all were stored")});
   return shape;
 }
 

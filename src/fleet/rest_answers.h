@@ -1,6 +1,7 @@
 // What the REST API answers, around what a store answers. Data and its shape for JSON.
 #pragma once
 
+#include "fleet/trace_tree.h"
 #include "store/answers.h"
 
 namespace clrscope::fleet {
@@ -22,10 +23,31 @@ struct SeriesAnswer {
 };
 const Shape& shape_of(const SeriesAnswer*);
 
+// Series as rows, for programs that draw tables: Grafana.
+struct GroupPoint {
+  WallTime time{};
+  std::string group{};
+  store::Latency latency{};
+};
+const Shape& shape_of(const GroupPoint*);
+struct PointsAnswer {
+  std::vector<GroupPoint> points{};
+};
+const Shape& shape_of(const PointsAnswer*);
+
 struct RequestsAnswer {
   std::vector<store::StoredRequest> requests{};
 };
 const Shape& shape_of(const RequestsAnswer*);
+
+// All that is known of one trace.
+struct TraceAnswer {
+  std::vector<store::StoredRequest> requests{};
+  std::vector<store::OtlpSpan> spans{};
+  bool cut = false;  // it has more spans
+  std::vector<TraceLine> lines{};
+};
+const Shape& shape_of(const TraceAnswer*);
 
 struct HostsAnswer {
   std::vector<store::HostSummary> hosts{};
@@ -38,6 +60,17 @@ struct StatusAnswer {
   bool signed_in = false;
 };
 const Shape& shape_of(const StatusAnswer*);
+
+// Of POST /v1/traces, as OTLP has it; written by protobuf.
+struct OtlpPartialSuccess {
+  std::string rejected_spans{};
+  std::string error_message{};
+};
+const Shape& shape_of(const OtlpPartialSuccess*);
+struct OtlpAnswer {
+  std::optional<OtlpPartialSuccess> partial_success{};
+};
+const Shape& shape_of(const OtlpAnswer*);
 
 struct HealthAnswer {
   std::string status = "ok";

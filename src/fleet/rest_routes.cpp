@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "fleet/convert.h"
+#include "fleet/otlp_receiver.h"
+#include "fleet/pprof.h"
 #include "fleet/rest_answers.h"
 #include "site/answer.h"
 #include "site/openapi.h"
@@ -107,7 +109,7 @@ Result<std::string> routes(const RestCall& call) {
   return json_text(RoutesAnswer{.routes = TRY(call.store.routes(selection, step))});
 }
 
-Result<std::string> series(const RestCall& call) {
+Result<store::SeriesQuery> series_query_at(const RestCall& call) {
   const auto by = call.request.parameter("by").value_or("route");
   const auto names = store::names_of(store::GroupBy{});
   const auto name = std::find(names.begin(), names.end(), by);
@@ -115,12 +117,32 @@ Result<std::string> series(const RestCall& call) {
     return fail(Errc::kUsage, "by must be service, version, host, route or status, not {}", by);
   const auto group = static_cast<store::GroupBy>(name - names.begin());
   const auto needs = group == store::GroupBy::kService ? Service::kOptional : Service::kRequired;
-  const store::SeriesQuery query{.selection = TRY(selection_at(call.request, call.now, needs)),
-                                 .by = group,
-                                 .step = TRY(step_at(call.request)),
-                                 .now = call.now};
-  return json_text(
-      SeriesAnswer{.by = by, .step = query.step, .series = TRY(call.store.series(query))});
+  return store::SeriesQuery{.selection = TRY(selection_at(call.request, call.now, needs)),
+                            .by = group,
+                            .step = TRY(step_at(call.request)),
+                            .now = call.now};
+}
+
+Result<std::string> series(const RestCall& call) {
+  const auto query = TRY(series_query_at(call));
+  const auto by = store::names_of(query.by)[static_cast<std::size_t>(query.by)];
+  return json_text(SeriesAnswer{
+      .by = std::string{by}, .step = query.step, .series = TRY(call.store.series(query))});
+}
+
+Result<std::string> points(const RestCall& call) {
+  auto query = TRY(series_query_at(call));
+  if (query.step.count() == 0) query.step = std::chrono::minutes{1};
+  PointsAnswer answer;
+  for (auto& series : TRY(call.store.series(query)))
+    for (auto& point : series.points)
+      answer.points.push_back({point.time, series.group, point.latency});
+  const double seconds = std::chrono::duration<double>{query.step}.count();
+  for (auto& point : answer.points)
+    point.latency.per_second = static_cast<double>(point.latency.requests) / seconds;
+  std::stable_sort(answer.points.begin(), answer.points.end(),
+                   [](const GroupPoint& a, const GroupPoint& b) { return a.time < b.time; });
+  return json_text(answer);
 }
 
 Result<store::FlameWeight> weight_at(const HttpRequest& request) {
@@ -131,13 +153,21 @@ Result<store::FlameWeight> weight_at(const HttpRequest& request) {
   return static_cast<store::FlameWeight>(name - names.begin());
 }
 
+Result<store::FlameQuery> flame_query_at(const RestCall& call) {
+  return store::FlameQuery{.selection = TRY(selection_at(call.request, call.now)),
+                           .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
+                           .to_percentile = TRY(number_at(call.request, "toPercentile", 100)),
+                           .weight = TRY(weight_at(call.request))};
+}
+
 Result<std::string> flame(const RestCall& call) {
-  const store::FlameQuery query{
-      .selection = TRY(selection_at(call.request, call.now)),
-      .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
-      .to_percentile = TRY(number_at(call.request, "toPercentile", 100)),
-      .weight = TRY(weight_at(call.request))};
+  const auto query = TRY(flame_query_at(call));
   return json_text(TRY(call.store.flame(query)));
+}
+
+Result<std::string> pprof(const RestCall& call) {
+  const auto query = TRY(flame_query_at(call));
+  return pprof_of(TRY(call.store.flame(query)), query);
 }
 
 Result<std::string> slowest(const RestCall& call) {
@@ -155,8 +185,11 @@ Result<std::string> slowest(const RestCall& call) {
 
 Result<std::string> by_trace(const RestCall& call) {
   const auto id = TRY(trace_id_of(call.value));
-  RequestsAnswer answer{.requests = TRY(call.store.find(id))};
-  if (answer.requests.empty())
+  TraceAnswer answer{.requests = TRY(call.store.find(id)), .spans = TRY(call.store.otlp_spans(id))};
+  answer.cut = answer.spans.size() > store::kMostOtlpSpans;
+  if (answer.cut) answer.spans.resize(store::kMostOtlpSpans);
+  if (!answer.spans.empty()) answer.lines = trace_tree(answer.requests, answer.spans);
+  if (answer.requests.empty() && answer.spans.empty())
     return fail(Errc::kNotFound, "no sampled request has the trace id {}", call.value)
         .hint("requests that were not sampled are counted, but cannot be found by their trace id");
   return json_text(answer);
@@ -265,12 +298,25 @@ constexpr RestRoute kRoutes[] = {
      .json = value_shape<SeriesAnswer>,
      .answer = series,
      .statuses = "400 413"},
+    {.path = "/fleet/points",
+     .summary = "The points of /fleet/series as rows, for Grafana and other tables; step: 1m by "
+                "default",
+     .parameters = kSeriesQuery,
+     .json = value_shape<PointsAnswer>,
+     .answer = points,
+     .statuses = "400 413"},
     {.path = "/fleet/flame",
      .summary = "Merged call trees of the requests in a band of percentiles",
      .parameters = kFlameQuery,
      .json = value_shape<store::Flame>,
      .answer = flame,
      .statuses = "400 413"},
+    {.path = "/fleet/pprof",
+     .summary = "The same as a pprof file: gzipped profile.proto",
+     .parameters = kFlameQuery,
+     .answer = pprof,
+     .statuses = "400 413",
+     .file = "profile.pb.gz"},
     {.path = "/fleet/requests",
      .summary = "The slowest sampled requests in a band of percentiles, without their spans",
      .parameters = kSlowestQuery,
@@ -278,11 +324,19 @@ constexpr RestRoute kRoutes[] = {
      .answer = slowest,
      .statuses = "400 413"},
     {.path = "/fleet/requests/{traceId}",
-     .summary = "All sampled requests of a trace, with spans",
+     .summary = "All sampled requests of a trace, with spans, and spans of other tracers",
      .parameters = kTraceQuery,
-     .json = value_shape<RequestsAnswer>,
+     .json = value_shape<TraceAnswer>,
      .answer = by_trace,
      .statuses = "400 404"},
+    {.path = kOtlpTraces,
+     .summary =
+         "Takes spans of other tracers: OTLP traces, as protobuf or JSON, also compressed "
+         "with gzip; requires a token of scope ingest. What is refused is answered with 400, "
+         "413, 415, 429 or 503 and a google.rpc.Status in the type of the request",
+     .json = value_shape<OtlpAnswer>,
+     .statuses = "405",
+     .method = "post"},
     {.path = "/fleet/hosts",
      .summary = "Processes that send requests, with loss, sampling and cost",
      .parameters = kRangeOnly,
@@ -308,7 +362,7 @@ constexpr RestRoute kRoutes[] = {
 };
 
 void write_route(JsonWriter& json, const RestRoute& route) {
-  json.key(route.path).begin_object().key("get").begin_object();
+  json.key(route.path).begin_object().key(route.method).begin_object();
   json.member("summary", route.summary);
   site::write_security(json, route.open ? "" : kTokenScheme);
   json.key("parameters").begin_array();
@@ -320,6 +374,7 @@ void write_route(JsonWriter& json, const RestRoute& route) {
   json.end_array().key("responses").begin_object();
   json.key("200").begin_object().member("description", route.summary);
   if (route.json) site::write_content(json, site::kJson, route.json());
+  if (!route.file.empty()) site::write_binary_content(json, site::kOctets);
   json.end_object();
   auto statuses = split(route.statuses, ' ');
   if (!route.open) statuses.insert(statuses.end(), {"401", "403", "503"});

@@ -37,6 +37,8 @@ struct RestRoute {
   Result<std::string> (*answer)(const RestCall& call) = nullptr;
   std::string_view statuses{};  // "400 404": beside 200
   bool open = false;            // nobody is asked for a token
+  std::string_view method = "get";
+  std::string_view file{};  // name of the file that it answers instead of JSON
 };
 
 std::span<const RestRoute> rest_routes();

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "fleet/grpc_services.h"
+#include "fleet/otlp_service.h"
 #include "fleet/rest.h"
 #include "net/socket.h"
 
@@ -44,11 +45,17 @@ bool is_loopback(std::string_view address) {
 
 struct FleetServer::Impl {
   Impl(std::unique_ptr<store::Store> opened, Tokens found, std::unique_ptr<FleetAudit> log,
-       IngestSetting ingest_setting)
+       IngestSetting ingest_setting, std::unique_ptr<OtlpForwarder> to_collector)
       : store(std::move(opened)),
         tokens(std::move(found)),
         audit(std::move(log)),
-        committer(*store),
+        forwarder(std::move(to_collector)),
+        committer(*store, forwarder ? Committer::OnStored{[this](store::Batch batch) {
+          forwarder->offer(std::move(batch));
+        }}
+                                    : Committer::OnStored{}),
+        otlp(ingest_setting.host_limit),
+        otlp_service(otlp, {*store, ingest_setting.retention}, {tokens, *audit}),
         ingest(std::move(ingest_setting), {tokens, *audit}, committer),
         query(*store, {tokens, *audit}) {}
   ~Impl() {
@@ -60,7 +67,10 @@ struct FleetServer::Impl {
   std::unique_ptr<store::Store> store;
   Tokens tokens;
   std::unique_ptr<FleetAudit> audit;
+  std::unique_ptr<OtlpForwarder> forwarder;
   Committer committer;
+  OtlpReceiver otlp;
+  OtlpService otlp_service;
   IngestService ingest;
   QueryService query;
   std::unique_ptr<grpc::Server> grpc;
@@ -94,8 +104,10 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   IngestSetting ingest{.retention = setting.retention.age,
                        .host_limit = setting.host_limit,
                        .server = "clrscope-fleet " CLRSCOPE_VERSION};
+  std::unique_ptr<OtlpForwarder> forwarder;
+  if (!setting.otlp.to.empty()) forwarder = TRY(OtlpForwarder::start(setting.otlp));
   auto impl = std::make_unique<Impl>(std::move(store), std::move(tokens), std::move(audit),
-                                     std::move(ingest));
+                                     std::move(ingest), std::move(forwarder));
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -103,6 +115,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   builder.AddListeningPort(setting.listen, credentials, &port);
   builder.RegisterService(&impl->ingest);
   builder.RegisterService(&impl->query);
+  builder.RegisterService(&impl->otlp_service);
   impl->grpc = builder.BuildAndStart();
   if (!impl->grpc || (port == 0 && !setting.listen.starts_with("unix:")))
     return fail(Errc::kSystem, "cannot listen on {}", setting.listen)
@@ -114,7 +127,8 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
     net::HttpEndpoint endpoint{.address = TRY(net::parse_address(setting.http))};
     if (!setting.tls_certificate.empty())
       endpoint.tls = TRY(net::TlsContext::server({setting.tls_certificate, setting.tls_key}));
-    impl->rest = TRY(Rest::start(endpoint, *impl->store, Access{impl->tokens, *impl->audit}));
+    impl->rest = TRY(Rest::start(endpoint, {*impl->store, setting.retention.age},
+                                 Access{impl->tokens, *impl->audit}, impl->otlp));
     impl->http_address =
         fmt::format("{}://{}", endpoint.tls ? "https" : "http", impl->rest->address().text());
   }
@@ -123,6 +137,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
 
 void FleetServer::tick() {
   if (const auto done = impl_->tokens.refresh(); !done) log_error(done.error());
+  if (impl_->forwarder) impl_->forwarder->tick();
   const auto now = TraceClock::now();
   if (now - impl_->expired < kExpireEvery) return;
   impl_->expired = now;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "fleet/otlp_forwarder.h"
 #include "store/store.h"
 
 namespace clrscope::fleet {
@@ -23,7 +24,8 @@ struct ServeSetting {
   bool no_auth = false;      // anybody on this machine may send and read
   std::string audit_file{};
   store::Retention retention{};
-  std::uint64_t host_limit = 0;  // spans and requests per second and host; 0: none
+  std::uint64_t host_limit = 0;   // spans and requests per second and host; 0: none
+  OtlpForwarder::Setting otlp{};  // where spans are sent to; empty: nowhere
 };
 
 class FleetServer {

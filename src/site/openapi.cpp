@@ -28,6 +28,12 @@ void write_content(JsonWriter& json, std::string_view type, const ValueShape& sh
   json.end_object().end_object();
 }
 
+void write_binary_content(JsonWriter& json, std::string_view type) {
+  json.key("content").begin_object().key(type).begin_object().key("schema").begin_object();
+  json.member("type", "string").member("format", "binary");
+  json.end_object().end_object().end_object();
+}
+
 void write_security(JsonWriter& json, std::string_view scheme) {
   json.key("security").begin_array();
   if (!scheme.empty()) json.begin_object().key(scheme).begin_array().end_array().end_object();

@@ -30,6 +30,8 @@ void write_parameter(JsonWriter& json, const ApiParameter& parameter);
 void write_schema_of(JsonWriter& json, const ValueShape& shape);
 // "content" of an answer that has one type.
 void write_content(JsonWriter& json, std::string_view type, const ValueShape& shape);
+// "content" of an answer that is a file.
+void write_binary_content(JsonWriter& json, std::string_view type);
 // "security" of a route; an empty name: none.
 void write_security(JsonWriter& json, std::string_view scheme);
 // "components", and the end of the object.

@@ -19,9 +19,12 @@ CALLS = {
     "/fleet/services": [({}, 200), ({"last": "never"}, 400)],
     "/fleet/routes": [(SHOP | {"step": "10s"}, 200), ({}, 400)],
     "/fleet/series": [(SHOP | {"by": by, "step": "10s", "last": "1h"}, 200) for by in ("service", "version", "host", "route", "status")] + [({"by": "x"}, 400)],
+    "/fleet/points": [(SHOP | {"by": "version", "last": "1h"}, 200), ({"by": "service", "step": "10s"}, 200), ({}, 400)],
     "/fleet/flame": [(SHOP | {"fromPercentile": 50}, 200), (SHOP | {"fromPercentile": 101}, 400)],
+    "/fleet/pprof": [(SHOP | {"by": by}, 200) for by in ("running", "cpu")] + [({}, 400)],
     "/fleet/requests": [(SHOP | {"limit": 5}, 200), (SHOP | {"limit": 0}, 400)],
     "/fleet/requests/{traceId}": [({"traceId": f"{0:016x}{1:016x}"}, 200), ({"traceId": "ab" * 16}, 404), ({"traceId": "x"}, 400)],
+    "/v1/traces": [({}, 405)],
     "/fleet/hosts": [({}, 200), ({"last": "1h"}, 200)],
     "/fleet/status": [({}, 200)],
     "/health": [({}, 200)],
@@ -48,7 +51,11 @@ def main(folder, openapi):
             path = route.replace("{traceId}", words.pop("traceId")) if "{" in route else route
             code, answer = server.ask(path, words)
             check(code == status, f"{path} {words}: {status}, not {code}: {answer}")
-            for content in document["paths"][route]["get"]["responses"][str(code)].get("content", {}).values():
+            described = document["paths"][route]
+            for content in described.get("get", described.get("post"))["responses"][str(code)].get("content", {}).values():
+                if content["schema"].get("format") == "binary":
+                    check(isinstance(answer, bytes), f"{path} {words}: a file")
+                    continue
                 errors = schemas.errors(content["schema"], answer)
                 check(not errors, f"{path} {words}: {errors[:3]}")
     server.end()

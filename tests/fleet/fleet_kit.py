@@ -79,11 +79,12 @@ class Server:
             return error.code
 
     def ask(self, path, query):
-        """Status and JSON, of failures too."""
+        """Status and JSON (of failures too), or the bytes of a file."""
         url = self.address["http"] + path + "?" + urllib.parse.urlencode(query)
         try:
             with urllib.request.urlopen(url, timeout=60) as answer:
-                return answer.status, json.load(answer)
+                body = answer.read()
+                return answer.status, body if answer.headers["Content-Type"] == "application/octet-stream" else json.loads(body)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 

@@ -1,6 +1,6 @@
 // The merged call tree of the requests of a route, all of them or a band of percentiles.
 import {useMemo} from 'preact/hooks';
-import {useAnswer} from '../../api/answer';
+import {useAnswer, useApi} from '../../api/answer';
 import {askFor, flameOfFleet, type Range, selectionOf, useRange} from '../../api/fleet';
 import type {FleetFlame} from '../../api/fleet-types';
 import {type Query, useParam, usePlace} from '../../frame/router';
@@ -43,6 +43,7 @@ const summaryOf = (flame: FleetFlame, byCpu: boolean): string => {
 function Content({range, selection, title}: {range: Range; selection: Query; title: string}) {
   const [by, setBy] = useParam('by');
   const byCpu = by === 'cpu';
+  const api = useApi();
   const answer = useAnswer<FleetFlame>(askFor('fleet/flame', range, {...selection, by: byCpu ? 'cpu' : undefined}));
   const json = useMemo(() => (answer.data ? flameOfFleet(answer.data, title) : undefined), [answer.data, title]);
   return (
@@ -60,6 +61,9 @@ function Content({range, selection, title}: {range: Range; selection: Query; tit
           Refresh
         </button>
         <Age at={answer.at} />
+        <a class="button" href={api.address(askFor('fleet/pprof', range, {...selection, by: byCpu ? 'cpu' : undefined}))} download data-pprof>
+          Download pprof
+        </a>
       </p>
       <Loaded answer={answer} waiting={byCpu ? 'Reading the CPU samples …' : 'Reading the spans …'}>
         {(flame) =>

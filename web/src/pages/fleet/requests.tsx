@@ -2,11 +2,12 @@
 import {useMemo} from 'preact/hooks';
 import {useAnswer} from '../../api/answer';
 import {askFor, everyMs, listedOf, type Range, requestOf, selectionOf, useRange} from '../../api/fleet';
-import type {FleetRequest, FleetRequests} from '../../api/fleet-types';
+import type {FleetRequest, FleetRequests, FleetTrace} from '../../api/fleet-types';
 import {addressOf, type Query, usePlace} from '../../frame/router';
 import type {PageProps} from '../../page';
 import {Loaded, Notice} from '../../ui/state';
 import {Wrapped} from '../../ui/wrapped';
+import {TraceView} from '../../views/fleet/trace';
 import {traceIdOf} from '../../views/requests/profile';
 import {OneRequest} from '../../views/requests/profile-view';
 import {RequestTable} from '../../views/requests/tables';
@@ -14,14 +15,15 @@ import {OfService, Trail} from './parts';
 import {Bands} from './routes';
 
 export function FleetTracePage({values}: PageProps) {
-  const answer = useAnswer<FleetRequests>(`fleet/requests/${encodeURIComponent(traceIdOf(values.traceId))}`);
+  const answer = useAnswer<FleetTrace>(`fleet/requests/${encodeURIComponent(traceIdOf(values.traceId))}`);
   return (
     <>
       <h1>Request</h1>
       <Loaded answer={answer} waiting="Reading the request …">
-        {({requests}) => (
+        {(trace) => (
           <div class="request-profile">
-            {requests.map((one, i) => (
+            {trace.lines?.length ? <TraceView trace={trace} /> : null}
+            {trace.requests.map((one, i) => (
               <Stored key={i} request={one} />
             ))}
           </div>
