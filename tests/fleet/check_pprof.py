@@ -5,6 +5,7 @@
 """
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -60,6 +61,9 @@ def main(folder):
             check(mine == stacks_of(flame), f"{words}: {mine} is not {stacks_of(flame)}")
             check(bool(mine) == (more.get("host") != "nobody"), f"{words}: {len(mine)} stacks")
             compared += len(mine)
+            if mine and shutil.which("go"):  # the format's own tool, where it is installed
+                top = subprocess.run(["go", "tool", "pprof", "-top", folder / "profile.pb.gz"], check=True, capture_output=True, text=True, timeout=60).stdout
+                check("File: shop" in top and f"Type: {by}" in top and "100% of" in top, top)
     check(shop["requests"] == 240 and compared > 20, f"{compared} stacks of {shop['requests']} requests")
     server.end()
     print(f"pprof: ok, {compared} stacks")

@@ -40,6 +40,16 @@ constexpr Option kFleet[] = {
     {.name = "--host-limit",
      .value = "COUNT",
      .help = "spans and requests per second and host (default: none)"},
+    {.name = "--otlp-to",
+     .value = "URL",
+     .help = "OpenTelemetry collector that gets sampled requests as spans: http://HOST:4318 or "
+             "grpc://HOST:4317 (default: none)"},
+    {.name = "--otlp-header-file",
+     .value = "FILE",
+     .help = "headers for the collector, one NAME: VALUE per line"},
+    {.name = "--otlp-ca",
+     .value = "FILE",
+     .help = "PEM certificates to trust for the collector (default: the system's)"},
     {.name = "--name", .value = "NAME", .help = "token: who will use it"},
     {.name = "--scope", .value = "LIST", .help = "token: ingest, read or ingest,read"},
 };
