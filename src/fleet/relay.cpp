@@ -226,15 +226,23 @@ class Relay::Impl {
       case v1::Acknowledgement::OUTCOME_REFUSED:
         ++state_.refused;
         state_.lost_requests += requests;
-        log(LogLevel::kWarning, "the server refused a batch of {} requests: {}", requests,
-            answer.reason());
+        note_refusal(requests, answer.reason());
         break;
       case v1::Acknowledgement::OUTCOME_DUPLICATE:
         ++state_.duplicates;
         break;
       default:
         ++state_.delivered;
+        state_.lost_requests += answer.refused_requests();
+        if (answer.refused_requests() > 0) note_refusal(answer.refused_requests(), answer.reason());
     }
+  }
+
+  // The same reason again is not worth a line of the log each time: the counts say how often.
+  void note_refusal(std::uint64_t requests, const std::string& reason) {
+    if (reason == refusal_) return;
+    refusal_ = reason;
+    log(LogLevel::kWarning, "the server refused {} requests: {}", requests, reason);
   }
 
   const RelaySetting setting_;
@@ -251,6 +259,7 @@ class Relay::Impl {
   grpc::ClientContext* context_ = nullptr;  // of the stream that is open
   std::size_t window_ = 0;
   bool stream_ended_ = false;
+  std::string refusal_;  // the last one
   std::jthread thread_;  // last member: joins first
 };
 

@@ -69,26 +69,30 @@ HttpResponse secured(HttpResponse response) {
 
 }  // namespace
 
-HttpResponse Rest::answer(const HttpRequest& request, store::Store& store, const Reader& reader) {
+HttpResponse Rest::answer(const HttpRequest& request, const Tenants& tenants,
+                          const Caller& caller) {
   if (request.method != "GET" && request.method != "HEAD")
     return problem(405, "only GET is allowed");
   auto match = find_route(request.path);
   if (!match.route)
     return problem(404, "no such route: " + request.path, "/openapi.json lists all routes");
-  auto body = match.route->answer({.request = request,
-                                   .store = store,
-                                   .reader = reader,
-                                   .now = wall_now(),
-                                   .value = std::move(match.value)});
+  if (!match.route->of_server && caller.tenant == nullptr)
+    return problem(403, "the token is of no tenant", "/fleet/tenants is for it");
+  auto body = match.route->of_server
+                  ? match.route->of_server({.tenants = tenants, .caller = caller})
+                  : match.route->answer({.request = request,
+                                         .store = caller.tenant->store(),
+                                         .caller = caller,
+                                         .now = wall_now(),
+                                         .value = std::move(match.value)});
   if (body) return site::json_answer(*std::move(body) + "\n");
   // What the store cannot do now it may do later.
   if (body.error().code == Errc::kSystem) return problem(503, body.error().what, body.error().hint);
   return problem(body.error());
 }
 
-Rest::Rest(store::Store& store, Access access)
-    : store_(store),
-      access_(access),
+Rest::Rest(Access access)
+    : access_(access),
       visits_({.find_key = [this](std::string_view word) -> std::optional<site::Visit> {
                  const auto token = access_.tokens.find("Bearer " + std::string{word});
                  if (!token || !token->may(Scope::kRead)) return std::nullopt;
@@ -114,27 +118,28 @@ void Rest::work(const std::stop_token& stop) {
   while (auto job = jobs_.pop(stop)) {
     if (job->reply->gone()) continue;
     const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
-    job->reply->send(secured(answer(job->request, store_, admitted.reader)));
+    job->reply->send(secured(answer(job->request, access_.tenants, admitted.caller)));
   }
 }
 
 // Who sent this head, or the answer that refuses it.
-std::optional<HttpResponse> Rest::identify(const HttpRequest& head, Reader& reader) {
+std::optional<HttpResponse> Rest::identify(const HttpRequest& head, Caller& caller) {
   const auto authorization = head.field("Authorization");
   // Pages ask for it every few seconds: there would be nothing else in the log.
   const auto what = head.path == "/fleet/status" ? "" : head.method + " " + head.target;
-  if (!authorization && access_.tokens.required())
-    if (const auto visit = visits_.find(head)) {
-      reader = {.name = visit->name, .signed_in = true};
-      access_.allow(visit->name, what, head.peer.address);
-      return std::nullopt;
-    }
-  switch (access_.check(authorization.value_or(""), Scope::kRead, what, head.peer.address,
-                        &reader.name)) {
+  const auto scope = Scope::kRead;
+  const auto visit =
+      !authorization && access_.tokens.required() ? visits_.find(head) : std::nullopt;
+  const auto answer =
+      visit ? access_.check_visit(visit->name, visit->key, scope, what, head.peer.address, caller)
+            : access_.check(authorization.value_or(""), scope, what, head.peer.address, caller);
+  switch (answer) {
     case Access::Answer::kYes:
       return std::nullopt;
     case Access::Answer::kWrongScope:
       return problem(403, "the token does not have the scope read");
+    case Access::Answer::kNoTenant:
+      return problem(403, "the tenant of the token does not exist");
     case Access::Answer::kNoToken:
       break;
   }
@@ -168,7 +173,7 @@ net::HttpAdmission Rest::admit(const HttpRequest& head) {
     admission.body_limit = kFormLimit;
     return admission;
   }
-  if (auto refusal = identify(head, admitted->reader))
+  if (auto refusal = identify(head, admitted->caller))
     return refuse(site::refusal_page(visits_, head, "", head.target, std::move(*refusal)));
   admission.known = access_.tokens.required();
   return admission;
@@ -191,9 +196,8 @@ std::optional<HttpResponse> Rest::answer_at_once(const HttpRequest& request) {
   return HttpResponse{.status = 303, .type = "", .fields = {{"Location", std::string{kHome}}}};
 }
 
-Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, store::Store& store,
-                                          Access access) {
-  std::unique_ptr<Rest> rest{new Rest{store, access}};  // its constructor is private
+Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, Access access) {
+  std::unique_ptr<Rest> rest{new Rest{access}};  // its constructor is private
   net::HttpServerSetting setting{.endpoints = {endpoint}};
   setting.admit = [raw = rest.get()](const HttpRequest& head) { return raw->admit(head); };
   rest->server_ = TRY(net::HttpServer::start(

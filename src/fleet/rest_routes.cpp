@@ -171,20 +171,31 @@ Result<std::string> hosts(const RestCall& call) {
   return json_text(answer);
 }
 
-Result<std::string> status(const RestCall& call) {
-  return json_text(StatusAnswer{.reader = call.reader.name, .signed_in = call.reader.signed_in});
+Result<std::string> status(const ServerCall& call) {
+  const auto& caller = call.caller;
+  return json_text(StatusAnswer{.reader = caller.name,
+                                .tenant = caller.tenant ? caller.tenant->name() : "",
+                                .admin = caller.may(Scope::kAdmin),
+                                .signed_in = caller.signed_in});
 }
 
-Result<std::string> health(const RestCall&) { return json_text(HealthAnswer{}); }
-Result<std::string> ready(const RestCall& call) {
-  if (const auto done = call.store.ready(); !done) {
+// A caller of a tenant sees its own line.
+Result<std::string> tenants(const ServerCall& call) {
+  return json_text(TenantsAnswer{.tenants = call.caller.tenant
+                                                ? std::vector{call.caller.tenant->use()}
+                                                : call.tenants.uses()});
+}
+
+Result<std::string> health(const ServerCall&) { return json_text(HealthAnswer{}); }
+Result<std::string> ready(const ServerCall& call) {
+  if (const auto done = call.tenants.ready(); !done) {
     log(LogLevel::kWarning, "the store is unavailable: {}", done.error().what);
     return fail(Errc::kSystem, "the store is unavailable");  // anybody may ask: no addresses
   }
   return json_text(HealthAnswer{});
 }
 
-Result<std::string> openapi(const RestCall& call);
+Result<std::string> openapi(const ServerCall& call);
 
 constexpr std::string_view kTokenScheme = "token";
 
@@ -292,19 +303,23 @@ constexpr RestRoute kRoutes[] = {
     {.path = "/fleet/status",
      .summary = "Version of the server, and the caller",
      .json = value_shape<StatusAnswer>,
-     .answer = status},
+     .of_server = status},
+    {.path = "/fleet/tenants",
+     .summary = "What the tenant of the caller uses of its quotas; for a token of *: all tenants",
+     .json = value_shape<TenantsAnswer>,
+     .of_server = tenants},
     {.path = "/health",
      .summary = "Whether the server runs",
      .json = value_shape<HealthAnswer>,
-     .answer = health,
+     .of_server = health,
      .open = true},
     {.path = "/health/ready",
      .summary = "Whether the store takes batches and answers queries",
      .json = value_shape<HealthAnswer>,
-     .answer = ready,
+     .of_server = ready,
      .statuses = "503",
      .open = true},
-    {.path = "/openapi.json", .summary = "This description", .answer = openapi, .open = true},
+    {.path = "/openapi.json", .summary = "This description", .of_server = openapi, .open = true},
 };
 
 void write_route(JsonWriter& json, const RestRoute& route) {
@@ -334,7 +349,7 @@ void write_route(JsonWriter& json, const RestRoute& route) {
   json.end_object().end_object().end_object();
 }
 
-Result<std::string> openapi(const RestCall&) {
+Result<std::string> openapi(const ServerCall&) {
   JsonWriter json;
   site::begin_api(json, "clrscope fleet", CLRSCOPE_VERSION,
                   "Requests of many hosts: docs/fleet.md");

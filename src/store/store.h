@@ -25,6 +25,7 @@ struct Stored {
 struct Retention {
   std::chrono::nanoseconds age{std::chrono::hours{24 * 7}};
   std::uint64_t max_bytes = ~std::uint64_t{0};  // of the store; the oldest requests go first
+  bool operator==(const Retention&) const = default;
 };
 
 class Store {
@@ -51,6 +52,10 @@ class Store {
   virtual Result<> expire(WallTime now) = 0;
   // Merges what came in small pieces; answers stay the same.
   virtual Result<> compact(WallTime now) = 0;
+  // What it takes of the disk now: of ClickHouse, the sum over all servers.
+  virtual Result<std::uint64_t> used_bytes() = 0;
+  // From now on.
+  virtual void set_retention(Retention retention) = 0;
   // Whether batches can be stored and found now.
   virtual Result<> ready() { return {}; }
 };

@@ -39,6 +39,8 @@ class ClickhouseStore final : public Store {
   Result<> expire(WallTime now) override;
   Result<> compact(WallTime now) override;  // the engine merges by itself
   Result<> ready() override;
+  Result<std::uint64_t> used_bytes() override;
+  void set_retention(Retention retention) override;
 
  private:
   struct CallPath {
@@ -54,6 +56,9 @@ class ClickhouseStore final : public Store {
 
   ClickhouseStore(Retention retention, ClickhouseNodes nodes, ClickhouseSchema schema);
 
+  Retention retention() const {
+    return retention_.with([](const Retention& one) { return one; });
+  }
   // To another server if one does not answer.
   Result<std::string> select(const std::string& sql);
   Result<std::vector<Stored>> add_once(std::span<const Batch> batches, WallTime now,
@@ -68,7 +73,7 @@ class ClickhouseStore final : public Store {
   Result<CallPaths> paths_of(std::vector<std::uint64_t> wanted);
   Result<std::vector<StoredRequest>> requests_of(const std::string& sql, bool with_spans);
 
-  const Retention retention_;
+  Guarded<Retention> retention_;
   const ClickhouseNodes nodes_;
   const ClickhouseSchema schema_;
   Ledger ledger_;
