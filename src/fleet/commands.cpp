@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "fleet/configuration_client.h"
 #include "fleet/convert.h"
 #include "fleet/options.h"
 #include "fleet/relay.h"
@@ -152,7 +153,7 @@ void print_state(const RelayState& state) {
 }
 
 // Reads frames until the input or we end. How many places of it were damaged.
-Result<std::uint64_t> read_frames(Relay& relay, int stop) {
+Result<std::uint64_t> read_frames(Relay& relay, ConfigurationClient& configuration, int stop) {
   uplink::FrameReader frames;
   std::string buffer(64 << 10, '\0');
   pollfd waits[] = {{STDIN_FILENO, POLLIN, 0}, {stop, POLLIN, 0}};
@@ -168,7 +169,10 @@ Result<std::uint64_t> read_frames(Relay& relay, int stop) {
     frames.feed({buffer.data(), static_cast<std::size_t>(got)});
     while (auto frame = frames.next()) {
       if (frame->kind == uplink::FrameKind::kEnd) return frames.damaged();
-      relay.add(std::move(frame->payload));
+      if (frame->kind == uplink::FrameKind::kState)
+        configuration.note_state(frame->payload);
+      else
+        relay.add(std::move(frame->payload));
     }
   }
   return frames.damaged() + (frames.waiting() > 0 ? 1 : 0);
@@ -193,8 +197,15 @@ Result<int> relay_frames(Words words) {
   const bool on_disk = !setting.spool.empty();
   const auto linger = TRY(options.duration("--linger", std::chrono::seconds{10}));
   const auto stop = stop_signals();
+  ConfigurationClientSetting asking{.to = setting.to,
+                                    .ca_file = setting.ca_file,
+                                    .token_file = setting.token_file,
+                                    .folder = setting.spool,
+                                    .on_change = [](const std::string& line) { print(line); }};
   const auto relay = TRY(Relay::start(std::move(setting)));
-  const auto damaged = TRY(read_frames(*relay, stop.get()));
+  auto configuration = TRY(ConfigurationClient::start(std::move(asking)));
+  const auto damaged = TRY(read_frames(*relay, *configuration, stop.get()));
+  configuration.reset();  // what is printed from now on are the counts
   const bool all = relay->drain(linger);
   const auto state = relay->state();
   if (options.has("--json")) print_state(state);

@@ -5,58 +5,13 @@
 
 #include "base/log.h"
 #include "fleet/convert.h"
+#include "fleet/grpc_entry.h"
+#include "fleet/rest_configurations.h"
 
 namespace clrscope::fleet {
 namespace {
 
 using Reactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
-
-// Who calls, and what for: the store is that of the caller's tenant.
-struct Entry {
-  grpc::Status status{};
-  Caller caller{};
-  bool ok() const { return status.ok(); }
-  Tenant& tenant() const { return *caller.tenant; }
-  store::Store& store() const { return caller.tenant->store(); }
-};
-
-Entry enter(const grpc::ServerContextBase& context, const Access& access, Scope scope,
-            std::string_view what) {
-  const auto& fields = context.client_metadata();
-  const auto found = fields.find("authorization");
-  const std::string_view word = found == fields.end()
-                                    ? std::string_view{}
-                                    : std::string_view{found->second.data(), found->second.size()};
-  Entry entry;
-  switch (access.check(word, scope, what, context.peer(), entry.caller)) {
-    case Access::Answer::kYes:
-      if (entry.caller.tenant == nullptr)
-        entry.status = {grpc::StatusCode::PERMISSION_DENIED, "the token is of no tenant"};
-      break;
-    case Access::Answer::kNoToken:
-      entry.status = {grpc::StatusCode::UNAUTHENTICATED,
-                      "send the metadata authorization: Bearer TOKEN with a valid token"};
-      break;
-    case Access::Answer::kWrongScope:
-      entry.status = {grpc::StatusCode::PERMISSION_DENIED,
-                      "the token does not have the required scope"};
-      break;
-    case Access::Answer::kNoTenant:
-      entry.status = {grpc::StatusCode::PERMISSION_DENIED,
-                      "the tenant of the token does not exist"};
-      break;
-  }
-  return entry;
-}
-
-grpc::Status status_of(const Error& error) {
-  const auto code = error.code == Errc::kUsage      ? grpc::StatusCode::INVALID_ARGUMENT
-                    : error.code == Errc::kNotFound ? grpc::StatusCode::NOT_FOUND
-                    : error.code == Errc::kTooLarge ? grpc::StatusCode::RESOURCE_EXHAUSTED
-                    : error.code == Errc::kCorrupt  ? grpc::StatusCode::DATA_LOSS
-                                                    : grpc::StatusCode::UNAVAILABLE;
-  return {code, error.what};
-}
 
 // A stream that is refused before anything is read.
 class Refused final : public Reactor {
@@ -304,8 +259,10 @@ grpc::Status QueryService::Hosts(grpc::ServerContext* context, const v1::HostsRe
                                  v1::HostsAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Hosts");
   if (!entry.ok()) return entry.status;
-  const auto found = entry.store().hosts();
+  auto found = entry.store().hosts();
   if (!found) return status_of(found.error());
+  if (const auto added = add_configurations(entry.tenant(), *found); !added)
+    return status_of(added.error());
   for (const auto& one : *found) fill(one, *answer->add_hosts());
   return grpc::Status::OK;
 }

@@ -18,6 +18,7 @@ using site::problem;
 constexpr std::string_view kHome = "/fleet/services";
 constexpr std::string_view kAssets = "/assets/";
 constexpr std::uint64_t kFormLimit = 4096;
+constexpr std::uint64_t kChangeLimit = 128 << 10;
 
 // A page of the web app; web/build.mjs makes the list from web/src/pages.
 bool is_page(std::string_view path) {
@@ -37,6 +38,11 @@ bool is_page(std::string_view path) {
       return true;
   }
   return false;
+}
+
+bool is_change(const HttpRequest& head) {
+  const auto* route = find_route(head.path).route;
+  return head.method == "POST" && route != nullptr && route->change != nullptr;
 }
 
 bool is_sign_in(std::string_view path) {
@@ -69,25 +75,31 @@ HttpResponse secured(HttpResponse response) {
 
 }  // namespace
 
-HttpResponse Rest::answer(const HttpRequest& request, const Tenants& tenants,
-                          const Caller& caller) {
-  if (request.method != "GET" && request.method != "HEAD")
-    return problem(405, "only GET is allowed");
+HttpResponse Rest::answer(const HttpRequest& request, const Access& access, const Caller& caller) {
   auto match = find_route(request.path);
+  const bool reads = request.method == "GET" || request.method == "HEAD";
   if (!match.route)
-    return problem(404, "no such route: " + request.path, "/openapi.json lists all routes");
+    return reads ? problem(404, "no such route: " + request.path, "/openapi.json lists all routes")
+                 : problem(405, "only GET is allowed");
+  if (!reads && !is_change(request)) return problem(405, "only GET is allowed");
   if (!match.route->of_server && caller.tenant == nullptr)
     return problem(403, "the token is of no tenant", "/fleet/tenants is for it");
+  const auto of_tenant = [&] {
+    const RestCall call{.request = request,
+                        .store = caller.tenant->store(),
+                        .caller = caller,
+                        .audit = access.audit,
+                        .now = wall_now(),
+                        .value = std::move(match.value)};
+    return reads ? match.route->answer(call) : match.route->change(call);
+  };
   auto body = match.route->of_server
-                  ? match.route->of_server({.tenants = tenants, .caller = caller})
-                  : match.route->answer({.request = request,
-                                         .store = caller.tenant->store(),
-                                         .caller = caller,
-                                         .now = wall_now(),
-                                         .value = std::move(match.value)});
+                  ? match.route->of_server({.tenants = access.tenants, .caller = caller})
+                  : of_tenant();
   if (body) return site::json_answer(*std::move(body) + "\n");
   // What the store cannot do now it may do later.
   if (body.error().code == Errc::kSystem) return problem(503, body.error().what, body.error().hint);
+  if (body.error().code == Errc::kBusy) return problem(409, body.error().what, body.error().hint);
   return problem(body.error());
 }
 
@@ -118,7 +130,7 @@ void Rest::work(const std::stop_token& stop) {
   while (auto job = jobs_.pop(stop)) {
     if (job->reply->gone()) continue;
     const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
-    job->reply->send(secured(answer(job->request, access_.tenants, admitted.caller)));
+    job->reply->send(secured(answer(job->request, access_, admitted.caller)));
   }
 }
 
@@ -127,7 +139,7 @@ std::optional<HttpResponse> Rest::identify(const HttpRequest& head, Caller& call
   const auto authorization = head.field("Authorization");
   // Pages ask for it every few seconds: there would be nothing else in the log.
   const auto what = head.path == "/fleet/status" ? "" : head.method + " " + head.target;
-  const auto scope = Scope::kRead;
+  const auto scope = is_change(head) ? Scope::kAdmin : Scope::kRead;
   const auto visit =
       !authorization && access_.tokens.required() ? visits_.find(head) : std::nullopt;
   const auto answer =
@@ -137,7 +149,8 @@ std::optional<HttpResponse> Rest::identify(const HttpRequest& head, Caller& call
     case Access::Answer::kYes:
       return std::nullopt;
     case Access::Answer::kWrongScope:
-      return problem(403, "the token does not have the scope read");
+      return problem(403, scope == Scope::kAdmin ? "the token does not have the scope admin"
+                                                 : "the token does not have the scope read");
     case Access::Answer::kNoTenant:
       return problem(403, "the tenant of the token does not exist");
     case Access::Answer::kNoToken:
@@ -176,6 +189,12 @@ net::HttpAdmission Rest::admit(const HttpRequest& head) {
   if (auto refusal = identify(head, admitted->caller))
     return refuse(site::refusal_page(visits_, head, "", head.target, std::move(*refusal)));
   admission.known = access_.tokens.required();
+  if (is_change(head)) {
+    // Browsers send cookies by themselves: only a page of ours may change something with one.
+    if (admitted->caller.signed_in && !site::from_own_page(head))
+      return refuse(problem(403, "a change must come from a page of this server"));
+    admission.body_limit = kChangeLimit;
+  }
   return admission;
 }
 

@@ -15,7 +15,7 @@ namespace clrscope::fleet {
 class Rest {
  public:
   // Any thread; may take as long as the query.
-  static net::HttpResponse answer(const net::HttpRequest& request, const Tenants& tenants,
+  static net::HttpResponse answer(const net::HttpRequest& request, const Access& access,
                                   const Caller& caller);
 
   static Result<std::unique_ptr<Rest>> start(const net::HttpEndpoint& endpoint, Access access);

@@ -19,6 +19,7 @@ struct RestCall {
   const net::HttpRequest& request;
   store::Store& store;
   const Caller& caller;
+  FleetAudit& audit;
   WallTime now{};
   std::string value{};  // of the {brace} of the path
 };
@@ -38,8 +39,12 @@ struct RestRoute {
   const ValueShape& (*json)() = nullptr;  // of the answer; none: it is not described
   Result<std::string> (*answer)(const RestCall& call) = nullptr;
   Result<std::string> (*of_server)(const ServerCall& call) = nullptr;  // instead of answer
-  std::string_view statuses{};                                         // "400 404": beside 200
-  bool open = false;  // nobody is asked for a token
+  // By POST, with a body of this shape; requires the scope admin.
+  Result<std::string> (*change)(const RestCall& call) = nullptr;
+  const ValueShape& (*body)() = nullptr;
+  const ValueShape& (*changed)() = nullptr;  // of its answer
+  std::string_view statuses{};               // "400 404": beside 200
+  bool open = false;                         // nobody is asked for a token
 };
 
 std::span<const RestRoute> rest_routes();

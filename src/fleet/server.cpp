@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "fleet/agents_service.h"
 #include "fleet/grpc_services.h"
 #include "fleet/rest.h"
 #include "net/socket.h"
@@ -50,7 +51,8 @@ struct FleetServer::Impl {
         tokens(std::move(found)),
         audit(std::move(log)),
         ingest(std::move(ingest_setting), {tokens, *audit, *tenants}),
-        query({tokens, *audit, *tenants}) {}
+        query({tokens, *audit, *tenants}),
+        agents({tokens, *audit, *tenants}) {}
   ~Impl() {
     constexpr std::chrono::seconds kPatience{2};
     if (grpc) grpc->Shutdown(std::chrono::system_clock::now() + kPatience);
@@ -62,6 +64,7 @@ struct FleetServer::Impl {
   std::unique_ptr<FleetAudit> audit;
   IngestService ingest;
   QueryService query;
+  AgentsService agents;
   std::unique_ptr<grpc::Server> grpc;
   std::unique_ptr<Rest> rest;
   std::string grpc_address, http_address;
@@ -107,6 +110,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   builder.AddListeningPort(setting.listen, credentials, &port);
   builder.RegisterService(&impl->ingest);
   builder.RegisterService(&impl->query);
+  builder.RegisterService(&impl->agents);
   impl->grpc = builder.BuildAndStart();
   if (!impl->grpc || (port == 0 && !setting.listen.starts_with("unix:")))
     return fail(Errc::kSystem, "cannot listen on {}", setting.listen)

@@ -100,6 +100,7 @@ Tenant::Tenant(TenantSetting setting, std::unique_ptr<store::Store> store)
     : name_(setting.name),
       setting_(std::move(setting)),
       store_(std::move(store)),
+      configurations_(*store_),
       limits_(HostLimits{this->setting().host_limit}),
       committer_(*store_) {}
 

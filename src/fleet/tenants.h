@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/shape.h"
 #include "fleet/committer.h"
+#include "fleet/configuration.h"
 #include "fleet/host_limits.h"
 #include "fleet/series_quota.h"
 #include "store/store.h"
@@ -56,6 +57,7 @@ class Tenant {
   const std::string& name() const { return name_; }
   store::Store& store() { return *store_; }
   Committer& committer() { return committer_; }
+  Configurations& configurations() { return configurations_; }
   std::chrono::nanoseconds retention() const { return setting().retention.age; }
 
   // Before a batch is stored: a failure says why it must wait. Takes out the requests that the
@@ -78,6 +80,7 @@ class Tenant {
   const std::string name_;
   Guarded<TenantSetting> setting_;
   std::unique_ptr<store::Store> store_;
+  Configurations configurations_;
   Guarded<HostLimits> limits_;
   SeriesQuota series_;
   std::atomic<bool> closed_{false};

@@ -104,7 +104,9 @@ TEST_F(TenantsTest, AreReachedByTheirTokensAlone) {
   ASSERT_EQ(check(all, operator_), Access::Answer::kYes);
   EXPECT_EQ(operator_.tenant, nullptr);
   const auto get = [&](const std::string& path, const Caller& who) {
-    return Rest::answer({.method = "GET", .path = path}, *tenants_, who);
+    const auto tokens = Tokens::open(folder_ + "/tokens").value();
+    const auto audit = FleetAudit::open("").value();
+    return Rest::answer({.method = "GET", .path = path}, {tokens, *audit, *tenants_}, who);
   };
   for (const auto& route : rest_routes())
     EXPECT_EQ(get(std::string{route.path}, operator_).status == 403, !route.of_server)

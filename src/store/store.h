@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "store/answers.h"
 #include "store/batch.h"
+#include "store/configuration.h"
 
 namespace clrscope::store {
 
@@ -47,6 +48,12 @@ class Store {
   // All requests of that trace.
   virtual Result<std::vector<StoredRequest>> find(const TraceId& trace) = 0;
   virtual Result<std::vector<HostSummary>> hosts() = 0;
+
+  // False: the service has that version already.
+  virtual Result<bool> add_configuration(const ConfigurationChange& change) = 0;
+  virtual Result<std::vector<ConfigurationChange>> configurations() = 0;  // by service and version
+  virtual Result<> note_agent(const AgentState& state) = 0;
+  virtual Result<std::vector<AgentState>> agents() = 0;
 
   // Deletes what is past its retention.
   virtual Result<> expire(WallTime now) = 0;

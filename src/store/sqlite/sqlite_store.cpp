@@ -40,6 +40,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
   std::unique_ptr<SqliteStore> store{new SqliteStore{
       retention, std::move(lock), std::move(writer)}};  // its constructor is private
   TRY(store->names_.load(*store->writer_));
+  TRY(store->prepare_configurations());
   return store;
 }
 
@@ -280,6 +281,8 @@ Result<> SqliteStore::expire(WallTime now) {
   TRY(ledger.bind(unix_ns(now) - retention.age.count() - kDay).run());
   auto gone = TRY(writer_->prepare("DELETE FROM source WHERE last < ?"));
   TRY(gone.bind(unix_ns(now) - retention.age.count() - kDay).run());
+  auto agents = TRY(writer_->prepare("DELETE FROM agent WHERE time < ?"));
+  TRY(agents.bind(unix_ns(now) - retention.age.count() - kDay).run());
   return writer_->run("PRAGMA incremental_vacuum(2000)");
 }
 

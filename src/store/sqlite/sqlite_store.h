@@ -35,6 +35,10 @@ class SqliteStore final : public Store {
   Result<> compact(WallTime now) override;
   Result<std::uint64_t> used_bytes() override;
   void set_retention(Retention retention) override;
+  Result<bool> add_configuration(const ConfigurationChange& change) override;
+  Result<std::vector<ConfigurationChange>> configurations() override;
+  Result<> note_agent(const AgentState& state) override;
+  Result<std::vector<AgentState>> agents() override;
 
  private:
   struct SourceName {
@@ -81,6 +85,7 @@ class SqliteStore final : public Store {
   static Result<std::vector<Merge>> find_merges(Database& database, std::int64_t settled);
   Result<> merge(Merge merge);
   Result<> expire_before(std::int64_t bucket);
+  Result<> prepare_configurations();
   Result<std::uint64_t> used_pages();  // in bytes; under writing_
   Retention retention() const {
     return retention_.with([](const Retention& one) { return one; });
