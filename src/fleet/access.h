@@ -12,10 +12,10 @@ namespace clrscope::fleet {
 
 // Who asks, as far as it is known.
 struct Caller {
-  std::string name{};         // of the token
-  bool signed_in = false;     // a browser's cookie says who it is
-  Tenant* tenant = nullptr;   // whose data it may see; null: no data, but how much each tenant uses
-  std::uint8_t scopes = 0;    // bits
+  std::string name{};        // of the token
+  bool signed_in = false;    // a browser's cookie says who it is
+  Tenant* tenant = nullptr;  // whose data it may see; null: no data, but how much each tenant uses
+  std::uint8_t scopes = 0;   // bits
   bool may(Scope scope) const { return (scopes & static_cast<std::uint8_t>(scope)) != 0; }
 };
 

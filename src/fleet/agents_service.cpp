@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/log.h"
-
 namespace clrscope::fleet {
 namespace {
 
@@ -29,13 +27,12 @@ grpc::Status AgentsService::Configuration(grpc::ServerContext* context,
       request->instance().size() < 8 || request->instance().size() > 16)
     return {grpc::StatusCode::INVALID_ARGUMENT, "host, service and instance are required"};
   auto& configurations = entry.tenant().configurations();
-  const auto noted = configurations.note({.service = request->service(),
-                                          .host = request->host(),
-                                          .instance = hex(request->instance()),
-                                          .configuration = request->applied_version(),
-                                          .trouble = request->trouble().substr(0, kLongestTrouble),
-                                          .time = wall_now()});
-  if (!noted) log(LogLevel::kDebug, "cannot note what a host has: {}", noted.error().what);
+  configurations.note({.service = request->service(),
+                       .host = request->host(),
+                       .instance = hex(request->instance()),
+                       .configuration = request->applied_version(),
+                       .trouble = request->trouble().substr(0, kLongestTrouble),
+                       .time = wall_now()});
   const auto wanted = configurations.for_host(request->service(), request->host());
   if (!wanted) return status_of(wanted.error());
   answer->set_version(wanted->version);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/text.h"
 
@@ -250,19 +251,31 @@ Result<ConfigurationVersion> Configurations::for_host(const std::string& service
   return ConfigurationVersion{};
 }
 
-Result<> Configurations::note(const store::AgentState& state) {
+void Configurations::note(const store::AgentState& state) {
   const auto key = state.service + '\0' + state.host + '\0' + state.instance;
   const auto now = TraceClock::now();
-  const bool is_new = noted_.with([&](auto& map) {
-    if (map.size() > kMostNoted) map.clear();
-    const auto found = map.find(key);
-    return found == map.end() || found->second.configuration != state.configuration ||
-           found->second.trouble != state.trouble || now - found->second.at > kNoteAgain;
+  states_.with([&](States& states) {
+    if (states.noted.size() > kMostNoted) states.noted.clear();
+    auto& last = states.noted[key];
+    if (last.at != TraceTime{} && last.configuration == state.configuration &&
+        last.trouble == state.trouble && now - last.at <= kNoteAgain)
+      return;
+    last = {state.configuration, state.trouble, now};
+    if (states.waiting.size() < kMostNoted) states.waiting.push_back(state);
   });
-  if (!is_new) return {};
-  TRY(store_.note_agent(state));
-  noted_.with([&](auto& map) { map[key] = {state.configuration, state.trouble, now}; });
-  return {};
+}
+
+Result<> Configurations::flush() {
+  const auto waiting =
+      states_.with([](States& states) { return std::exchange(states.waiting, {}); });
+  if (waiting.empty()) return {};
+  const auto done = store_.note_agents(waiting);
+  // What was noted meanwhile is newer: it is written after these.
+  if (!done)
+    states_.with([&](States& states) {
+      states.waiting.insert(states.waiting.begin(), waiting.begin(), waiting.end());
+    });
+  return done;
 }
 
 }  // namespace clrscope::fleet

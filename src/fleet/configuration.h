@@ -79,8 +79,10 @@ class Configurations {
   Result<ConfigurationVersion> change(const WantedChange& wanted, const std::string& who);
   // What a host shall have; version 0: what it was started with.
   Result<ConfigurationVersion> for_host(const std::string& service, const std::string& host);
-  // What a process says; stored when it is new, or from time to time.
-  Result<> note(const store::AgentState& state);
+  // What a process says. Kept until the next flush() when it is new, and from time to time.
+  void note(const store::AgentState& state);
+  // About once a second: all that was noted goes to the store at once.
+  Result<> flush();
 
  private:
   using Map = std::map<std::string, std::vector<ConfigurationVersion>, std::less<>>;
@@ -94,13 +96,17 @@ class Configurations {
     std::string trouble{};
     TraceTime at{};
   };
+  struct States {
+    std::map<std::string, Noted> noted{};
+    std::vector<store::AgentState> waiting{};
+  };
   Result<Map> read();
   // At most two seconds old; when the store does not answer, what was known last.
   Result<std::vector<ConfigurationVersion>> known(const std::string& service);
 
   store::Store& store_;
   Guarded<Cache> cache_;
-  Guarded<std::map<std::string, Noted>> noted_;
+  Guarded<States> states_;
 };
 
 }  // namespace clrscope::fleet

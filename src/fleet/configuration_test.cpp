@@ -97,8 +97,9 @@ TEST_F(ConfigurationsTest, FollowEachOtherAndAreRolledBack) {
   EXPECT_THAT(configurations_->for_host("shop", in)->include, ElementsAre("New"));
   EXPECT_THAT(configurations_->for_host("shop", out)->include, ElementsAre("Old"));
   open();  // the store has them
-  ASSERT_TRUE(configurations_->note(
-      {.service = "shop", .host = in, .instance = "00", .configuration = 2, .time = wall_now()}));
+  configurations_->note(
+      {.service = "shop", .host = in, .instance = "00", .configuration = 2, .time = wall_now()});
+  ASSERT_TRUE(configurations_->flush());
   ASSERT_TRUE(change(R"("basedOn":2,"rollBackTo":1)"));
   EXPECT_THAT(configurations_->for_host("shop", in)->include, ElementsAre("Old"));
   EXPECT_EQ(configurations_->for_host("shop", in)->version, 3U);

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kProtocol = 1;
 struct IngestSetting {
   std::uint32_t max_unacknowledged = 16;
   std::uint64_t max_batch_bytes = 16 << 20;
-  std::string server{};          // name and version
+  std::string server{};  // name and version
 };
 
 // Many streams, few threads: a stream is read only while few of its batches wait for the store.

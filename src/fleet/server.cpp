@@ -132,6 +132,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
 void FleetServer::tick() {
   if (const auto done = impl_->tokens.refresh(); !done) log_error(done.error());
   if (const auto done = impl_->tenants->refresh(); !done) log_error(done.error());
+  impl_->tenants->flush();
   const auto now = TraceClock::now();
   if (now - impl_->measured >= kMeasureEvery) {
     impl_->measured = now;

@@ -246,6 +246,12 @@ std::vector<TenantUse> Tenants::uses() const {
   return uses;
 }
 
+void Tenants::flush() {
+  for (auto* tenant : present())
+    if (const auto done = tenant->configurations().flush(); !done)
+      log(LogLevel::kDebug, "cannot note what hosts have: {}", done.error().what);
+}
+
 void Tenants::measure() {
   for (auto* tenant : present())
     if (tenant->has_byte_quota()) measure(*tenant, {});

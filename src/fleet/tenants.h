@@ -107,6 +107,8 @@ class Tenants {
   std::vector<TenantUse> uses() const;
   // About once a second: the file when it has changed. A failure keeps the tenants that were there.
   Result<> refresh();
+  // About once a second: what hosts have said.
+  void flush();
   // Every few seconds: how much those use that have a quota.
   void measure();
   // Once a minute: retention.

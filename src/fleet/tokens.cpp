@@ -29,7 +29,8 @@ Result<std::uint8_t> scopes_of(std::string_view text) {
     else if (word == "admin")
       scopes |= static_cast<std::uint8_t>(Scope::kAdmin);
     else
-      return fail(Errc::kUsage, "unknown scope {}", word).hint("use ingest, read, admin, or several: read,admin");
+      return fail(Errc::kUsage, "unknown scope {}", word)
+          .hint("use ingest, read, admin, or several: read,admin");
   }
   return scopes;
 }

@@ -52,7 +52,7 @@ class Store {
   // False: the service has that version already.
   virtual Result<bool> add_configuration(const ConfigurationChange& change) = 0;
   virtual Result<std::vector<ConfigurationChange>> configurations() = 0;  // by service and version
-  virtual Result<> note_agent(const AgentState& state) = 0;
+  virtual Result<> note_agents(std::span<const AgentState> states) = 0;
   virtual Result<std::vector<AgentState>> agents() = 0;
 
   // Deletes what is past its retention.

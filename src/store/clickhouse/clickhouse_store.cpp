@@ -116,8 +116,7 @@ Result<> ClickhouseStore::expire(WallTime now) {
       if (rows.number<std::uint64_t>() > 0) first = std::min(first, day);
       TRY(rows.done());
     }
-    if (used <= retention.max_bytes || first == std::numeric_limits<std::int64_t>::max())
-      return {};
+    if (used <= retention.max_bytes || first == std::numeric_limits<std::int64_t>::max()) return {};
     for (const auto& node : nodes_)
       for (const auto* table : kByTime) TRY(drop_partitions(*node, table, first + 1));
     if (first >= now.time_since_epoch().count() / kDay)
@@ -128,9 +127,9 @@ Result<> ClickhouseStore::expire(WallTime now) {
 Result<std::uint64_t> ClickhouseStore::used_bytes() {
   std::uint64_t used = 0;
   for (const auto& node : nodes_) {
-    Rows rows{TRY(node->run(fmt::format(
-        "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = {}",
-        quoted(node->database()))))};
+    Rows rows{TRY(node->run(
+        fmt::format("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = {}",
+                    quoted(node->database()))))};
     used += rows.number<std::uint64_t>();
     TRY(rows.done());
   }

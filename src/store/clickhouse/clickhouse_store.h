@@ -43,7 +43,7 @@ class ClickhouseStore final : public Store {
   void set_retention(Retention retention) override;
   Result<bool> add_configuration(const ConfigurationChange& change) override;
   Result<std::vector<ConfigurationChange>> configurations() override;
-  Result<> note_agent(const AgentState& state) override;
+  Result<> note_agents(std::span<const AgentState> states) override;
   Result<std::vector<AgentState>> agents() override;
 
  private:
@@ -63,7 +63,7 @@ class ClickhouseStore final : public Store {
   Retention retention() const {
     return retention_.with([](const Retention& one) { return one; });
   }
-  Result<> insert_row(const std::string& table, Bytes row);
+  Result<> insert_rows(const std::string& table, Bytes rows);
   // To another server if one does not answer.
   Result<std::string> select(const std::string& sql);
   Result<std::vector<Stored>> add_once(std::span<const Batch> batches, WallTime now,

@@ -13,8 +13,8 @@ std::int64_t unix_ns(WallTime time) { return time.time_since_epoch().count(); }
 
 }  // namespace
 
-// To another server if one does not answer. The row may then be there twice: readers take one.
-Result<> ClickhouseStore::insert_row(const std::string& table, Bytes row) {
+// To another server if one does not answer. Rows may then be there twice: readers take one.
+Result<> ClickhouseStore::insert_rows(const std::string& table, Bytes rows) {
   Error last{Errc::kSystem, "no ClickHouse server is named"};
   const Deadline deadline{kPatience};
   const auto first = preferred_.load();
@@ -22,7 +22,7 @@ Result<> ClickhouseStore::insert_row(const std::string& table, Bytes row) {
     for (std::size_t i = 0; i < nodes_.size() && !deadline.passed(); ++i) {
       auto& node = *nodes_[(first + i) % nodes_.size()];
       if (node.resting() != resting) continue;
-      const auto done = node.insert(schema_.all(table), row);
+      const auto done = node.insert(schema_.all(table), rows);
       if (done) return {};
       last = done.error();
     }
@@ -42,7 +42,7 @@ Result<bool> ClickhouseStore::add_configuration(const ConfigurationChange& chang
   write_text(row, change.comment);
   row.write(change.percent);
   write_text(row, change.settings);
-  TRY(insert_row("configuration", row.bytes()));
+  TRY(insert_rows("configuration", row.bytes()));
   return true;
 }
 
@@ -69,15 +69,17 @@ Result<std::vector<ConfigurationChange>> ClickhouseStore::configurations() {
   return found;
 }
 
-Result<> ClickhouseStore::note_agent(const AgentState& state) {
-  ByteWriter row;
-  write_text(row, state.service);
-  write_text(row, state.host);
-  write_text(row, state.instance);
-  row.write(state.configuration);
-  write_text(row, state.trouble);
-  row.write(unix_ns(state.time));
-  return insert_row("agent", row.bytes());
+Result<> ClickhouseStore::note_agents(std::span<const AgentState> states) {
+  ByteWriter rows;
+  for (const auto& state : states) {
+    write_text(rows, state.service);
+    write_text(rows, state.host);
+    write_text(rows, state.instance);
+    rows.write(state.configuration);
+    write_text(rows, state.trouble);
+    rows.write(unix_ns(state.time));
+  }
+  return insert_rows("agent", rows.bytes());
 }
 
 Result<std::vector<AgentState>> ClickhouseStore::agents() {

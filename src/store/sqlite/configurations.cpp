@@ -46,14 +46,17 @@ Result<std::vector<ConfigurationChange>> SqliteStore::configurations() {
   });
 }
 
-Result<> SqliteStore::note_agent(const AgentState& state) {
+Result<> SqliteStore::note_agents(std::span<const AgentState> states) {
   const std::lock_guard lock{writing_};
+  auto transaction = TRY(Transaction::begin(*writer_));
   auto note =
       TRY(writer_->prepare("INSERT OR REPLACE INTO agent(service, host, instance, configuration, "
                            "trouble, time) VALUES(?, ?, ?, ?, ?, ?)"));
-  note.bind(state.service, state.host, state.instance, state.configuration, state.trouble,
-            static_cast<std::int64_t>(state.time.time_since_epoch().count()));
-  return note.run();
+  for (const auto& state : states)
+    TRY(note.bind(state.service, state.host, state.instance, state.configuration, state.trouble,
+                  static_cast<std::int64_t>(state.time.time_since_epoch().count()))
+            .run());
+  return transaction.commit();
 }
 
 Result<std::vector<AgentState>> SqliteStore::agents() {

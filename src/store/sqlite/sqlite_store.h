@@ -37,7 +37,7 @@ class SqliteStore final : public Store {
   void set_retention(Retention retention) override;
   Result<bool> add_configuration(const ConfigurationChange& change) override;
   Result<std::vector<ConfigurationChange>> configurations() override;
-  Result<> note_agent(const AgentState& state) override;
+  Result<> note_agents(std::span<const AgentState> states) override;
   Result<std::vector<AgentState>> agents() override;
 
  private:
