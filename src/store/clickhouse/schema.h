@@ -10,7 +10,7 @@
 
 namespace clrscope::store {
 
-inline constexpr std::uint32_t kClickhouseSchema = 1;
+inline constexpr std::uint32_t kClickhouseSchema = 2;
 
 struct ClickhouseSchema {
   std::uint32_t version = 0;  // 0: no tables
