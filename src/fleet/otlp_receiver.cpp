@@ -215,7 +215,10 @@ int status_of(const Error& error) {
     case Errc::kTooLarge:
       return 413;
     case Errc::kBusy:
+    case Errc::kNoRoom:
       return 429;
+    case Errc::kDenied:
+      return 403;
     default:
       return 503;  // it may be stored later
   }
@@ -267,18 +270,17 @@ OtlpConverted convert_otlp(const otlp::ExportTraceServiceRequest& request, WallT
   return done;
 }
 
-Result<otlp::ExportTraceServiceResponse> OtlpReceiver::take(
-    const otlp::ExportTraceServiceRequest& request, const OtlpTarget& target) {
+Result<otlp::ExportTraceServiceResponse> take_otlp(const otlp::ExportTraceServiceRequest& request,
+                                                   Tenant& tenant) {
   const auto now = wall_now();
-  const auto converted = convert_otlp(request, now - target.retention, now);
+  const auto converted = convert_otlp(request, now - tenant.retention(), now);
   std::map<std::string, std::uint64_t> by_host;
   for (const auto& span : converted.spans) ++by_host[span.host];
+  auto bytes = request.ByteSizeLong();
   for (const auto& [host, spans] : by_host)
-    if (!limits_.with(
-            [&](HostLimits& limits) { return limits.take(host, spans, TraceClock::now()); }))
-      return fail(Errc::kBusy, "the host sends more than the server allows: retry later");
+    TRY(tenant.take_spans(host, spans, std::exchange(bytes, 0)));
   if (!converted.spans.empty()) {
-    if (const auto done = target.store.add_otlp(converted.spans); !done) {
+    if (const auto done = tenant.store().add_otlp(converted.spans); !done) {
       log(LogLevel::kWarning, "cannot store spans: {}", done.error().what);
       return fail(Errc::kSystem, "cannot store: retry later");
     }
@@ -292,7 +294,7 @@ Result<otlp::ExportTraceServiceResponse> OtlpReceiver::take(
   return response;
 }
 
-HttpResponse OtlpReceiver::answer(const HttpRequest& request, const OtlpTarget& target) {
+HttpResponse answer_otlp(const HttpRequest& request, Tenant& tenant) {
   auto type = request.field("Content-Type").value_or("");
   type = trim(type.substr(0, type.find(';')));
   const bool json = equal_ignoring_case(type, site::kJson);
@@ -306,7 +308,7 @@ HttpResponse OtlpReceiver::answer(const HttpRequest& request, const OtlpTarget& 
       message = TRY(parse_otlp_json(body));
     else if (!message.ParseFromString(body))
       return fail(Errc::kUsage, "the body is not an ExportTraceServiceRequest");
-    return take(message, target);
+    return take_otlp(message, tenant);
   }();
   if (!response) return refusal(status_of(response.error()), response.error().what, json);
   HttpResponse done{.type = std::string{json ? site::kJson : kProtobuf}};

@@ -6,8 +6,7 @@
 
 #include <clrscope/fleet/v1/otlp_traces.pb.h>
 
-#include "base/guarded.h"
-#include "fleet/host_limits.h"
+#include "fleet/tenants.h"
 #include "net/http_message.h"
 #include "store/store.h"
 
@@ -30,24 +29,10 @@ struct OtlpConverted {
 OtlpConverted convert_otlp(const otlp::ExportTraceServiceRequest& request, WallTime oldest,
                            WallTime now);
 
-// Where the spans of a caller go.
-struct OtlpTarget {
-  store::Store& store;
-  std::chrono::nanoseconds retention{};
-};
-
-class OtlpReceiver {
- public:
-  // `host_limit`: spans per second and host; 0: none.
-  explicit OtlpReceiver(std::uint64_t host_limit) : limits_(HostLimits{host_limit}) {}
-
-  // kBusy: a host sends more than it may. Returns after the spans are safe on disk.
-  Result<otlp::ExportTraceServiceResponse> take(const otlp::ExportTraceServiceRequest& request,
-                                                const OtlpTarget& target);
-  net::HttpResponse answer(const net::HttpRequest& request, const OtlpTarget& target);
-
- private:
-  Guarded<HostLimits> limits_;
-};
+// Stores the spans of a caller for its tenant. kBusy and kNoRoom: the caller must wait. Returns
+// after the spans are safe on disk.
+Result<otlp::ExportTraceServiceResponse> take_otlp(const otlp::ExportTraceServiceRequest& request,
+                                                   Tenant& tenant);
+net::HttpResponse answer_otlp(const net::HttpRequest& request, Tenant& tenant);
 
 }  // namespace clrscope::fleet

@@ -12,15 +12,12 @@ namespace clrscope::fleet {
 
 class OtlpService final : public otlp::TraceService::Service {
  public:
-  OtlpService(OtlpReceiver& receiver, OtlpTarget target, Access access)
-      : receiver_(receiver), target_(target), access_(access) {}
+  explicit OtlpService(Access access) : access_(access) {}
 
   grpc::Status Export(grpc::ServerContext* context, const otlp::ExportTraceServiceRequest* request,
                       otlp::ExportTraceServiceResponse* response) override;
 
  private:
-  OtlpReceiver& receiver_;
-  const OtlpTarget target_;
   const Access access_;
 };
 

@@ -1,6 +1,7 @@
 // What the REST API answers, around what a store answers. Data and its shape for JSON.
 #pragma once
 
+#include "fleet/tenants.h"
 #include "fleet/trace_tree.h"
 #include "store/answers.h"
 
@@ -57,6 +58,8 @@ const Shape& shape_of(const HostsAnswer*);
 struct StatusAnswer {
   std::string version = CLRSCOPE_VERSION;
   std::string reader{};
+  std::string tenant{};
+  bool admin = false;
   bool signed_in = false;
 };
 const Shape& shape_of(const StatusAnswer*);
@@ -71,6 +74,11 @@ struct OtlpAnswer {
   std::optional<OtlpPartialSuccess> partial_success{};
 };
 const Shape& shape_of(const OtlpAnswer*);
+
+struct TenantsAnswer {
+  std::vector<TenantUse> tenants{};
+};
+const Shape& shape_of(const TenantsAnswer*);
 
 struct HealthAnswer {
   std::string status = "ok";

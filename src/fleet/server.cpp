@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "fleet/agents_service.h"
 #include "fleet/grpc_services.h"
 #include "fleet/otlp_service.h"
 #include "fleet/rest.h"
@@ -13,6 +14,7 @@ namespace clrscope::fleet {
 namespace {
 
 constexpr std::chrono::minutes kExpireEvery{1};
+constexpr std::chrono::seconds kMeasureEvery{5};
 constexpr int kLargestMessage = 20 << 20;
 
 Result<> check_exposure(const ServeSetting& setting, const std::string& address) {
@@ -44,39 +46,34 @@ bool is_loopback(std::string_view address) {
 }
 
 struct FleetServer::Impl {
-  Impl(std::unique_ptr<store::Store> opened, Tokens found, std::unique_ptr<FleetAudit> log,
-       IngestSetting ingest_setting, std::unique_ptr<OtlpForwarder> to_collector)
-      : store(std::move(opened)),
+  Impl(std::unique_ptr<OtlpForwarder> to_collector, std::unique_ptr<Tenants> opened, Tokens found,
+       std::unique_ptr<FleetAudit> log, IngestSetting ingest_setting)
+      : forwarder(std::move(to_collector)),
+        tenants(std::move(opened)),
         tokens(std::move(found)),
         audit(std::move(log)),
-        forwarder(std::move(to_collector)),
-        committer(*store, forwarder ? Committer::OnStored{[this](store::Batch batch) {
-          forwarder->offer(std::move(batch));
-        }}
-                                    : Committer::OnStored{}),
-        otlp(ingest_setting.host_limit),
-        otlp_service(otlp, {*store, ingest_setting.retention}, {tokens, *audit}),
-        ingest(std::move(ingest_setting), {tokens, *audit}, committer),
-        query(*store, {tokens, *audit}) {}
+        ingest(std::move(ingest_setting), {tokens, *audit, *tenants}),
+        query({tokens, *audit, *tenants}),
+        agents({tokens, *audit, *tenants}),
+        otlp({tokens, *audit, *tenants}) {}
   ~Impl() {
     constexpr std::chrono::seconds kPatience{2};
     if (grpc) grpc->Shutdown(std::chrono::system_clock::now() + kPatience);
     if (grpc) grpc->Wait();
   }
 
-  std::unique_ptr<store::Store> store;
+  std::unique_ptr<OtlpForwarder> forwarder;  // the tenants give to it
+  std::unique_ptr<Tenants> tenants;
   Tokens tokens;
   std::unique_ptr<FleetAudit> audit;
-  std::unique_ptr<OtlpForwarder> forwarder;
-  Committer committer;
-  OtlpReceiver otlp;
-  OtlpService otlp_service;
   IngestService ingest;
   QueryService query;
+  AgentsService agents;
+  OtlpService otlp;
   std::unique_ptr<grpc::Server> grpc;
   std::unique_ptr<Rest> rest;
   std::string grpc_address, http_address;
-  TraceTime expired{};
+  TraceTime expired{}, measured{};
 };
 
 FleetServer::FleetServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -85,7 +82,8 @@ const std::string& FleetServer::grpc_address() const { return impl_->grpc_addres
 const std::string& FleetServer::http_address() const { return impl_->http_address; }
 
 std::string FleetServer::one_time_address() {
-  if (!impl_->rest || !impl_->tokens.required()) return {};
+  // With tenants nobody would know whose pages it shows: sign in with a token.
+  if (!impl_->rest || !impl_->tokens.required() || impl_->tenants->several()) return {};
   return impl_->rest->one_time_address(impl_->http_address);
 }
 
@@ -97,17 +95,29 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
         .hint(
             "create one with clrscope fleet token, or add --no-auth: anybody on this machine may "
             "then send and read");
+  if (setting.token_file.empty() && !setting.tenants.empty())
+    return fail(Errc::kUsage, "--tenants requires --token-file")
+        .hint("the token says whose data it is: clrscope fleet token --tenant NAME");
   const auto credentials = TRY(credentials_of(setting));
   auto tokens = TRY(Tokens::open(setting.token_file));
   auto audit = TRY(FleetAudit::open(setting.audit_file));
-  auto store = TRY(store::open_store(setting.store, setting.retention));
-  IngestSetting ingest{.retention = setting.retention.age,
-                       .host_limit = setting.host_limit,
-                       .server = "clrscope-fleet " CLRSCOPE_VERSION};
+  if (!setting.otlp.to.empty() && !setting.tenants.empty())
+    return fail(Errc::kUsage, "--otlp-to and --tenants cannot be used together")
+        .hint("one collector would get the requests of all tenants");
   std::unique_ptr<OtlpForwarder> forwarder;
-  if (!setting.otlp.to.empty()) forwarder = TRY(OtlpForwarder::start(setting.otlp));
-  auto impl = std::make_unique<Impl>(std::move(store), std::move(tokens), std::move(audit),
-                                     std::move(ingest), std::move(forwarder));
+  Committer::OnStored on_stored;
+  if (!setting.otlp.to.empty()) {
+    forwarder = TRY(OtlpForwarder::start(setting.otlp));
+    on_stored = [raw = forwarder.get()](store::Batch batch) { raw->offer(std::move(batch)); };
+  }
+  auto tenants = TRY(
+      Tenants::open({.store = setting.store,
+                     .file = setting.tenants,
+                     .usual = {.retention = setting.retention, .host_limit = setting.host_limit},
+                     .on_stored = std::move(on_stored)}));
+  IngestSetting ingest{.server = "clrscope-fleet " CLRSCOPE_VERSION};
+  auto impl = std::make_unique<Impl>(std::move(forwarder), std::move(tenants), std::move(tokens),
+                                     std::move(audit), std::move(ingest));
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -115,7 +125,8 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   builder.AddListeningPort(setting.listen, credentials, &port);
   builder.RegisterService(&impl->ingest);
   builder.RegisterService(&impl->query);
-  builder.RegisterService(&impl->otlp_service);
+  builder.RegisterService(&impl->agents);
+  builder.RegisterService(&impl->otlp);
   impl->grpc = builder.BuildAndStart();
   if (!impl->grpc || (port == 0 && !setting.listen.starts_with("unix:")))
     return fail(Errc::kSystem, "cannot listen on {}", setting.listen)
@@ -127,8 +138,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
     net::HttpEndpoint endpoint{.address = TRY(net::parse_address(setting.http))};
     if (!setting.tls_certificate.empty())
       endpoint.tls = TRY(net::TlsContext::server({setting.tls_certificate, setting.tls_key}));
-    impl->rest = TRY(Rest::start(endpoint, {*impl->store, setting.retention.age},
-                                 Access{impl->tokens, *impl->audit}, impl->otlp));
+    impl->rest = TRY(Rest::start(endpoint, Access{impl->tokens, *impl->audit, *impl->tenants}));
     impl->http_address =
         fmt::format("{}://{}", endpoint.tls ? "https" : "http", impl->rest->address().text());
   }
@@ -137,12 +147,17 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
 
 void FleetServer::tick() {
   if (const auto done = impl_->tokens.refresh(); !done) log_error(done.error());
+  if (const auto done = impl_->tenants->refresh(); !done) log_error(done.error());
+  impl_->tenants->flush();
   if (impl_->forwarder) impl_->forwarder->tick();
   const auto now = TraceClock::now();
+  if (now - impl_->measured >= kMeasureEvery) {
+    impl_->measured = now;
+    impl_->tenants->measure();
+  }
   if (now - impl_->expired < kExpireEvery) return;
   impl_->expired = now;
-  if (const auto done = impl_->store->expire(wall_now()); !done) log_error(done.error());
-  if (const auto done = impl_->store->compact(wall_now()); !done) log_error(done.error());
+  impl_->tenants->maintain(wall_now());
 }
 
 }  // namespace clrscope::fleet

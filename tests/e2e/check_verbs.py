@@ -5,6 +5,7 @@
 
 A verb of `clrscope --help` that CALLS does not have fails, and so does one of its answers that no call gives.
 """
+import contextlib
 import copy
 import json
 import os
@@ -67,6 +68,7 @@ CALLS = [
     ("key list", "key list --folder {tmp}/state"),
     ("key revoke", "key revoke {key} --folder {tmp}/state"),
     ("fleet token", "fleet token --token-file {tmp}/tokens --name web-7 --scope ingest"),
+    ("fleet tenants", "fleet tenants --server {fleet}"),
     ("fleet migrate", "fleet migrate --store sqlite:{tmp}/migrated.db"),
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
@@ -132,6 +134,18 @@ def answers_of(command, names):
         return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
 
 
+@contextlib.contextmanager
+def fleet_server(folder):
+    """A server for the verbs that ask one: its address."""
+    words = ["fleet", "serve", "--store", f"sqlite:{folder}/asked.db", "--no-auth", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--json"]
+    started = subprocess.Popen([CLRSCOPE, *words], stdout=subprocess.PIPE, text=True)
+    try:
+        yield json.loads(started.stdout.readline())["http"]
+    finally:
+        started.terminate()
+        started.communicate(timeout=60)
+
+
 def main():
     sick, web = sys.argv[1:]
     told = subprocess.run([CLRSCOPE, "--help"], capture_output=True, check=True, text=True).stdout
@@ -141,8 +155,8 @@ def main():
     for verb in verbs:
         schemas.update(schemas_of(verb))
     check(set(schemas) == {title for title, _ in CALLS}, f"every answer is called here: {set(schemas) ^ {title for title, _ in CALLS}}")
-    with tempfile.TemporaryDirectory() as tmp:
-        names = {"sick": sick, "web": web, "tmp": tmp, "key": "", "program": os.readlink(f"/proc/{web}/exe")}
+    with tempfile.TemporaryDirectory() as tmp, fleet_server(tmp) as fleet:
+        names = {"sick": sick, "web": web, "tmp": tmp, "fleet": fleet, "key": "", "program": os.readlink(f"/proc/{web}/exe")}
         count = 0
         for title, command in CALLS:
             for value in answers_of(command, names):

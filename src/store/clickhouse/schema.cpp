@@ -63,6 +63,17 @@ constexpr DataTable kTables[] = {
      .order = "(trace, span_id, content)",
      .partition = "intDiv(bucket, 8640)",
      .shard = "cityHash64(trace)"},
+    {.name = "configuration",
+     .columns = "service String, version UInt64, time Int64, who String, comment String, "
+                "percent UInt32, settings String",
+     .order = "(service, version)",
+     .shard = "cityHash64(service)"},
+    {.name = "agent",
+     .columns = "service String, host String, instance String, configuration UInt64, "
+                "trouble String, time Int64",
+     .engine = "ReplacingMergeTree",
+     .order = "(service, host, instance)",
+     .shard = "cityHash64(service, host)"},
     {.name = "path",
      .columns = "path UInt64, parent UInt64, method String",
      .engine = "ReplacingMergeTree",

@@ -10,6 +10,7 @@ import {Doctor} from './doctor';
 import {DoctorReport} from './doctor-report';
 import {Exceptions} from './exceptions';
 import {Flame} from './flame';
+import {FleetConfigurationsPage} from './fleet/configurations';
 import {FleetFlamePage} from './fleet/flame';
 import {FleetHostsPage} from './fleet/hosts';
 import {FleetRequestsPage, FleetTracePage} from './fleet/requests';
@@ -63,4 +64,5 @@ export const fleetPages: Page[] = [
   {path: '/fleet/requests', title: 'Requests', group: 'fleet', Content: FleetRequestsPage, key: 'q'},
   {path: '/fleet/requests/{traceId}', title: 'Request', group: 'fleet', Content: FleetTracePage, isHidden: true},
   {path: '/fleet/hosts', title: 'Hosts', group: 'fleet', Content: FleetHostsPage, key: 'h'},
+  {path: '/fleet/configurations', title: 'Configuration', group: 'fleet', Content: FleetConfigurationsPage, key: 'c'},
 ];
