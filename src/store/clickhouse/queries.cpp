@@ -36,6 +36,15 @@ Latency read_latency(Rows& rows) {
   return latency;
 }
 
+// An array of further percentiles, empty if there are none.
+std::string percentiles_of(const SeriesQuery& query) {
+  if (query.percentiles.empty()) return "emptyArrayUInt64()";
+  std::string levels;
+  for (const auto p : query.percentiles)
+    levels += fmt::format("{}{}", levels.empty() ? "" : ", ", p / 100);
+  return fmt::format("quantilesExactWeighted({})(duration, 1)", levels);
+}
+
 std::string_view columns_of(GroupBy by) {
   switch (by) {
     case GroupBy::kService:
@@ -127,9 +136,10 @@ Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   auto first = query.selection.range.to;
   {
-    Rows rows{
-        TRY(select(fmt::format("SELECT {0} AS b, {1}, min(begin) FROM {2} WHERE {3} GROUP BY {0}",
-                               columns, kLatency, schema_.all("request"), where)))};
+    auto body = TRY(select(
+        fmt::format("SELECT {0} AS b, {1}, min(begin), {4} FROM {2} WHERE {3} GROUP BY {0}",
+                    columns, kLatency, schema_.all("request"), where, percentiles_of(query))));
+    Rows rows{std::move(body)};
     while (rows.more()) {
       std::pair<std::string, std::string> key;
       key.first = rows.text();
@@ -137,14 +147,17 @@ Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
       places[key] = found.size();
       found.push_back({.group = name_of(query.by, key), .latency = read_latency(rows)});
       first = std::min(first, rows.number<std::int64_t>());
+      for (const auto value : rows.array<std::uint64_t>())
+        found.back().percentiles.push_back(ns(value));
     }
     TRY(rows.done());
   }
   if (query.step.count() > 0 && !found.empty()) {
-    Rows rows{TRY(select(fmt::format(
+    auto body = TRY(select(fmt::format(
         "SELECT {0}, intDiv(begin, {4}) AS point, {1} FROM {2} WHERE {3} GROUP BY {0}, point "
         "ORDER BY point",
-        columns, kLatency, schema_.all("request"), where, query.step.count())))};
+        columns, kLatency, schema_.all("request"), where, query.step.count())));
+    Rows rows{std::move(body)};
     while (rows.more()) {
       std::pair<std::string, std::string> key;
       key.first = rows.text();
