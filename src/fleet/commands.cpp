@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "fleet/check_command.h"
 #include "fleet/convert.h"
 #include "fleet/options.h"
 #include "fleet/relay.h"
@@ -251,6 +252,7 @@ constexpr std::string_view kHelp =
     "  relay    deliver requests of this host to a server\n"
     "  token    create a token for hosts or readers\n"
     "  migrate  create or update the tables of a ClickHouse store\n"
+    "  check    compare the views of a ClickHouse store with its requests\n"
     "  version  print the version\n\n"
     "clrscope-fleet COMMAND --help shows the options.\n";
 
@@ -261,6 +263,7 @@ Result<int> run_command(Words words) {
   if (words[0] == "relay") return relay_frames(rest);
   if (words[0] == "token") return token(rest);
   if (words[0] == "migrate") return migrate(rest);
+  if (words[0] == "check") return check_command(rest);
   if (words[0] == "version" || words[0] == "--version") {
     print("clrscope-fleet " CLRSCOPE_VERSION "\n");
     return 0;

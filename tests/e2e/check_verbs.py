@@ -68,6 +68,7 @@ CALLS = [
     ("key revoke", "key revoke {key} --folder {tmp}/state"),
     ("fleet token", "fleet token --token-file {tmp}/tokens --name web-7 --scope ingest"),
     ("fleet migrate", "fleet migrate --store sqlite:{tmp}/migrated.db"),
+    ("fleet check", "fleet check --store sqlite:{tmp}/migrated.db"),
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
     # These go on until they are stopped: their first lines count.

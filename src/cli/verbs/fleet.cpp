@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/args.h"
@@ -83,6 +84,43 @@ const Shape& shape_of(const FleetMigration*) {
   return shape;
 }
 
+// What `fleet check --json` prints.
+struct FleetDifference {
+  std::string table{};
+  std::string service{};
+  WallTime time{};
+  std::string requests{};
+  std::string view{};
+};
+const Shape& shape_of(const FleetDifference*) {
+  using D = FleetDifference;
+  static const auto shape =
+      describe<D>("FleetDifference", "a view that does not agree with the requests",
+                  {member<&D::table>("table", "table of the view"),
+                   member<&D::service>("service", "name of the service"),
+                   member<&D::time>("time", "begin of the hour or slot"),
+                   member<&D::requests>("requests", "numbers made from the requests"),
+                   member<&D::view>("view", "numbers of the view")});
+  return shape;
+}
+struct FleetCheck {
+  std::uint64_t compared = 0;
+  std::uint64_t unsettled = 0;
+  std::uint64_t different = 0;
+  std::vector<FleetDifference> differences{};
+};
+const Shape& shape_of(const FleetCheck*) {
+  using C = FleetCheck;
+  static const auto shape =
+      describe<C>("FleetCheck", "the views of a store compared with its requests",
+                  {member<&C::compared>("compared", "sums that were compared"),
+                   member<&C::unsettled>(
+                       "unsettled", "slots left out, because some of their requests do not count"),
+                   member<&C::different>("different", "sums that differ"),
+                   member<&C::differences>("differences", "the first 100 of them")});
+  return shape;
+}
+
 std::string beside_us(std::string_view name) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -92,8 +130,9 @@ std::string beside_us(std::string_view name) {
 // gRPC is not in this program: clrscope-fleet, beside it, takes over.
 Result<int> run(const Args& args, Console& /*console*/) {
   const auto& words = args.positionals();
-  if (words.size() != 1 || (words[0] != "serve" && words[0] != "token" && words[0] != "migrate"))
-    return fail(Errc::kUsage, "fleet requires a command: serve, token or migrate");
+  constexpr std::string_view kCommands[] = {"serve", "token", "migrate", "check"};
+  if (words.size() != 1 || std::ranges::find(kCommands, words[0]) == std::end(kCommands))
+    return fail(Errc::kUsage, "fleet requires a command: serve, token, migrate or check");
   std::vector<std::string> command{beside_us("clrscope-fleet"), words[0]};
   for (const auto& option : kFleet) {
     if (option.value.empty()) {
@@ -121,7 +160,8 @@ const Options kOptions[] = {Options{kFleet}, kCommonOptions};
 constexpr JsonAnswer kAnswers[] = {
     answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
     answers_with<FleetToken>(JsonAnswer::Form::kObject, "token"),
-    answers_with<FleetMigration>(JsonAnswer::Form::kObject, "migrate")};
+    answers_with<FleetMigration>(JsonAnswer::Form::kObject, "migrate"),
+    answers_with<FleetCheck>(JsonAnswer::Form::kObject, "check")};
 
 }  // namespace
 
@@ -130,7 +170,7 @@ extern const Verb fleet_verb{
     .summary = "Store the requests of many hosts and answer queries",
     .usage =
         "(serve --store STORE --token-file FILE | token --token-file FILE --name NAME "
-        "--scope LIST | migrate --store clickhouse:URL[,URL…])",
+        "--scope LIST | (migrate | check) --store clickhouse:URL[,URL…])",
     .options = kOptions,
     .examples =
         "  clrscope fleet serve --store sqlite:fleet.db --token-file tokens\n"

@@ -97,9 +97,8 @@ Result<std::string> ClickhouseStore::select(const std::string& sql) {
 // Whole days: a partition is dropped when all of it is past its retention.
 Result<> ClickhouseStore::expire(WallTime now) {
   const auto oldest = (now.time_since_epoch().count() - retention_.age.count()) / kDay;
-  constexpr const char* kByTime[] = {"request", "trace", "service_10s"};
   for (const auto& node : nodes_)
-    for (const auto* table : kByTime) TRY(drop_partitions(*node, table, oldest));
+    for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, oldest));
   TRY(ledger_.expire(oldest - 2));  // it outlives the rows, which are up to a day ahead of it
   if (retention_.max_bytes == ~std::uint64_t{0}) return {};
   for (;;) {
@@ -118,7 +117,7 @@ Result<> ClickhouseStore::expire(WallTime now) {
     if (used <= retention_.max_bytes || first == std::numeric_limits<std::int64_t>::max())
       return {};
     for (const auto& node : nodes_)
-      for (const auto* table : kByTime) TRY(drop_partitions(*node, table, first + 1));
+      for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, first + 1));
     if (first >= now.time_since_epoch().count() / kDay)
       return {};  // today: it will be filled again
   }

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/guarded.h"
+#include "store/check.h"
 #include "store/clickhouse/ledger.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
@@ -39,6 +40,8 @@ class ClickhouseStore final : public Store {
   Result<> expire(WallTime now) override;
   Result<> compact(WallTime now) override;  // the engine merges by itself
   Result<> ready() override;
+  // Whether the views hold what the table of requests holds.
+  Result<StoreCheck> check();
 
  private:
   struct CallPath {
@@ -64,6 +67,16 @@ class ClickhouseStore final : public Store {
   Result<> write_paths(ClickhouseNode& node, const CallPaths& fresh);
   // WHERE of all rows of a selection that count.
   Result<std::string> where(const Selection& selection);
+  static std::string where(const Selection& selection, const Ledger::View& view);
+  // The rows of series() from roll-ups, in all or per step; nothing: they cannot answer this.
+  enum class Points : std::uint8_t { kNone, kSteps };
+  Result<std::optional<std::string>> from_rollups(const SeriesQuery& query, Points points,
+                                                  const Ledger::View& view);
+  // Slots of a roll-up that may hold rows that do not count, by epoch.
+  using Slots = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+  Result<Slots> unsettled(std::string_view table, const std::string& where,
+                          const Ledger::View& view);
+  Result<> check_day(std::int64_t day, StoreCheck& check);
   Result<Band> band_of(const std::string& where, double from, double to);
   Result<CallPaths> paths_of(std::vector<std::uint64_t> wanted);
   Result<std::vector<StoredRequest>> requests_of(const std::string& sql, bool with_spans);
