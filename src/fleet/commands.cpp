@@ -39,6 +39,7 @@ constexpr OptionText kServeOptions[] = {
     {"--audit", "FILE", "log of every stream and query"},
     {"--retention", "TIME", "age at which requests are deleted (default: 7d)"},
     {"--max-size", "SIZE", "size of the store at which the oldest are deleted (default: none)"},
+    {"--query-memory", "SIZE", "memory of one query in ClickHouse (default: 2GB)"},
     {"--host-limit", "COUNT", "spans and requests per second and host (default: none)"},
     {"--json", "", "print the addresses as JSON"},
     {"--help", "", "show this text"},
@@ -105,6 +106,7 @@ Result<int> serve(Words words) {
   if (setting.retention.age <= std::chrono::nanoseconds::zero())
     return fail(Errc::kUsage, "--retention must be greater than zero");
   setting.retention.max_bytes = TRY(options.size("--max-size", setting.retention.max_bytes));
+  setting.query_limits.memory = TRY(options.size("--query-memory", setting.query_limits.memory));
   if (options.has("--host-limit")) {
     const auto limit = parse_number(options.text("--host-limit"));
     if (!limit) return fail(Errc::kUsage, "--host-limit must be a number");

@@ -35,6 +35,7 @@ grpc::Status status_of(const Error& error) {
                     : error.code == Errc::kNotFound ? grpc::StatusCode::NOT_FOUND
                     : error.code == Errc::kTooLarge ? grpc::StatusCode::RESOURCE_EXHAUSTED
                     : error.code == Errc::kCorrupt  ? grpc::StatusCode::DATA_LOSS
+                    : error.code == Errc::kGone     ? grpc::StatusCode::CANCELLED
                                                     : grpc::StatusCode::UNAVAILABLE;
   return {code, error.what};
 }
@@ -213,6 +214,7 @@ grpc::Status QueryService::Services(grpc::ServerContext* context, const v1::Time
                                     v1::ServicesAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Services"); !status.ok())
     return status;
+  const auto watched = watch(context);
   const auto found = store_.services(range_of(*request));
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_services());
@@ -223,6 +225,7 @@ grpc::Status QueryService::Routes(grpc::ServerContext* context, const v1::Routes
                                   v1::RoutesAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Routes"); !status.ok())
     return status;
+  const auto watched = watch(context);
   const auto found =
       store_.routes(selection_of(request->selection()), step_of(request->step_seconds()));
   if (!found) return status_of(found.error());
@@ -234,6 +237,7 @@ grpc::Status QueryService::Flame(grpc::ServerContext* context, const v1::FlameRe
                                  v1::FlameAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Flame"); !status.ok())
     return status;
+  const auto watched = watch(context);
   const store::FlameQuery query{.selection = selection_of(request->selection()),
                                 .from_percentile = request->from_percentile(),
                                 .to_percentile = end_of_band(request->to_percentile()),
@@ -251,6 +255,7 @@ grpc::Status QueryService::FindRequest(grpc::ServerContext* context,
                                        v1::FindRequestAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC FindRequest"); !status.ok())
     return status;
+  const auto watched = watch(context);
   const auto trace = trace_id_of(request->trace_id());
   if (!trace) return status_of(trace.error());
   const auto found = store_.find(*trace);
@@ -263,6 +268,7 @@ grpc::Status QueryService::Hosts(grpc::ServerContext* context, const v1::HostsRe
                                  v1::HostsAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Hosts"); !status.ok())
     return status;
+  const auto watched = watch(context);
   const auto found = store_.hosts();
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_hosts());
@@ -273,6 +279,7 @@ grpc::Status QueryService::Series(grpc::ServerContext* context, const v1::Series
                                   v1::SeriesAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC Series"); !status.ok())
     return status;
+  const auto watched = watch(context);
   if (!v1::SeriesRequest::GroupBy_IsValid(request->by()))
     return {grpc::StatusCode::INVALID_ARGUMENT, "by is not a known group"};
   const store::SeriesQuery query{.selection = selection_of(request->selection()),
@@ -292,6 +299,7 @@ grpc::Status QueryService::SlowestRequests(grpc::ServerContext* context,
                                            v1::SlowestRequestsAnswer* answer) {
   if (auto status = admit(*context, access_, Scope::kRead, "gRPC SlowestRequests"); !status.ok())
     return status;
+  const auto watched = watch(context);
   constexpr std::uint32_t kUsual = 100, kMost = 1000;
   if (request->limit() > kMost)
     return {grpc::StatusCode::INVALID_ARGUMENT, "limit must be between 1 and 1000"};

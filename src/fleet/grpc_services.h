@@ -8,6 +8,7 @@
 #include "fleet/access.h"
 #include "fleet/committer.h"
 #include "fleet/host_limits.h"
+#include "fleet/query_watch.h"
 
 namespace clrscope::fleet {
 
@@ -72,8 +73,14 @@ class QueryService final : public v1::Query::Service {
                                v1::SlowestRequestsAnswer* answer) override;
 
  private:
+  // The query is cancelled if the client leaves.
+  QueryWatch::Query watch(const grpc::ServerContext* context) {
+    return QueryWatch::Query{watch_, [context] { return context->IsCancelled(); }};
+  }
+
   store::Store& store_;
   const Access access_;
+  QueryWatch watch_;
 };
 
 }  // namespace clrscope::fleet

@@ -90,7 +90,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   const auto credentials = TRY(credentials_of(setting));
   auto tokens = TRY(Tokens::open(setting.token_file));
   auto audit = TRY(FleetAudit::open(setting.audit_file));
-  auto store = TRY(store::open_store(setting.store, setting.retention));
+  auto store = TRY(store::open_store(setting.store, setting.retention, setting.query_limits));
   IngestSetting ingest{.retention = setting.retention.age,
                        .host_limit = setting.host_limit,
                        .server = "clrscope-fleet " CLRSCOPE_VERSION};

@@ -21,10 +21,11 @@ Failure unknown(const std::string& where) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention) {
+Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention,
+                                          QueryLimits limits) {
   if (names(where, kSqlite)) return TRY(SqliteStore::open(where.substr(kSqlite.size()), retention));
   if (names(where, kClickhouse))
-    return TRY(ClickhouseStore::open(where.substr(kClickhouse.size()), retention));
+    return TRY(ClickhouseStore::open(where.substr(kClickhouse.size()), retention, limits));
   return unknown(where);
 }
 

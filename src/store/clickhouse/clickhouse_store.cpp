@@ -35,10 +35,11 @@ Result<std::string> database_of(const net::HttpUrl& url) {
 
 }  // namespace
 
-Result<ClickhouseNodes> parse_clickhouse(std::string_view urls) {
+Result<ClickhouseNodes> parse_clickhouse(std::string_view urls, QueryLimits limits) {
   ClickhouseNodes nodes;
   ClickhouseAccess access{.user = from_environment("CLRSCOPE_CLICKHOUSE_USER"),
-                          .password = from_environment("CLRSCOPE_CLICKHOUSE_PASSWORD")};
+                          .password = from_environment("CLRSCOPE_CLICKHOUSE_PASSWORD"),
+                          .query_memory = limits.memory};
   for (const auto text : split(urls, ',')) {
     auto url = TRY(net::parse_url(text));
     if (nodes.empty()) access.database = TRY(database_of(url));
@@ -61,8 +62,9 @@ ClickhouseStore::ClickhouseStore(Retention retention, ClickhouseNodes nodes,
       }()) {}
 
 Result<std::unique_ptr<ClickhouseStore>> ClickhouseStore::open(std::string_view urls,
-                                                               Retention retention) {
-  auto nodes = TRY(parse_clickhouse(urls));
+                                                               Retention retention,
+                                                               QueryLimits limits) {
+  auto nodes = TRY(parse_clickhouse(urls, limits));
   Result<ClickhouseSchema> schema = fail(Errc::kUsage, "no server is named");
   for (const auto& node : nodes)
     if ((schema = read_schema(*node))) break;

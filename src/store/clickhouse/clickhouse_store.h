@@ -22,11 +22,12 @@ namespace clrscope::store {
 using ClickhouseNodes = std::vector<std::unique_ptr<ClickhouseNode>>;
 
 // "http://a:8123,http://b:8123?database=x": the database of the first counts for all.
-Result<ClickhouseNodes> parse_clickhouse(std::string_view urls);
+Result<ClickhouseNodes> parse_clickhouse(std::string_view urls, QueryLimits limits = {});
 
 class ClickhouseStore final : public Store {
  public:
-  static Result<std::unique_ptr<ClickhouseStore>> open(std::string_view urls, Retention retention);
+  static Result<std::unique_ptr<ClickhouseStore>> open(std::string_view urls, Retention retention,
+                                                       QueryLimits limits = {});
 
   Result<std::vector<Stored>> add(std::span<const Batch> batches, WallTime now) override;
   Result<std::vector<ServiceSummary>> services(const TimeRange& range) override;
