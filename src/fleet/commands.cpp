@@ -17,6 +17,7 @@
 #include "fleet/convert.h"
 #include "fleet/options.h"
 #include "fleet/relay.h"
+#include "fleet/replay_command.h"
 #include "fleet/server.h"
 #include "fleet/tokens.h"
 #include "uplink/frame.h"
@@ -255,6 +256,7 @@ constexpr std::string_view kHelp =
     "  token    create a token for hosts or readers\n"
     "  migrate  create or update the tables of a ClickHouse store\n"
     "  check    compare the views of a ClickHouse store with its requests\n"
+    "  replay   send recorded batches as if they came from many hosts\n"
     "  version  print the version\n\n"
     "clrscope-fleet COMMAND --help shows the options.\n";
 
@@ -266,6 +268,7 @@ Result<int> run_command(Words words) {
   if (words[0] == "token") return token(rest);
   if (words[0] == "migrate") return migrate(rest);
   if (words[0] == "check") return check_command(rest);
+  if (words[0] == "replay") return replay_command(rest);
   if (words[0] == "version" || words[0] == "--version") {
     print("clrscope-fleet " CLRSCOPE_VERSION "\n");
     return 0;

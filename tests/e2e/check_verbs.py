@@ -8,6 +8,7 @@ A verb of `clrscope --help` that CALLS does not have fails, and so does one of i
 import copy
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -69,6 +70,7 @@ CALLS = [
     ("fleet token", "fleet token --token-file {tmp}/tokens --name web-7 --scope ingest"),
     ("fleet migrate", "fleet migrate --store sqlite:{tmp}/migrated.db"),
     ("fleet check", "fleet check --store sqlite:{tmp}/migrated.db"),
+    ("fleet replay", "fleet replay --frames {tmp}/frames --to grpc://{fleet} --hosts 3 --duration 100ms"),
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
     # These go on until they are stopped: their first lines count.
@@ -116,6 +118,15 @@ def first_lines(arguments):
     return [line for line in lines + rest.splitlines() if line.strip()]
 
 
+def fleet_server(tmp):
+    """Starts a fleet server and writes frames that can be replayed to it; the process, and its address."""
+    with open(f"{tmp}/frames", "wb") as frames:
+        subprocess.run([pathlib.Path(CLRSCOPE).parent / "fleet_source", "h", "shop", "2", "5", "3"], stdout=frames, stderr=subprocess.DEVNULL, check=True)
+    started = subprocess.Popen([CLRSCOPE, *f"fleet serve --store sqlite:{tmp}/replayed.db --no-auth --listen 127.0.0.1:0 --http none --json".split()],
+                               stdout=subprocess.PIPE, text=True)
+    return started, json.loads(started.stdout.readline())["grpc"]
+
+
 def answers_of(command, names):
     """The JSON values that a command prints."""
     arguments = command.format(**names).split()
@@ -144,6 +155,7 @@ def main():
     check(set(schemas) == {title for title, _ in CALLS}, f"every answer is called here: {set(schemas) ^ {title for title, _ in CALLS}}")
     with tempfile.TemporaryDirectory() as tmp:
         names = {"sick": sick, "web": web, "tmp": tmp, "key": "", "program": os.readlink(f"/proc/{web}/exe")}
+        server, names["fleet"] = fleet_server(tmp)
         count = 0
         for title, command in CALLS:
             for value in answers_of(command, names):
@@ -152,6 +164,8 @@ def main():
                     names["key"] = value["id"]
                 for error in list(jsonschema.Draft202012Validator(schemas[title]).iter_errors(value))[:3]:
                     check(False, f"{command}: {'/'.join(map(str, error.absolute_path))}: {error.message[:300]}")
+        server.kill()
+        server.wait()
     print(f"{count} answers of {len(verbs)} verbs")
     finish()
 

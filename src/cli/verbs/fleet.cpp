@@ -46,6 +46,23 @@ constexpr Option kFleet[] = {
      .help = "spans and requests per second and host (default: none)"},
     {.name = "--name", .value = "NAME", .help = "token: who will use it"},
     {.name = "--scope", .value = "LIST", .help = "token: ingest, read or ingest,read"},
+    {.name = "--frames",
+     .value = "FILE",
+     .help = "replay: recorded batches, as clrscope-fleet relay reads them"},
+    {.name = "--to",
+     .value = "URL",
+     .help = "replay: server: grpc://HOST:PORT or grpcs://HOST:PORT"},
+    {.name = "--ca",
+     .value = "FILE",
+     .help = "replay: PEM certificates to trust (default: those of the system)"},
+    {.name = "--hosts", .value = "COUNT", .help = "replay: number of hosts (default: 100)"},
+    {.name = "--scale",
+     .value = "SHARE",
+     .help = "replay: share of the true rate, such as 0.01 (default: 1)"},
+    {.name = "--duration", .value = "TIME", .help = "replay: how long to send (default: 30s)"},
+    {.name = "--streams",
+     .value = "COUNT",
+     .help = "replay: connections that the hosts share (default: 4)"},
 };
 
 // What `fleet serve --json` prints when it has started.
@@ -124,6 +141,37 @@ const Shape& shape_of(const FleetCheck*) {
   return shape;
 }
 
+// What `fleet replay --json` prints.
+struct FleetReplay {
+  std::uint64_t hosts = 0;
+  double seconds = 0;
+  double true_per_second = 0;
+  double scale = 0;
+  double share_percent = 0;
+  std::uint64_t batches = 0, requests = 0, spans = 0, samples = 0;
+  std::uint64_t delivered = 0, refused = 0, waiting_bytes = 0;
+};
+const Shape& shape_of(const FleetReplay*) {
+  using R = FleetReplay;
+  static const auto shape = describe<R>(
+      "FleetReplay", "batches that were sent as if they came from many hosts",
+      {member<&R::hosts>("hosts", "number of hosts"),
+       member<&R::seconds>("seconds", "time from the first batch to the last acknowledgement"),
+       member<&R::true_per_second>("trueBatchesPerSecond", Unit::kPerSecond,
+                                   "batches that so many hosts send"),
+       member<&R::scale>("scale", "share of these that was asked for"),
+       member<&R::share_percent>("sharePercent", Unit::kPercent,
+                                 "share of these that was delivered"),
+       member<&R::batches>("batches", "batches sent"),
+       member<&R::requests>("requests", "requests in them"),
+       member<&R::spans>("spans", "spans in them"),
+       member<&R::samples>("samples", "CPU samples in them"),
+       member<&R::delivered>("delivered", "batches acknowledged"),
+       member<&R::refused>("refused", "batches refused"),
+       member<&R::waiting_bytes>("waitingBytes", "size of what was not delivered")});
+  return shape;
+}
+
 std::string beside_us(std::string_view name) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -133,9 +181,9 @@ std::string beside_us(std::string_view name) {
 // gRPC is not in this program: clrscope-fleet, beside it, takes over.
 Result<int> run(const Args& args, Console& /*console*/) {
   const auto& words = args.positionals();
-  constexpr std::string_view kCommands[] = {"serve", "token", "migrate", "check"};
+  constexpr std::string_view kCommands[] = {"serve", "token", "migrate", "check", "replay"};
   if (words.size() != 1 || std::ranges::find(kCommands, words[0]) == std::end(kCommands))
-    return fail(Errc::kUsage, "fleet requires a command: serve, token, migrate or check");
+    return fail(Errc::kUsage, "fleet requires a command: serve, token, migrate, check or replay");
   std::vector<std::string> command{beside_us("clrscope-fleet"), words[0]};
   for (const auto& option : kFleet) {
     if (option.value.empty()) {
@@ -164,7 +212,8 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
     answers_with<FleetToken>(JsonAnswer::Form::kObject, "token"),
     answers_with<FleetMigration>(JsonAnswer::Form::kObject, "migrate"),
-    answers_with<FleetCheck>(JsonAnswer::Form::kObject, "check")};
+    answers_with<FleetCheck>(JsonAnswer::Form::kObject, "check"),
+    answers_with<FleetReplay>(JsonAnswer::Form::kObject, "replay")};
 
 }  // namespace
 
@@ -173,7 +222,8 @@ extern const Verb fleet_verb{
     .summary = "Store the requests of many hosts and answer queries",
     .usage =
         "(serve --store STORE --token-file FILE | token --token-file FILE --name NAME "
-        "--scope LIST | (migrate | check) --store clickhouse:URL[,URL…])",
+        "--scope LIST | (migrate | check) --store clickhouse:URL[,URL…] | replay --frames FILE "
+        "--to URL --hosts COUNT)",
     .options = kOptions,
     .examples =
         "  clrscope fleet serve --store sqlite:fleet.db --token-file tokens\n"
