@@ -35,13 +35,15 @@ Result<std::unique_ptr<FleetAudit>> FleetAudit::open(std::string path) {
 }
 
 void FleetAudit::note(std::string_view what, std::string_view who, std::string_view peer,
-                      std::string_view outcome) {
+                      std::string_view outcome, std::string_view tenant) {
   if (path_.empty()) return;
   JsonWriter json;
   json.begin_object()
       .member("time", iso8601(wall_now()))
       .member("what", what.substr(0, kLongestWhat));
-  json.member("who", who).member("peer", peer).member("outcome", outcome).end_object();
+  json.member("who", who).member("peer", peer);
+  if (!tenant.empty()) json.member("tenant", tenant);
+  json.member("outcome", outcome).end_object();
   const auto line = std::move(json).take() + '\n';
   file_.with([&](File& file) {
     if (file.size >= kFileBytes) {

@@ -17,9 +17,10 @@ class FleetAudit {
   // An empty path: nothing is written.
   static Result<std::unique_ptr<FleetAudit>> open(std::string path);
 
-  // `what`: "ingest", "GET /fleet/routes?…"; `who`: name of the token, empty when refused.
+  // `what`: "ingest", "GET /fleet/routes?…"; `who`: name of the token, empty when
+  // refused; `tenant`: empty: the server has no tenants.
   void note(std::string_view what, std::string_view who, std::string_view peer,
-            std::string_view outcome);
+            std::string_view outcome, std::string_view tenant = {});
   std::uint64_t lost() const;  // lines that could not be written
 
  private:

@@ -10,16 +10,21 @@
 #include <cstdio>
 
 #include "base/fd.h"
+#include "base/io.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "fleet/check_command.h"
+#include "fleet/configuration_client.h"
 #include "fleet/convert.h"
 #include "fleet/options.h"
 #include "fleet/relay.h"
 #include "fleet/replay_command.h"
 #include "fleet/server.h"
+#include "fleet/tenants.h"
+#include "fleet/tenants_command.h"
 #include "fleet/tokens.h"
+#include "store/tenant_store.h"
 #include "uplink/frame.h"
 
 namespace clrscope::fleet {
@@ -36,6 +41,7 @@ constexpr OptionText kServeOptions[] = {
     {"--tls-cert", "FILE", "PEM certificate with its chain; required beyond loopback"},
     {"--tls-key", "FILE", "private key of the certificate (default: in the certificate file)"},
     {"--token-file", "FILE", "tokens of hosts and readers"},
+    {"--tenants", "FILE", "tenants with quotas and retention; --store is a folder then"},
     {"--no-auth", "", "anybody on this machine may send and read; only on loopback"},
     {"--audit", "FILE", "log of every stream and query"},
     {"--retention", "TIME", "age at which requests are deleted (default: 7d)"},
@@ -57,13 +63,15 @@ constexpr OptionText kRelayOptions[] = {
 };
 constexpr OptionText kMigrateOptions[] = {
     {"--store", "STORE", "all servers of the store: clickhouse:URL[,URL…] (required)"},
+    {"--tenants", "FILE", "the tables of each of these tenants"},
     {"--json", "", "print what was done as JSON"},
     {"--help", "", "show this text"},
 };
 constexpr OptionText kTokenOptions[] = {
     {"--token-file", "FILE", "token file of the server; created if it does not exist"},
     {"--name", "NAME", "who will use it"},
-    {"--scope", "LIST", "ingest, read or ingest,read"},
+    {"--scope", "LIST", "ingest, read, admin, or several: ingest,read"},
+    {"--tenant", "NAME", "whose data it is, on a server with --tenants; *: sees quotas, no data"},
     {"--json", "", "print the token as JSON"},
     {"--help", "", "show this text"},
 };
@@ -95,6 +103,7 @@ Result<int> serve(Words words) {
   if (!options.has("--store"))
     return fail(Errc::kUsage, "--store is required").hint("for example --store sqlite:fleet.db");
   ServeSetting setting{.store = options.text("--store"),
+                       .tenants = options.text("--tenants"),
                        .listen = options.text("--listen", "127.0.0.1:52330"),
                        .http = options.text("--http", "127.0.0.1:52331"),
                        .tls_certificate = options.text("--tls-cert"),
@@ -148,7 +157,7 @@ void print_state(const RelayState& state) {
 }
 
 // Reads frames until the input or we end. How many places of it were damaged.
-Result<std::uint64_t> read_frames(Relay& relay, int stop) {
+Result<std::uint64_t> read_frames(Relay& relay, ConfigurationClient& configuration, int stop) {
   uplink::FrameReader frames;
   std::string buffer(64 << 10, '\0');
   pollfd waits[] = {{STDIN_FILENO, POLLIN, 0}, {stop, POLLIN, 0}};
@@ -164,7 +173,10 @@ Result<std::uint64_t> read_frames(Relay& relay, int stop) {
     frames.feed({buffer.data(), static_cast<std::size_t>(got)});
     while (auto frame = frames.next()) {
       if (frame->kind == uplink::FrameKind::kEnd) return frames.damaged();
-      relay.add(std::move(frame->payload));
+      if (frame->kind == uplink::FrameKind::kState)
+        configuration.note_state(frame->payload);
+      else
+        relay.add(std::move(frame->payload));
     }
   }
   return frames.damaged() + (frames.waiting() > 0 ? 1 : 0);
@@ -189,8 +201,15 @@ Result<int> relay_frames(Words words) {
   const bool on_disk = !setting.spool.empty();
   const auto linger = TRY(options.duration("--linger", std::chrono::seconds{10}));
   const auto stop = stop_signals();
+  ConfigurationClientSetting asking{.to = setting.to,
+                                    .ca_file = setting.ca_file,
+                                    .token_file = setting.token_file,
+                                    .folder = setting.spool,
+                                    .on_change = [](const std::string& line) { print(line); }};
   const auto relay = TRY(Relay::start(std::move(setting)));
-  const auto damaged = TRY(read_frames(*relay, stop.get()));
+  auto configuration = TRY(ConfigurationClient::start(std::move(asking)));
+  const auto damaged = TRY(read_frames(*relay, *configuration, stop.get()));
+  configuration.reset();  // what is printed from now on are the counts
   const bool all = relay->drain(linger);
   const auto state = relay->state();
   if (options.has("--json")) print_state(state);
@@ -215,7 +234,8 @@ Result<int> token(Words words) {
   if (!options.has("--token-file") || !options.has("--name") || !options.has("--scope"))
     return fail(Errc::kUsage, "--token-file, --name and --scope are required");
   const auto name = options.text("--name"), scope = options.text("--scope");
-  const auto word = TRY(add_token(options.text("--token-file"), name, scope));
+  const auto word =
+      TRY(add_token(options.text("--token-file"), name, scope, options.text("--tenant")));
   if (options.has("--json")) {
     JsonWriter json;
     json.begin_object().member("name", name).member("scope", scope).member("token", word);
@@ -224,6 +244,18 @@ Result<int> token(Words words) {
     print(word + "\n");
   }
   return 0;
+}
+
+Result<std::string> migrate_all(const std::string& where, const std::string& tenants) {
+  if (tenants.empty()) return store::migrate_store(where);
+  std::string done;
+  const auto text = TRY(read_file(tenants, 1 << 20));
+  for (const auto& tenant : TRY(parse_tenants(text, {}))) {
+    const auto its = TRY(store::tenant_store(where, tenant.name));
+    done += fmt::format("{}{}: {}", done.empty() ? "" : "\n", tenant.name,
+                        TRY(store::migrate_store(its)));
+  }
+  return done;
 }
 
 Result<int> migrate(Words words) {
@@ -238,7 +270,7 @@ Result<int> migrate(Words words) {
   if (!options.has("--store"))
     return fail(Errc::kUsage, "--store is required")
         .hint("for example --store clickhouse:http://127.0.0.1:8123");
-  const auto done = TRY(store::migrate_store(options.text("--store")));
+  const auto done = TRY(migrate_all(options.text("--store"), options.text("--tenants")));
   if (options.has("--json")) {
     JsonWriter json;
     json.begin_object().member("done", done).end_object();
@@ -257,6 +289,7 @@ constexpr std::string_view kHelp =
     "  migrate  create or update the tables of a ClickHouse store\n"
     "  check    compare the views of a ClickHouse store with its requests\n"
     "  replay   send recorded batches as if they came from many hosts\n"
+    "  tenants  show what the tenants of a server use of their quotas\n"
     "  version  print the version\n\n"
     "clrscope-fleet COMMAND --help shows the options.\n";
 
@@ -269,6 +302,7 @@ Result<int> run_command(Words words) {
   if (words[0] == "migrate") return migrate(rest);
   if (words[0] == "check") return check_command(rest);
   if (words[0] == "replay") return replay_command(rest);
+  if (words[0] == "tenants") return list_tenants(rest);
   if (words[0] == "version" || words[0] == "--version") {
     print("clrscope-fleet " CLRSCOPE_VERSION "\n");
     return 0;

@@ -310,6 +310,9 @@ void fill(const store::HostSummary& from, v1::HostSummary& to) {
   to.set_stored_samples(from.stored_samples);
   to.set_lost_samples(from.lost_samples);
   to.set_unrecorded_samples(from.unrecorded_samples);
+  to.set_configuration(from.configuration);
+  to.set_wanted_configuration(from.wanted_configuration);
+  to.set_configuration_trouble(from.configuration_trouble);
 }
 
 }  // namespace clrscope::fleet

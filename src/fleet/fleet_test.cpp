@@ -201,11 +201,18 @@ TEST(Loopback, IsThisMachineAlone) {
 }
 
 TEST_F(FleetTest, RestAnswersQueriesAndNamesWhatIsWrong) {
-  auto store =
-      store::open_store("sqlite:" + folder_ + "/a.db", {.age = seconds{1LL << 32}}).value();
-  ASSERT_TRUE(store->add(std::vector{store::make_batch({})}, WallTime{seconds{1'800'000'000}}));
+  const auto tenants = Tenants::open({.store = "sqlite:" + folder_ + "/a.db",
+                                      .usual = {.retention = {.age = seconds{1LL << 32}}}})
+                           .value();
+  const auto tokens = Tokens::open("").value();
+  const auto audit = FleetAudit::open("").value();
+  Caller caller;
+  const Access access{tokens, *audit, *tenants};
+  ASSERT_EQ(access.check("", Scope::kRead, "", "", caller), Access::Answer::kYes);
+  auto& store = caller.tenant->store();
+  ASSERT_TRUE(store.add(std::vector{store::make_batch({})}, WallTime{seconds{1'800'000'000}}));
   const auto get = [&](const std::string& path, const std::string& query = {}) {
-    return Rest::answer({.method = "GET", .path = path, .query = query}, *store, {});
+    return Rest::answer({.method = "GET", .path = path, .query = query}, access, caller);
   };
   EXPECT_THAT(get("/fleet/services").body,
               HasSubstr(R"("service":"shop","versions":["1.0"],"hosts":["web-1"],"requests":10)"));
@@ -231,7 +238,7 @@ TEST_F(FleetTest, RestAnswersQueriesAndNamesWhatIsWrong) {
   EXPECT_EQ(get("/fleet/requests/xyz").status, 400);
   EXPECT_EQ(get("/fleet/requests/" + std::string(32, '0')).status, 404);
   EXPECT_EQ(get("/nothing").status, 404);
-  EXPECT_EQ(Rest::answer({.method = "POST", .path = "/fleet/hosts"}, *store, {}).status, 405);
+  EXPECT_EQ(Rest::answer({.method = "POST", .path = "/fleet/hosts"}, access, caller).status, 405);
 }
 
 TEST(CommandOptions, NameWhatIsWrong) {

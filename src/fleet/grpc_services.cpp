@@ -5,40 +5,13 @@
 
 #include "base/log.h"
 #include "fleet/convert.h"
+#include "fleet/grpc_entry.h"
+#include "fleet/rest_configurations.h"
 
 namespace clrscope::fleet {
 namespace {
 
 using Reactor = grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>;
-
-grpc::Status admit(const grpc::ServerContextBase& context, const Access& access, Scope scope,
-                   std::string_view what) {
-  const auto& fields = context.client_metadata();
-  const auto found = fields.find("authorization");
-  const std::string_view word = found == fields.end()
-                                    ? std::string_view{}
-                                    : std::string_view{found->second.data(), found->second.size()};
-  switch (access.check(word, scope, what, context.peer())) {
-    case Access::Answer::kYes:
-      return grpc::Status::OK;
-    case Access::Answer::kNoToken:
-      return {grpc::StatusCode::UNAUTHENTICATED,
-              "send the metadata authorization: Bearer TOKEN with a valid token"};
-    case Access::Answer::kWrongScope:
-      break;
-  }
-  return {grpc::StatusCode::PERMISSION_DENIED, "the token does not have the required scope"};
-}
-
-grpc::Status status_of(const Error& error) {
-  const auto code = error.code == Errc::kUsage      ? grpc::StatusCode::INVALID_ARGUMENT
-                    : error.code == Errc::kNotFound ? grpc::StatusCode::NOT_FOUND
-                    : error.code == Errc::kTooLarge ? grpc::StatusCode::RESOURCE_EXHAUSTED
-                    : error.code == Errc::kCorrupt  ? grpc::StatusCode::DATA_LOSS
-                    : error.code == Errc::kGone     ? grpc::StatusCode::CANCELLED
-                                                    : grpc::StatusCode::UNAVAILABLE;
-  return {code, error.what};
-}
 
 // A stream that is refused before anything is read.
 class Refused final : public Reactor {
@@ -53,7 +26,7 @@ class Refused final : public Reactor {
 // lives until OnDone(); batches on their way keep it alive longer.
 class HostStream final : public Reactor, public std::enable_shared_from_this<HostStream> {
  public:
-  explicit HostStream(IngestService& service) : service_(service) {}
+  HostStream(IngestService& service, Tenant& tenant) : service_(service), tenant_(tenant) {}
   void begin() {
     self_ = shared_from_this();
     StartRead(&request_);
@@ -99,6 +72,12 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
   }
 
  private:
+  // What the quota of series took out of a batch.
+  struct Refusal {
+    std::uint64_t requests = 0;
+    bool all = false;
+  };
+
   void greet(const v1::Hello& hello) {
     if (greeted_ || hello.protocol() == 0)
       return finish({grpc::StatusCode::INVALID_ARGUMENT,
@@ -112,7 +91,7 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
     welcome.set_max_unacknowledged(setting.max_unacknowledged);
     welcome.set_max_batch_bytes(setting.max_batch_bytes);
     welcome.set_retention_seconds(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::seconds>(setting.retention).count()));
+        std::chrono::duration_cast<std::chrono::seconds>(tenant_.retention()).count()));
     welcome.set_skew_ns(skew_);
     write_more();
   }
@@ -120,22 +99,32 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
   void take(const v1::BatchEnvelope& envelope) {
     if (!greeted_)
       return finish({grpc::StatusCode::INVALID_ARGUMENT, "the first message must be hello"});
-    auto done = [self = shared_from_this(), id = envelope.id()](
-                    const Result<store::Stored>& stored) { self->acknowledge(id, stored); };
     auto batch = batch_of(envelope, service_.setting().max_batch_bytes);
-    if (batch && !service_.within_limit(*batch))
-      return finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                     "the host sends more than the server allows: retry later"});
-    if (batch) batch->skew = skew_;
+    Refusal refusal;
+    if (batch) {
+      const auto requests = batch->requests.size();
+      const auto gone = tenant_.take(*batch, envelope.ByteSizeLong());
+      if (!gone)
+        return finish({gone.error().code == Errc::kDenied ? grpc::StatusCode::PERMISSION_DENIED
+                                                          : grpc::StatusCode::RESOURCE_EXHAUSTED,
+                       gone.error().what});
+      batch->skew = skew_;
+      refusal = {.requests = *gone, .all = *gone > 0 && *gone == requests};
+    }
+    auto done = [self = shared_from_this(), id = envelope.id(),
+                 refusal](const Result<store::Stored>& stored) {
+      self->acknowledge(id, stored, refusal);
+    };
     const bool offered =
-        batch ? service_.committer().offer(std::move(*batch), std::move(done))
-              : service_.committer().offer_refusal(batch.error().what, std::move(done));
+        batch ? tenant_.committer().offer(std::move(*batch), std::move(done))
+              : tenant_.committer().offer_refusal(batch.error().what, std::move(done));
     if (!offered)
       return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the store is behind: retry later"});
     ++on_the_way_;
   }
 
-  void acknowledge(const std::string& id, const Result<store::Stored>& stored) {
+  void acknowledge(const std::string& id, const Result<store::Stored>& stored,
+                   const Refusal& refusal) {
     const std::lock_guard lock{mutex_};
     --on_the_way_;
     if (gone_) return;
@@ -153,6 +142,11 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
                            ? v1::Acknowledgement::OUTCOME_DUPLICATE
                            : v1::Acknowledgement::OUTCOME_REFUSED);
     answer.set_reason(stored->reason);
+    if (refusal.requests > 0 && stored->outcome == Outcome::kStored) {
+      if (refusal.all) answer.set_outcome(v1::Acknowledgement::OUTCOME_REFUSED);
+      answer.set_refused_requests(refusal.requests);
+      answer.set_reason("the tenant has as many routes as its quota allows");
+    }
     write_more();
     if (paused_) read_more();
   }
@@ -177,6 +171,7 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
   }
 
   IngestService& service_;
+  Tenant& tenant_;
   std::mutex mutex_;
   std::shared_ptr<HostStream> self_;  // gRPC's
   v1::IngestRequest request_;
@@ -191,9 +186,9 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
 }  // namespace
 
 Reactor* IngestService::Stream(grpc::CallbackServerContext* context) {
-  if (const auto status = admit(*context, access_, Scope::kIngest, "ingest"); !status.ok())
-    return new Refused{status};  // deletes itself in OnDone
-  auto stream = std::make_shared<HostStream>(*this);
+  const auto entry = enter(*context, access_, Scope::kIngest, "ingest");
+  if (!entry.ok()) return new Refused{entry.status};  // deletes itself in OnDone
+  auto stream = std::make_shared<HostStream>(*this, entry.tenant());
   stream->begin();
   return stream.get();
 }
@@ -212,10 +207,10 @@ double end_of_band(double to_percentile) { return to_percentile == 0 ? 100 : to_
 
 grpc::Status QueryService::Services(grpc::ServerContext* context, const v1::TimeRange* request,
                                     v1::ServicesAnswer* answer) {
-  if (auto status = admit(*context, access_, Scope::kRead, "gRPC Services"); !status.ok())
-    return status;
+  const auto entry = enter(*context, access_, Scope::kRead, "gRPC Services");
+  if (!entry.ok()) return entry.status;
   const auto watched = watch(context);
-  const auto found = store_.services(range_of(*request));
+  const auto found = entry.store().services(range_of(*request));
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_services());
   return grpc::Status::OK;
@@ -223,11 +218,11 @@ grpc::Status QueryService::Services(grpc::ServerContext* context, const v1::Time
 
 grpc::Status QueryService::Routes(grpc::ServerContext* context, const v1::RoutesRequest* request,
                                   v1::RoutesAnswer* answer) {
-  if (auto status = admit(*context, access_, Scope::kRead, "gRPC Routes"); !status.ok())
-    return status;
+  const auto entry = enter(*context, access_, Scope::kRead, "gRPC Routes");
+  if (!entry.ok()) return entry.status;
   const auto watched = watch(context);
   const auto found =
-      store_.routes(selection_of(request->selection()), step_of(request->step_seconds()));
+      entry.store().routes(selection_of(request->selection()), step_of(request->step_seconds()));
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_routes());
   return grpc::Status::OK;
@@ -235,8 +230,8 @@ grpc::Status QueryService::Routes(grpc::ServerContext* context, const v1::Routes
 
 grpc::Status QueryService::Flame(grpc::ServerContext* context, const v1::FlameRequest* request,
                                  v1::FlameAnswer* answer) {
-  if (auto status = admit(*context, access_, Scope::kRead, "gRPC Flame"); !status.ok())
-    return status;
+  const auto entry = enter(*context, access_, Scope::kRead, "gRPC Flame");
+  if (!entry.ok()) return entry.status;
   const auto watched = watch(context);
   const store::FlameQuery query{.selection = selection_of(request->selection()),
                                 .from_percentile = request->from_percentile(),
@@ -244,7 +239,7 @@ grpc::Status QueryService::Flame(grpc::ServerContext* context, const v1::FlameRe
                                 .weight = request->weight() == v1::FLAME_WEIGHT_CPU
                                               ? store::FlameWeight::kCpu
                                               : store::FlameWeight::kRunning};
-  const auto found = store_.flame(query);
+  const auto found = entry.store().flame(query);
   if (!found) return status_of(found.error());
   fill(*found, *answer);
   return grpc::Status::OK;
@@ -253,12 +248,12 @@ grpc::Status QueryService::Flame(grpc::ServerContext* context, const v1::FlameRe
 grpc::Status QueryService::FindRequest(grpc::ServerContext* context,
                                        const v1::FindRequestRequest* request,
                                        v1::FindRequestAnswer* answer) {
-  if (auto status = admit(*context, access_, Scope::kRead, "gRPC FindRequest"); !status.ok())
-    return status;
+  const auto entry = enter(*context, access_, Scope::kRead, "gRPC FindRequest");
+  if (!entry.ok()) return entry.status;
   const auto watched = watch(context);
   const auto trace = trace_id_of(request->trace_id());
   if (!trace) return status_of(trace.error());
-  const auto found = store_.find(*trace);
+  const auto found = entry.store().find(*trace);
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_requests());
   return grpc::Status::OK;
@@ -266,19 +261,21 @@ grpc::Status QueryService::FindRequest(grpc::ServerContext* context,
 
 grpc::Status QueryService::Hosts(grpc::ServerContext* context, const v1::HostsRequest* /*request*/,
                                  v1::HostsAnswer* answer) {
-  if (auto status = admit(*context, access_, Scope::kRead, "gRPC Hosts"); !status.ok())
-    return status;
+  const auto entry = enter(*context, access_, Scope::kRead, "gRPC Hosts");
+  if (!entry.ok()) return entry.status;
   const auto watched = watch(context);
-  const auto found = store_.hosts();
+  auto found = entry.store().hosts();
   if (!found) return status_of(found.error());
+  if (const auto added = add_configurations(entry.tenant(), *found); !added)
+    return status_of(added.error());
   for (const auto& one : *found) fill(one, *answer->add_hosts());
   return grpc::Status::OK;
 }
 
 grpc::Status QueryService::Series(grpc::ServerContext* context, const v1::SeriesRequest* request,
                                   v1::SeriesAnswer* answer) {
-  if (auto status = admit(*context, access_, Scope::kRead, "gRPC Series"); !status.ok())
-    return status;
+  const auto entry = enter(*context, access_, Scope::kRead, "gRPC Series");
+  if (!entry.ok()) return entry.status;
   const auto watched = watch(context);
   if (!v1::SeriesRequest::GroupBy_IsValid(request->by()))
     return {grpc::StatusCode::INVALID_ARGUMENT, "by is not a known group"};
@@ -288,7 +285,7 @@ grpc::Status QueryService::Series(grpc::ServerContext* context, const v1::Series
                                  .now = wall_now()};
   if (query.selection.service.empty() && query.by != store::GroupBy::kService)
     return {grpc::StatusCode::INVALID_ARGUMENT, "selection.service is required"};
-  const auto found = store_.series(query);
+  const auto found = entry.store().series(query);
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_series());
   return grpc::Status::OK;
@@ -297,8 +294,8 @@ grpc::Status QueryService::Series(grpc::ServerContext* context, const v1::Series
 grpc::Status QueryService::SlowestRequests(grpc::ServerContext* context,
                                            const v1::SlowestRequestsRequest* request,
                                            v1::SlowestRequestsAnswer* answer) {
-  if (auto status = admit(*context, access_, Scope::kRead, "gRPC SlowestRequests"); !status.ok())
-    return status;
+  const auto entry = enter(*context, access_, Scope::kRead, "gRPC SlowestRequests");
+  if (!entry.ok()) return entry.status;
   const auto watched = watch(context);
   constexpr std::uint32_t kUsual = 100, kMost = 1000;
   if (request->limit() > kMost)
@@ -307,7 +304,7 @@ grpc::Status QueryService::SlowestRequests(grpc::ServerContext* context,
                                   .from_percentile = request->from_percentile(),
                                   .to_percentile = end_of_band(request->to_percentile()),
                                   .limit = request->limit() == 0 ? kUsual : request->limit()};
-  const auto found = store_.slowest(query);
+  const auto found = entry.store().slowest(query);
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_requests());
   return grpc::Status::OK;

@@ -6,8 +6,6 @@
 #include <clrscope/fleet/v1/ingest.grpc.pb.h>
 #include <clrscope/fleet/v1/query.grpc.pb.h>
 #include "fleet/access.h"
-#include "fleet/committer.h"
-#include "fleet/host_limits.h"
 #include "fleet/query_watch.h"
 
 namespace clrscope::fleet {
@@ -17,44 +15,29 @@ inline constexpr std::uint32_t kProtocol = 1;
 struct IngestSetting {
   std::uint32_t max_unacknowledged = 16;
   std::uint64_t max_batch_bytes = 16 << 20;
-  std::chrono::nanoseconds retention{};
-  std::uint64_t host_limit = 0;  // spans and requests per second; 0: none
-  std::string server{};          // name and version
+  std::string server{};  // name and version
 };
 
 // Many streams, few threads: a stream is read only while few of its batches wait for the store.
 class IngestService final : public v1::Ingest::CallbackService {
  public:
-  IngestService(IngestSetting setting, Access access, Committer& committer)
-      : setting_(std::move(setting)),
-        access_(access),
-        committer_(committer),
-        limits_(HostLimits{setting_.host_limit}) {}
+  IngestService(IngestSetting setting, Access access)
+      : setting_(std::move(setting)), access_(access) {}
 
   grpc::ServerBidiReactor<v1::IngestRequest, v1::IngestResponse>* Stream(
       grpc::CallbackServerContext* context) override;
 
   const IngestSetting& setting() const { return setting_; }
-  Committer& committer() { return committer_; }
-  bool within_limit(const store::Batch& batch) {
-    return limits_.with([&](HostLimits& limits) {
-      return limits.take(
-          batch.source.host,
-          batch.requests.size() + batch.spans.method.size() + batch.samples.time.size(),
-          TraceClock::now());
-    });
-  }
 
  private:
   const IngestSetting setting_;
   const Access access_;
-  Committer& committer_;
-  Guarded<HostLimits> limits_;
 };
 
+// Every method reads the store of its caller's tenant.
 class QueryService final : public v1::Query::Service {
  public:
-  QueryService(store::Store& store, Access access) : store_(store), access_(access) {}
+  explicit QueryService(Access access) : access_(access) {}
 
   grpc::Status Services(grpc::ServerContext* context, const v1::TimeRange* request,
                         v1::ServicesAnswer* answer) override;
@@ -78,7 +61,6 @@ class QueryService final : public v1::Query::Service {
     return QueryWatch::Query{watch_, [context] { return context->IsCancelled(); }};
   }
 
-  store::Store& store_;
   const Access access_;
   QueryWatch watch_;
 };

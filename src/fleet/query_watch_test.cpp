@@ -36,45 +36,26 @@ TEST(QueryWatch, LeavesOtherQueriesAlone) {
   EXPECT_TRUE(store::check_cancelled()) << "the next query of this thread is not cancelled";
 }
 
-// A store whose queries go on until they are cancelled.
-class EndlessStore final : public store::Store {
+// A service whose queries go on until they are cancelled.
+class EndlessQueries final : public v1::Query::Service {
  public:
   std::atomic<bool> asked{false}, ended{false};
 
-  Result<std::vector<store::ServiceSummary>> services(const store::TimeRange&) override {
+  grpc::Status Services(grpc::ServerContext* context, const v1::TimeRange* /*request*/,
+                        v1::ServicesAnswer* /*answer*/) override {
+    const QueryWatch::Query watched{watch_, [context] { return context->IsCancelled(); }};
     asked = true;
     wait_until_cancelled();
     ended = true;
-    return store::cancelled();
+    return grpc::Status::CANCELLED;
   }
-  Result<std::vector<store::Stored>> add(std::span<const store::Batch>, WallTime) override {
-    return store::cancelled();
-  }
-  Result<std::vector<store::RouteSummary>> routes(const store::Selection&,
-                                                  std::chrono::nanoseconds) override {
-    return store::cancelled();
-  }
-  Result<std::vector<store::Series>> series(const store::SeriesQuery&) override {
-    return store::cancelled();
-  }
-  Result<std::vector<store::StoredRequest>> slowest(const store::SlowestQuery&) override {
-    return store::cancelled();
-  }
-  Result<store::Flame> flame(const store::FlameQuery&) override { return store::cancelled(); }
-  Result<std::vector<store::StoredRequest>> find(const TraceId&) override {
-    return store::cancelled();
-  }
-  Result<std::vector<store::HostSummary>> hosts() override { return store::cancelled(); }
-  Result<> expire(WallTime) override { return {}; }
-  Result<> compact(WallTime) override { return {}; }
+
+ private:
+  QueryWatch watch_;
 };
 
 TEST(QueryWatch, CancelsTheQueryOfAGrpcClientThatLeaves) {
-  EndlessStore store;
-  const auto tokens = Tokens::open("");
-  const auto audit = FleetAudit::open("");
-  ASSERT_TRUE(tokens && audit);
-  QueryService service{store, {*tokens, **audit}};
+  EndlessQueries service;
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -84,12 +65,12 @@ TEST(QueryWatch, CancelsTheQueryOfAGrpcClientThatLeaves) {
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   const std::jthread leaves{[&] {
-    while (!store.asked) std::this_thread::yield();
+    while (!service.asked) std::this_thread::yield();
     context.TryCancel();
   }};
   v1::ServicesAnswer answer;
   EXPECT_EQ(stub->Services(&context, {}, &answer).error_code(), grpc::StatusCode::CANCELLED);
-  while (!store.ended) std::this_thread::yield();
+  while (!service.ended) std::this_thread::yield();
   server->Shutdown();
 }
 

@@ -8,13 +8,11 @@
 #include <thread>
 
 #include <clrscope/fleet/v1/ingest.grpc.pb.h>
-#include "base/io.h"
 #include "base/log.h"
 #include "base/spool.h"
-#include "base/text.h"
 #include "base/zstd_block.h"
+#include "fleet/connection.h"
 #include "fleet/convert.h"
-#include "fleet/server.h"
 #include "uplink/batch_encoder.h"
 
 namespace clrscope::fleet {
@@ -27,32 +25,13 @@ constexpr std::chrono::milliseconds kLongestPause{10'000};
 constexpr int kZstdLevel = 1;
 constexpr std::uint32_t kRelayProtocol = 1;
 
-struct Target {
-  std::string address{};
-  bool tls = false;
-};
-
-Result<Target> parse_target(const std::string& to) {
-  constexpr std::string_view kPlain = "grpc://", kSafe = "grpcs://";
-  Target target{.tls = to.starts_with(kSafe)};
-  if (!target.tls && !to.starts_with(kPlain))
-    return fail(Errc::kUsage, "--to {} must be grpc://HOST:PORT or grpcs://HOST:PORT", to);
-  target.address = to.substr(target.tls ? kSafe.size() : kPlain.size());
-  if (target.address.rfind(':') == std::string::npos || target.address.ends_with(':'))
-    return fail(Errc::kUsage, "--to {}: a port is required", to);
-  return target;
-}
-
 }  // namespace
 
 class Relay::Impl {
  public:
-  Impl(RelaySetting setting, Target target, std::shared_ptr<grpc::ChannelCredentials> credentials,
-       std::unique_ptr<Waiting> waiting, std::string token)
+  Impl(RelaySetting setting, Connection connection, std::unique_ptr<Waiting> waiting)
       : setting_(std::move(setting)),
-        target_(std::move(target)),
-        token_(std::move(token)),
-        credentials_(std::move(credentials)),
+        connection_(std::move(connection)),
         waiting_(std::move(waiting)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
   ~Impl() {
@@ -105,7 +84,7 @@ class Relay::Impl {
 
  private:
   void run(const std::stop_token& stop) {
-    const auto channel = make_channel();
+    const auto channel = connection_.channel();
     auto pause = kFirstPause;
     while (!stop.stop_requested()) {
       {
@@ -123,20 +102,10 @@ class Relay::Impl {
     }
   }
 
-  std::shared_ptr<grpc::Channel> make_channel() const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-    arguments.SetMaxReceiveMessageSize(1 << 20);
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    return grpc::CreateCustomChannel(target_.address, credentials_, arguments);
-  }
-
   // One stream, until it breaks or we stop. True: the server acknowledged something.
   bool deliver(const std::shared_ptr<grpc::Channel>& channel, const std::stop_token& stop) {
     grpc::ClientContext context;
-    if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
+    connection_.authorize(context);
     {
       const std::lock_guard lock{mutex_};
       if (stop.stop_requested()) return false;
@@ -226,21 +195,27 @@ class Relay::Impl {
       case v1::Acknowledgement::OUTCOME_REFUSED:
         ++state_.refused;
         state_.lost_requests += requests;
-        log(LogLevel::kWarning, "the server refused a batch of {} requests: {}", requests,
-            answer.reason());
+        note_refusal(requests, answer.reason());
         break;
       case v1::Acknowledgement::OUTCOME_DUPLICATE:
         ++state_.duplicates;
         break;
       default:
         ++state_.delivered;
+        state_.lost_requests += answer.refused_requests();
+        if (answer.refused_requests() > 0) note_refusal(answer.refused_requests(), answer.reason());
     }
   }
 
+  // The same reason again is not worth a line of the log each time: the counts say how often.
+  void note_refusal(std::uint64_t requests, const std::string& reason) {
+    if (reason == refusal_) return;
+    refusal_ = reason;
+    log(LogLevel::kWarning, "the server refused {} requests: {}", requests, reason);
+  }
+
   const RelaySetting setting_;
-  const Target target_;
-  const std::string token_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const Connection connection_;
   const std::string relay_id_ = uplink::new_instance();
   std::uint64_t sequence_ = 0;
 
@@ -251,6 +226,7 @@ class Relay::Impl {
   grpc::ClientContext* context_ = nullptr;  // of the stream that is open
   std::size_t window_ = 0;
   bool stream_ended_ = false;
+  std::string refusal_;  // the last one
   std::jthread thread_;  // last member: joins first
 };
 
@@ -261,22 +237,10 @@ bool Relay::drain(std::chrono::nanoseconds patience) { return impl_->drain(patie
 RelayState Relay::state() const { return impl_->state(); }
 
 Result<std::unique_ptr<Relay>> Relay::start(RelaySetting setting) {
-  auto target = TRY(parse_target(setting.to));
-  if (!target.tls && !is_loopback(target.address))
-    return fail(Errc::kUsage, "--to {}: beyond loopback only with TLS", setting.to)
-        .hint("use grpcs://{}", target.address);
-  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-  if (target.tls) {
-    grpc::SslCredentialsOptions options;
-    if (!setting.ca_file.empty()) options.pem_root_certs = TRY(read_file(setting.ca_file, 1 << 20));
-    credentials = grpc::SslCredentials(options);
-  }
-  std::string token;
-  if (!setting.token_file.empty()) token = trim(TRY(read_file(setting.token_file, 4096)));
+  auto connection = TRY(connect_to(setting.to, setting.ca_file, setting.token_file));
   std::unique_ptr<Waiting> waiting = std::make_unique<WaitingInMemory>(setting.limit);
   if (!setting.spool.empty()) waiting = TRY(Spool::open(setting.spool, setting.limit));
-  auto impl = std::make_unique<Impl>(std::move(setting), std::move(target), std::move(credentials),
-                                     std::move(waiting), std::move(token));
+  auto impl = std::make_unique<Impl>(std::move(setting), std::move(connection), std::move(waiting));
   return std::unique_ptr<Relay>{new Relay{std::move(impl)}};
 }
 

@@ -18,6 +18,7 @@ using site::problem;
 constexpr std::string_view kHome = "/fleet/services";
 constexpr std::string_view kAssets = "/assets/";
 constexpr std::uint64_t kFormLimit = 4096;
+constexpr std::uint64_t kChangeLimit = 128 << 10;
 
 // A page of the web app; web/build.mjs makes the list from web/src/pages.
 bool is_page(std::string_view path) {
@@ -37,6 +38,11 @@ bool is_page(std::string_view path) {
       return true;
   }
   return false;
+}
+
+bool is_change(const HttpRequest& head) {
+  const auto* route = find_route(head.path).route;
+  return head.method == "POST" && route != nullptr && route->change != nullptr;
 }
 
 bool is_sign_in(std::string_view path) {
@@ -69,26 +75,36 @@ HttpResponse secured(HttpResponse response) {
 
 }  // namespace
 
-HttpResponse Rest::answer(const HttpRequest& request, store::Store& store, const Reader& reader) {
-  if (request.method != "GET" && request.method != "HEAD")
-    return problem(405, "only GET is allowed");
+HttpResponse Rest::answer(const HttpRequest& request, const Access& access, const Caller& caller) {
   auto match = find_route(request.path);
+  const bool reads = request.method == "GET" || request.method == "HEAD";
   if (!match.route)
-    return problem(404, "no such route: " + request.path, "/openapi.json lists all routes");
-  auto body = match.route->answer({.request = request,
-                                   .store = store,
-                                   .reader = reader,
-                                   .now = wall_now(),
-                                   .value = std::move(match.value)});
+    return reads ? problem(404, "no such route: " + request.path, "/openapi.json lists all routes")
+                 : problem(405, "only GET is allowed");
+  if (!reads && !is_change(request)) return problem(405, "only GET is allowed");
+  if (!match.route->of_server && caller.tenant == nullptr)
+    return problem(403, "the token is of no tenant", "/fleet/tenants is for it");
+  const auto of_tenant = [&] {
+    const RestCall call{.request = request,
+                        .store = caller.tenant->store(),
+                        .caller = caller,
+                        .audit = access.audit,
+                        .now = wall_now(),
+                        .value = std::move(match.value)};
+    return reads ? match.route->answer(call) : match.route->change(call);
+  };
+  auto body = match.route->of_server
+                  ? match.route->of_server({.tenants = access.tenants, .caller = caller})
+                  : of_tenant();
   if (body) return site::json_answer(*std::move(body) + "\n");
   // What the store cannot do now it may do later.
   if (body.error().code == Errc::kSystem) return problem(503, body.error().what, body.error().hint);
+  if (body.error().code == Errc::kBusy) return problem(409, body.error().what, body.error().hint);
   return problem(body.error());
 }
 
-Rest::Rest(store::Store& store, Access access)
-    : store_(store),
-      access_(access),
+Rest::Rest(Access access)
+    : access_(access),
       visits_({.find_key = [this](std::string_view word) -> std::optional<site::Visit> {
                  const auto token = access_.tokens.find("Bearer " + std::string{word});
                  if (!token || !token->may(Scope::kRead)) return std::nullopt;
@@ -115,27 +131,29 @@ void Rest::work(const std::stop_token& stop) {
     if (job->reply->gone()) continue;
     const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
     const QueryWatch::Query watched{watch_, [&reply = *job->reply] { return reply.gone(); }};
-    job->reply->send(secured(answer(job->request, store_, admitted.reader)));
+    job->reply->send(secured(answer(job->request, access_, admitted.caller)));
   }
 }
 
 // Who sent this head, or the answer that refuses it.
-std::optional<HttpResponse> Rest::identify(const HttpRequest& head, Reader& reader) {
+std::optional<HttpResponse> Rest::identify(const HttpRequest& head, Caller& caller) {
   const auto authorization = head.field("Authorization");
   // Pages ask for it every few seconds: there would be nothing else in the log.
   const auto what = head.path == "/fleet/status" ? "" : head.method + " " + head.target;
-  if (!authorization && access_.tokens.required())
-    if (const auto visit = visits_.find(head)) {
-      reader = {.name = visit->name, .signed_in = true};
-      access_.allow(visit->name, what, head.peer.address);
-      return std::nullopt;
-    }
-  switch (access_.check(authorization.value_or(""), Scope::kRead, what, head.peer.address,
-                        &reader.name)) {
+  const auto scope = is_change(head) ? Scope::kAdmin : Scope::kRead;
+  const auto visit =
+      !authorization && access_.tokens.required() ? visits_.find(head) : std::nullopt;
+  const auto answer =
+      visit ? access_.check_visit(visit->name, visit->key, scope, what, head.peer.address, caller)
+            : access_.check(authorization.value_or(""), scope, what, head.peer.address, caller);
+  switch (answer) {
     case Access::Answer::kYes:
       return std::nullopt;
     case Access::Answer::kWrongScope:
-      return problem(403, "the token does not have the scope read");
+      return problem(403, scope == Scope::kAdmin ? "the token does not have the scope admin"
+                                                 : "the token does not have the scope read");
+    case Access::Answer::kNoTenant:
+      return problem(403, "the tenant of the token does not exist");
     case Access::Answer::kNoToken:
       break;
   }
@@ -169,9 +187,15 @@ net::HttpAdmission Rest::admit(const HttpRequest& head) {
     admission.body_limit = kFormLimit;
     return admission;
   }
-  if (auto refusal = identify(head, admitted->reader))
+  if (auto refusal = identify(head, admitted->caller))
     return refuse(site::refusal_page(visits_, head, "", head.target, std::move(*refusal)));
   admission.known = access_.tokens.required();
+  if (is_change(head)) {
+    // Browsers send cookies by themselves: only a page of ours may change something with one.
+    if (admitted->caller.signed_in && !site::from_own_page(head))
+      return refuse(problem(403, "a change must come from a page of this server"));
+    admission.body_limit = kChangeLimit;
+  }
   return admission;
 }
 
@@ -192,9 +216,8 @@ std::optional<HttpResponse> Rest::answer_at_once(const HttpRequest& request) {
   return HttpResponse{.status = 303, .type = "", .fields = {{"Location", std::string{kHome}}}};
 }
 
-Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, store::Store& store,
-                                          Access access) {
-  std::unique_ptr<Rest> rest{new Rest{store, access}};  // its constructor is private
+Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, Access access) {
+  std::unique_ptr<Rest> rest{new Rest{access}};  // its constructor is private
   net::HttpServerSetting setting{.endpoints = {endpoint}};
   setting.admit = [raw = rest.get()](const HttpRequest& head) { return raw->admit(head); };
   rest->server_ = TRY(net::HttpServer::start(

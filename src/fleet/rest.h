@@ -10,18 +10,16 @@
 #include "fleet/rest_routes.h"
 #include "net/http_server.h"
 #include "site/visits.h"
-#include "store/store.h"
 
 namespace clrscope::fleet {
 
 class Rest {
  public:
   // Any thread; may take as long as the query.
-  static net::HttpResponse answer(const net::HttpRequest& request, store::Store& store,
-                                  const Reader& reader);
+  static net::HttpResponse answer(const net::HttpRequest& request, const Access& access,
+                                  const Caller& caller);
 
-  static Result<std::unique_ptr<Rest>> start(const net::HttpEndpoint& endpoint, store::Store& store,
-                                             Access access);
+  static Result<std::unique_ptr<Rest>> start(const net::HttpEndpoint& endpoint, Access access);
   const net::Address& address() const { return server_->addresses().front(); }
   // Signs a browser in, once. `url`: of this server.
   std::string one_time_address(const std::string& url) { return visits_.one_time_address(url, ""); }
@@ -29,22 +27,21 @@ class Rest {
  private:
   // What was decided when only the head was there.
   struct Admitted {
-    Reader reader{};
+    Caller caller{};
     bool is_page = false;
   };
   struct Job {
     net::HttpRequest request{};
     std::shared_ptr<net::HttpReply> reply{};
   };
-  Rest(store::Store& store, Access access);
+  explicit Rest(Access access);
   void work(const std::stop_token& stop);
   net::HttpAdmission admit(const net::HttpRequest& head);
-  std::optional<net::HttpResponse> identify(const net::HttpRequest& head, Reader& reader);
+  std::optional<net::HttpResponse> identify(const net::HttpRequest& head, Caller& caller);
   // Pages, their files and signing in; nothing: a query.
   std::optional<net::HttpResponse> answer_at_once(const net::HttpRequest& request);
 
   static constexpr std::size_t kMostWaiting = 64;
-  store::Store& store_;
   const Access access_;
   site::Visits visits_;
   QueryWatch watch_;

@@ -47,7 +47,16 @@ const Shape& shape_of(const StatusAnswer*) {
       describe<A>("FleetStatus", "the server, and the caller",
                   {member<&A::version>("version", "version of clrscope-fleet"),
                    member<&A::reader>("reader", "name of the token"),
+                   member<&A::tenant>("tenant", "whose data it sees; empty: there are no tenants"),
+                   member<&A::admin>("admin", "whether it may change configurations"),
                    member<&A::signed_in>("signedIn", "whether a browser's cookie says who it is")});
+  return shape;
+}
+
+const Shape& shape_of(const TenantsAnswer*) {
+  using A = TenantsAnswer;
+  static const auto shape = describe<A>("FleetTenants", "tenants of the server",
+                                        {member<&A::tenants>("tenants", "by name")});
   return shape;
 }
 

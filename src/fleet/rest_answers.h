@@ -1,6 +1,7 @@
 // What the REST API answers, around what a store answers. Data and its shape for JSON.
 #pragma once
 
+#include "fleet/tenants.h"
 #include "store/answers.h"
 
 namespace clrscope::fleet {
@@ -35,9 +36,16 @@ const Shape& shape_of(const HostsAnswer*);
 struct StatusAnswer {
   std::string version = CLRSCOPE_VERSION;
   std::string reader{};
+  std::string tenant{};
+  bool admin = false;
   bool signed_in = false;
 };
 const Shape& shape_of(const StatusAnswer*);
+
+struct TenantsAnswer {
+  std::vector<TenantUse> tenants{};
+};
+const Shape& shape_of(const TenantsAnswer*);
 
 struct HealthAnswer {
   std::string status = "ok";

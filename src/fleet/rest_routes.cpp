@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "fleet/convert.h"
 #include "fleet/rest_answers.h"
+#include "fleet/rest_configurations.h"
 #include "site/answer.h"
 #include "site/openapi.h"
 #include "store/compare.h"
@@ -218,26 +219,38 @@ Result<std::string> by_trace(const RestCall& call) {
 Result<std::string> hosts(const RestCall& call) {
   const auto range = TRY(range_at(call.request, call.now));
   HostsAnswer answer{.hosts = TRY(call.store.hosts())};
+  TRY(add_configurations(*call.caller.tenant, answer.hosts));
   std::erase_if(answer.hosts, [&](const auto& host) { return !is_in(host, range); });
   for (auto& host : answer.hosts)
     host.silent = std::max(call.now - host.last, std::chrono::nanoseconds{});
   return json_text(answer);
 }
 
-Result<std::string> status(const RestCall& call) {
-  return json_text(StatusAnswer{.reader = call.reader.name, .signed_in = call.reader.signed_in});
+Result<std::string> status(const ServerCall& call) {
+  const auto& caller = call.caller;
+  return json_text(StatusAnswer{.reader = caller.name,
+                                .tenant = caller.tenant ? caller.tenant->name() : "",
+                                .admin = caller.may(Scope::kAdmin),
+                                .signed_in = caller.signed_in});
 }
 
-Result<std::string> health(const RestCall&) { return json_text(HealthAnswer{}); }
-Result<std::string> ready(const RestCall& call) {
-  if (const auto done = call.store.ready(); !done) {
+// A caller of a tenant sees its own line.
+Result<std::string> tenants(const ServerCall& call) {
+  return json_text(TenantsAnswer{.tenants = call.caller.tenant
+                                                ? std::vector{call.caller.tenant->use()}
+                                                : call.tenants.uses()});
+}
+
+Result<std::string> health(const ServerCall&) { return json_text(HealthAnswer{}); }
+Result<std::string> ready(const ServerCall& call) {
+  if (const auto done = call.tenants.ready(); !done) {
     log(LogLevel::kWarning, "the store is unavailable: {}", done.error().what);
     return fail(Errc::kSystem, "the store is unavailable");  // anybody may ask: no addresses
   }
   return json_text(HealthAnswer{});
 }
 
-Result<std::string> openapi(const RestCall& call);
+Result<std::string> openapi(const ServerCall& call);
 
 constexpr std::string_view kTokenScheme = "token";
 
@@ -316,6 +329,7 @@ constexpr RestParameter kSlowestQuery[] = {
     kFromPercentile,
     kToPercentile,
     {"limit", "integer", "number of requests, 1 to 1000 (default: 100)"}};
+constexpr RestParameter kServiceOnly[] = {{"service", "string", "only this service"}};
 constexpr RestParameter kTraceQuery[] = {
     {"traceId", "string", "32 hexadecimal digits", RestParameter::In::kPath}};
 
@@ -374,23 +388,61 @@ constexpr RestRoute kRoutes[] = {
      .json = value_shape<HostsAnswer>,
      .answer = hosts,
      .statuses = "400"},
+    {.path = "/fleet/configurations",
+     .summary = "How services shall be profiled, with the history of changes",
+     .parameters = kServiceOnly,
+     .json = value_shape<ConfigurationsAnswer>,
+     .answer = configurations,
+     .change = change_configuration,
+     .body = value_shape<ConfigurationBody>,
+     .changed = value_shape<ConfigurationVersion>,
+     .statuses = "400"},
     {.path = "/fleet/status",
      .summary = "Version of the server, and the caller",
      .json = value_shape<StatusAnswer>,
-     .answer = status},
+     .of_server = status},
+    {.path = "/fleet/tenants",
+     .summary = "What the tenant of the caller uses of its quotas; for a token of *: all tenants",
+     .json = value_shape<TenantsAnswer>,
+     .of_server = tenants},
     {.path = "/health",
      .summary = "Whether the server runs",
      .json = value_shape<HealthAnswer>,
-     .answer = health,
+     .of_server = health,
      .open = true},
     {.path = "/health/ready",
      .summary = "Whether the store takes batches and answers queries",
      .json = value_shape<HealthAnswer>,
-     .answer = ready,
+     .of_server = ready,
      .statuses = "503",
      .open = true},
-    {.path = "/openapi.json", .summary = "This description", .answer = openapi, .open = true},
+    {.path = "/openapi.json", .summary = "This description", .of_server = openapi, .open = true},
 };
+
+void write_problems(JsonWriter& json, std::vector<std::string_view> statuses) {
+  for (const auto status : statuses) {
+    if (status.empty()) continue;
+    json.key(status).begin_object();
+    json.member("description",
+                net::status_text(static_cast<int>(parse_number(status).value_or(0))));
+    site::write_content(json, site::kProblem, value_shape<site::Problem>());
+    json.end_object();
+  }
+}
+
+void write_change(JsonWriter& json, const RestRoute& route) {
+  json.key("post").begin_object();
+  json.member("summary", "Change it; requires a token of scope admin");
+  site::write_security(json, kTokenScheme);
+  json.key("requestBody").begin_object().member("required", true);
+  site::write_content(json, site::kJson, route.body());
+  json.end_object().key("responses").begin_object();
+  json.key("200").begin_object().member("description", "What was made of it");
+  site::write_content(json, site::kJson, route.changed());
+  json.end_object();
+  write_problems(json, {"400", "401", "403", "404", "409", "413", "503"});
+  json.end_object().end_object();
+}
 
 void write_route(JsonWriter& json, const RestRoute& route) {
   json.key(route.path).begin_object().key("get").begin_object();
@@ -408,18 +460,13 @@ void write_route(JsonWriter& json, const RestRoute& route) {
   json.end_object();
   auto statuses = split(route.statuses, ' ');
   if (!route.open) statuses.insert(statuses.end(), {"401", "403", "503"});
-  for (const auto status : statuses) {
-    if (status.empty()) continue;
-    json.key(status).begin_object();
-    json.member("description",
-                net::status_text(static_cast<int>(parse_number(status).value_or(0))));
-    site::write_content(json, site::kProblem, value_shape<site::Problem>());
-    json.end_object();
-  }
-  json.end_object().end_object().end_object();
+  write_problems(json, std::move(statuses));
+  json.end_object().end_object();
+  if (route.change) write_change(json, route);
+  json.end_object();
 }
 
-Result<std::string> openapi(const RestCall&) {
+Result<std::string> openapi(const ServerCall&) {
   JsonWriter json;
   site::begin_api(json, "clrscope fleet", CLRSCOPE_VERSION,
                   "Requests of many hosts: docs/fleet.md");
@@ -429,6 +476,7 @@ Result<std::string> openapi(const RestCall&) {
   for (const auto& route : kRoutes) {
     write_route(json, route);
     if (route.json) gather_shapes(route.json(), shapes);
+    if (route.change) gather_shapes(route.body(), shapes), gather_shapes(route.changed(), shapes);
   }
   json.end_object();
   site::end_api(json, shapes, kTokenScheme, "clrscope fleet token --scope read");

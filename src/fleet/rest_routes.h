@@ -7,24 +7,27 @@
 
 #include "base/clock.h"
 #include "base/shape.h"
+#include "fleet/access.h"
 #include "net/http_message.h"
 #include "site/openapi.h"
 #include "store/store.h"
 
 namespace clrscope::fleet {
 
-// Who asks, as far as it is known.
-struct Reader {
-  std::string name{};      // of the token
-  bool signed_in = false;  // a browser's cookie says who it is
-};
-
+// A question about a tenant's data: the store is that of the caller's tenant.
 struct RestCall {
   const net::HttpRequest& request;
   store::Store& store;
-  const Reader& reader;
+  const Caller& caller;
+  FleetAudit& audit;
   WallTime now{};
   std::string value{};  // of the {brace} of the path
+};
+
+// A question about the server: no way leads from it to a store.
+struct ServerCall {
+  const Tenants& tenants;
+  const Caller& caller;
 };
 
 using RestParameter = site::ApiParameter;
@@ -35,8 +38,13 @@ struct RestRoute {
   std::span<const RestParameter> parameters{};
   const ValueShape& (*json)() = nullptr;  // of the answer; none: it is not described
   Result<std::string> (*answer)(const RestCall& call) = nullptr;
-  std::string_view statuses{};  // "400 404": beside 200
-  bool open = false;            // nobody is asked for a token
+  Result<std::string> (*of_server)(const ServerCall& call) = nullptr;  // instead of answer
+  // By POST, with a body of this shape; requires the scope admin.
+  Result<std::string> (*change)(const RestCall& call) = nullptr;
+  const ValueShape& (*body)() = nullptr;
+  const ValueShape& (*changed)() = nullptr;  // of its answer
+  std::string_view statuses{};               // "400 404": beside 200
+  bool open = false;                         // nobody is asked for a token
 };
 
 std::span<const RestRoute> rest_routes();

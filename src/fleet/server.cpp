@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "fleet/agents_service.h"
 #include "fleet/grpc_services.h"
 #include "fleet/rest.h"
 #include "net/socket.h"
@@ -12,6 +13,7 @@ namespace clrscope::fleet {
 namespace {
 
 constexpr std::chrono::minutes kExpireEvery{1};
+constexpr std::chrono::seconds kMeasureEvery{5};
 constexpr int kLargestMessage = 20 << 20;
 
 Result<> check_exposure(const ServeSetting& setting, const std::string& address) {
@@ -43,30 +45,30 @@ bool is_loopback(std::string_view address) {
 }
 
 struct FleetServer::Impl {
-  Impl(std::unique_ptr<store::Store> opened, Tokens found, std::unique_ptr<FleetAudit> log,
+  Impl(std::unique_ptr<Tenants> opened, Tokens found, std::unique_ptr<FleetAudit> log,
        IngestSetting ingest_setting)
-      : store(std::move(opened)),
+      : tenants(std::move(opened)),
         tokens(std::move(found)),
         audit(std::move(log)),
-        committer(*store),
-        ingest(std::move(ingest_setting), {tokens, *audit}, committer),
-        query(*store, {tokens, *audit}) {}
+        ingest(std::move(ingest_setting), {tokens, *audit, *tenants}),
+        query({tokens, *audit, *tenants}),
+        agents({tokens, *audit, *tenants}) {}
   ~Impl() {
     constexpr std::chrono::seconds kPatience{2};
     if (grpc) grpc->Shutdown(std::chrono::system_clock::now() + kPatience);
     if (grpc) grpc->Wait();
   }
 
-  std::unique_ptr<store::Store> store;
+  std::unique_ptr<Tenants> tenants;
   Tokens tokens;
   std::unique_ptr<FleetAudit> audit;
-  Committer committer;
   IngestService ingest;
   QueryService query;
+  AgentsService agents;
   std::unique_ptr<grpc::Server> grpc;
   std::unique_ptr<Rest> rest;
   std::string grpc_address, http_address;
-  TraceTime expired{};
+  TraceTime expired{}, measured{};
 };
 
 FleetServer::FleetServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -75,7 +77,8 @@ const std::string& FleetServer::grpc_address() const { return impl_->grpc_addres
 const std::string& FleetServer::http_address() const { return impl_->http_address; }
 
 std::string FleetServer::one_time_address() {
-  if (!impl_->rest || !impl_->tokens.required()) return {};
+  // With tenants nobody would know whose pages it shows: sign in with a token.
+  if (!impl_->rest || !impl_->tokens.required() || impl_->tenants->several()) return {};
   return impl_->rest->one_time_address(impl_->http_address);
 }
 
@@ -87,14 +90,19 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
         .hint(
             "create one with clrscope fleet token, or add --no-auth: anybody on this machine may "
             "then send and read");
+  if (setting.token_file.empty() && !setting.tenants.empty())
+    return fail(Errc::kUsage, "--tenants requires --token-file")
+        .hint("the token says whose data it is: clrscope fleet token --tenant NAME");
   const auto credentials = TRY(credentials_of(setting));
   auto tokens = TRY(Tokens::open(setting.token_file));
   auto audit = TRY(FleetAudit::open(setting.audit_file));
-  auto store = TRY(store::open_store(setting.store, setting.retention, setting.query_limits));
-  IngestSetting ingest{.retention = setting.retention.age,
-                       .host_limit = setting.host_limit,
-                       .server = "clrscope-fleet " CLRSCOPE_VERSION};
-  auto impl = std::make_unique<Impl>(std::move(store), std::move(tokens), std::move(audit),
+  auto tenants = TRY(
+      Tenants::open({.store = setting.store,
+                     .file = setting.tenants,
+                     .limits = setting.query_limits,
+                     .usual = {.retention = setting.retention, .host_limit = setting.host_limit}}));
+  IngestSetting ingest{.server = "clrscope-fleet " CLRSCOPE_VERSION};
+  auto impl = std::make_unique<Impl>(std::move(tenants), std::move(tokens), std::move(audit),
                                      std::move(ingest));
   grpc::ServerBuilder builder;
   int port = 0;
@@ -103,6 +111,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   builder.AddListeningPort(setting.listen, credentials, &port);
   builder.RegisterService(&impl->ingest);
   builder.RegisterService(&impl->query);
+  builder.RegisterService(&impl->agents);
   impl->grpc = builder.BuildAndStart();
   if (!impl->grpc || (port == 0 && !setting.listen.starts_with("unix:")))
     return fail(Errc::kSystem, "cannot listen on {}", setting.listen)
@@ -114,7 +123,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
     net::HttpEndpoint endpoint{.address = TRY(net::parse_address(setting.http))};
     if (!setting.tls_certificate.empty())
       endpoint.tls = TRY(net::TlsContext::server({setting.tls_certificate, setting.tls_key}));
-    impl->rest = TRY(Rest::start(endpoint, *impl->store, Access{impl->tokens, *impl->audit}));
+    impl->rest = TRY(Rest::start(endpoint, Access{impl->tokens, *impl->audit, *impl->tenants}));
     impl->http_address =
         fmt::format("{}://{}", endpoint.tls ? "https" : "http", impl->rest->address().text());
   }
@@ -123,11 +132,16 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
 
 void FleetServer::tick() {
   if (const auto done = impl_->tokens.refresh(); !done) log_error(done.error());
+  if (const auto done = impl_->tenants->refresh(); !done) log_error(done.error());
+  impl_->tenants->flush();
   const auto now = TraceClock::now();
+  if (now - impl_->measured >= kMeasureEvery) {
+    impl_->measured = now;
+    impl_->tenants->measure();
+  }
   if (now - impl_->expired < kExpireEvery) return;
   impl_->expired = now;
-  if (const auto done = impl_->store->expire(wall_now()); !done) log_error(done.error());
-  if (const auto done = impl_->store->compact(wall_now()); !done) log_error(done.error());
+  impl_->tenants->maintain(wall_now());
 }
 
 }  // namespace clrscope::fleet

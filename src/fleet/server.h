@@ -14,9 +14,10 @@
 namespace clrscope::fleet {
 
 struct ServeSetting {
-  std::string store{};   // "sqlite:FILE"
-  std::string listen{};  // HOST:PORT of gRPC; port 0: a free one
-  std::string http{};    // HOST:PORT of REST; empty: none
+  std::string store{};    // "sqlite:FILE"; with tenants "sqlite:FOLDER"
+  std::string tenants{};  // file; empty: one tenant
+  std::string listen{};   // HOST:PORT of gRPC; port 0: a free one
+  std::string http{};     // HOST:PORT of REST; empty: none
   std::string tls_certificate{};
   std::string tls_key{};     // empty: in the certificate's file
   std::string token_file{};  // empty: only with no_auth

@@ -5,14 +5,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/private_folder.h"
 #include "base/text.h"
 #include "net/digest.h"
+#include "store/tenant_store.h"
 
 namespace clrscope::fleet {
 namespace {
@@ -27,10 +26,19 @@ Result<std::uint8_t> scopes_of(std::string_view text) {
       scopes |= static_cast<std::uint8_t>(Scope::kIngest);
     else if (word == "read")
       scopes |= static_cast<std::uint8_t>(Scope::kRead);
+    else if (word == "admin")
+      scopes |= static_cast<std::uint8_t>(Scope::kAdmin);
     else
-      return fail(Errc::kUsage, "unknown scope {}", word).hint("use ingest, read or ingest,read");
+      return fail(Errc::kUsage, "unknown scope {}", word)
+          .hint("use ingest, read, admin, or several: read,admin");
   }
   return scopes;
+}
+
+Result<> check_tenant(const std::string& tenant) {
+  if (tenant.empty() || tenant == "*" || store::is_tenant_name(tenant)) return {};
+  return fail(Errc::kUsage, "'{}' is not the name of a tenant", tenant)
+      .hint("use 1 to 32 of a-z, 0-9 and _, a letter first; or * for whoever runs the server");
 }
 
 Result<std::string> read_tokens(const std::string& path) {
@@ -58,9 +66,15 @@ Result<std::vector<Token>> parse_tokens(std::string_view text) {
     std::vector<std::string_view> words;
     for (const auto word : split(content, ' '))
       if (!word.empty()) words.push_back(word);
-    if (words.size() != 3 || words[2].size() != 64)
-      return fail(Errc::kCorrupt, "line {} of the token file is not NAME SCOPES SHA256", number);
-    tokens.push_back({std::string{words[0]}, TRY(scopes_of(words[1])), std::string{words[2]}});
+    if (words.size() < 3 || words.size() > 4 || words[2].size() != 64)
+      return fail(Errc::kCorrupt, "line {} of the token file is not NAME SCOPES SHA256 [TENANT]",
+                  number);
+    Token token{.name = std::string{words[0]},
+                .scopes = TRY(scopes_of(words[1])),
+                .digest = std::string{words[2]},
+                .tenant = std::string{words.size() > 3 ? words[3] : ""}};
+    TRY(check_tenant(token.tenant));
+    tokens.push_back(std::move(token));
   }
   return tokens;
 }
@@ -90,17 +104,23 @@ std::optional<Token> Tokens::find(std::string_view authorization) const {
   });
 }
 
-bool Tokens::has(std::string_view digest, Scope scope) const {
-  return tokens_->with([&](const State& state) {
-    return std::ranges::any_of(state.tokens, [&](const Token& token) {
-      return token.digest == digest && token.may(scope);
-    });
+std::optional<Token> Tokens::of(std::string_view digest) const {
+  return tokens_->with([&](const State& state) -> std::optional<Token> {
+    for (const auto& token : state.tokens)
+      if (token.digest == digest) return token;
+    return {};
   });
 }
 
+bool Tokens::has(std::string_view digest, Scope scope) const {
+  const auto token = of(digest);
+  return token && token->may(scope);
+}
+
 Result<std::string> add_token(const std::string& path, const std::string& name,
-                              const std::string& scopes) {
+                              const std::string& scopes, const std::string& tenant) {
   TRY(scopes_of(scopes));
+  TRY(check_tenant(tenant));
   if (name.empty() || name.find_first_of(" \t\n#") != std::string::npos)
     return fail(Errc::kUsage, "--name must be a word without blanks");
   std::uint8_t bytes[24];
@@ -111,8 +131,9 @@ Result<std::string> add_token(const std::string& path, const std::string& name,
   const UniqueFd file{
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kFileMode)};
   if (!file) return fail(errc_of(errno), "cannot open {}: {}", path, errno_text());
-  TRY(write_all(file.get(),
-                as_bytes(fmt::format("{} {} {}\n", name, scopes, net::sha256_hex(word)))));
+  const auto line = fmt::format("{} {} {}{}{}\n", name, scopes, net::sha256_hex(word),
+                                tenant.empty() ? "" : " ", tenant);
+  TRY(write_all(file.get(), as_bytes(line)));
   return word;
 }
 

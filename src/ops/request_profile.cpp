@@ -7,6 +7,7 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "analyze/request_recording.h"
 #include "analyze/request_tally.h"
@@ -28,6 +29,7 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds kAnswer{10};
 constexpr std::chrono::seconds kStatusEvery{1};
 constexpr std::chrono::milliseconds kHandOverEvery{100};
+constexpr std::chrono::seconds kFirstSettings{2};
 constexpr int kDrainMs = 5;                 // a ring holds some 2,000 spans
 constexpr std::size_t kLiveSpans = 20'000;  // told in a few milliseconds
 
@@ -67,6 +69,7 @@ class Profiling {
         watcher_(watcher),
         target_(target),
         connection_(connection),
+        order_{request.include, request.exclude, request.sampling},
         tally_(request.trace_id) {}
 
   Result<RequestProfile> run() {
@@ -89,7 +92,7 @@ class Profiling {
     if (request_.uplink) uplink_.emplace(TRY(start_uplink(*request_.uplink)));
     if (request_.uplink && request_.samples)
       samples_.emplace(target_.process.pid, request_.uplink->rate);
-    TRY(prepare());
+    TRY(begin_settings());
     auto heard = listen();
     if (alive_) stop();
     if (heard) heard = take_rest();
@@ -112,11 +115,14 @@ class Profiling {
     const auto helper = requests_->counts().helper;
     if (helper != wire::HelperState::kReady && helper != wire::HelperState::kEnabled)
       TRY(bring_helper(target_, api));
-    TRY(requests_->set_order(request_.sampling));
-    if (!probes_) return {};
+    TRY(requests_->set_order(order_.sampling));
+    return probes_ ? instrument() : Result<>{};
+  }
+
+  Result<> instrument() {
     TRY(probes_->set_order(
-        {.include = request_.include,
-         .exclude = request_.exclude,
+        {.include = order_.include,
+         .exclude = order_.exclude,
          .smallest_il = request_.smallest_il,
          .share_ppm = static_cast<std::uint32_t>(request_.method_percent * 10'000),
          .with_accessors = request_.with_accessors,
@@ -128,6 +134,97 @@ class Profiling {
       return applied;
     }
     return {};
+  }
+
+  // With the settings that the server wants, as far as they are known: those that were kept.
+  Result<> begin_settings() {
+    if (!follows()) return prepare();
+    TRY(uplink_->tell(0, ""));
+    if (const auto wanted = uplink_->take_settings(kFirstSettings); wanted && wanted->version > 0) {
+      order_ = order_of(*wanted);
+      const auto prepared = prepare();
+      if (prepared) return settled(wanted->version, "");
+      order_ = own_order();
+      trouble_ = prepared.error().what;
+    }
+    TRY(prepare());
+    return settled(0, trouble_);
+  }
+
+  // What the server wants now, if that is something else.
+  Result<> follow_server() {
+    const auto wanted = follows() ? uplink_->take_settings() : std::nullopt;
+    if (!wanted || wanted->version == configuration_) return {};
+    const auto before = std::exchange(order_, order_of(*wanted));
+    if (order_ == before) return settled(wanted->version, "");
+    if (probes_ && !order_.include.empty()) {
+      // What is wrong with them is known before anything stops.
+      if (const auto checked = check_patterns(); !checked) {
+        order_ = before;
+        return settled(configuration_, checked.error().what);
+      }
+    }
+    TRY(pause());
+    const bool other_methods = order_.include != before.include || order_.exclude != before.exclude;
+    auto changed = requests_->set_order(order_.sampling);
+    if (changed && probes_ && other_methods) changed = instrument();
+    if (changed) {
+      TRY(resume());
+      notes_.push_back(fmt::format("Version {} of the server's configuration is in force since {}.",
+                                   wanted->version, iso8601(wall_now())));
+      return settled(wanted->version, "");
+    }
+    order_ = before;
+    TRY(prepare());
+    TRY(resume());
+    return settled(configuration_, changed.error().what);
+  }
+
+  Result<> check_patterns() const {
+    std::size_t bytes = 0;
+    for (const auto* list : {&order_.include, &order_.exclude})
+      for (const auto& one : *list) bytes += one.size() + 2;
+    if (bytes > wire::kPatternBytes)
+      return fail(Errc::kUsage, "the patterns must not be longer than {} bytes together",
+                  wire::kPatternBytes);
+    return {};
+  }
+
+  Result<> settled(std::uint64_t version, std::string trouble) {
+    configuration_ = version;
+    trouble_ = std::move(trouble);
+    return uplink_->tell(configuration_, trouble_);
+  }
+
+  // Requests that are in flight meanwhile are counted as lost.
+  Result<> pause() {
+    const auto in_flight = requests_->counts().in_flight;
+    TRY(connection_.demand(wire::RequestKind::kRequestsStop, 0, Deadline{kAnswer}));
+    drain();
+    drain();
+    assembler_.finish();
+    TRY(hand_over());
+    assembler_.restart();
+    past_ = counts();  // the agent begins again at 0
+    past_.ends_dropped += in_flight;
+    return {};
+  }
+
+  Result<> resume() {
+    TRY(connection_.demand(wire::RequestKind::kRequestsStart, 0, Deadline{kAnswer}));
+    return wait_for_helper();
+  }
+
+  collect::RequestCounts counts() const {
+    auto all = requests_->counts();
+    all.seen += past_.seen;
+    all.sampled += past_.sampled;
+    all.forced += past_.forced;
+    all.cost += past_.cost;
+    all.process += past_.process;
+    all.dropped += past_.dropped;
+    all.ends_dropped += past_.ends_dropped;
+    return all;
   }
 
   Result<> listen() {
@@ -151,6 +248,7 @@ class Profiling {
       const auto now = TraceClock::now();
       if (now >= next_batch) {
         if (written = hand_over(); !written) break;
+        if (written = follow_server(); !written) break;
         next_batch = now + kHandOverEvery;
       }
       if (now >= next_status && watcher_.on_status) {
@@ -207,7 +305,7 @@ class Profiling {
     const auto now = TraceClock::now();
     if (batch.requests.empty() && now < last_sent_ + kStatusEvery) return {};
     last_sent_ = now;
-    const auto counts = requests_->counts();
+    const auto counts = this->counts();
     const auto& losses = assembler_.losses();
     const uplink::Recording all{.seen = counts.seen,
                                 .sampled = counts.sampled,
@@ -277,7 +375,7 @@ class Profiling {
   }
 
   RequestProfile state(nanoseconds duration) {
-    const auto counts = requests_->counts();
+    const auto counts = this->counts();
     const auto& losses = assembler_.losses();
     RequestProfile out{.pid = target_.process.pid,
                        .duration = duration,
@@ -331,14 +429,36 @@ class Profiling {
           "somebody calls it.");
     else if (probes_ && out.methods.chosen == 0)
       out.notes.push_back(fmt::format("No method matches {}: requests have no spans.",
-                                      fmt::join(request_.include, ", ")));
+                                      fmt::join(order_.include, ", ")));
     return out;
   }
+
+  // What a fleet server may change.
+  struct Order {
+    std::vector<std::string> include{}, exclude{};
+    SamplingOptions sampling{};
+    bool operator==(const Order&) const = default;
+  };
+  Order own_order() const { return {request_.include, request_.exclude, request_.sampling}; }
+  Order order_of(const CentralSettings& wanted) const {
+    auto order = own_order();
+    if (wanted.version == 0 || wanted.include.empty()) return order;
+    order.include = wanted.include;
+    order.exclude = wanted.exclude;
+    order.sampling.probability = wanted.sample;
+    order.sampling.budget_percent = wanted.budget_percent;
+    return order;
+  }
+  bool follows() const { return uplink_ && request_.uplink->central; }
 
   const ProfileRequest& request_;
   const ProfileWatcher& watcher_;
   Target& target_;
   collect::AgentConnection& connection_;
+  Order order_;  // in force
+  std::uint64_t configuration_ = 0;
+  std::string trouble_;
+  collect::RequestCounts past_;  // of orders before this one
   std::optional<collect::AgentArena> arena_;
   std::optional<collect::AgentProbes> probes_;  // nothing: beside another profiler
   std::optional<collect::AgentRequests> requests_;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/io.h"
+#include "base/json.h"
 #include "base/json_reader.h"
 #include "base/proc.h"
 #include "uplink/frame.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr std::size_t kMostWaiting = 32 << 20;
 constexpr std::chrono::seconds kFinish{30};  // the relay itself waits for 10
 constexpr int kLookMs = 20;
+constexpr std::size_t kMostSaid = 1 << 20;
 
 // A pair of connected sockets: ours, and the other end.
 Result<std::pair<UniqueFd, UniqueFd>> socket_pair() {
@@ -139,6 +141,43 @@ Result<> RequestUplink::send(const RequestBatch& batch, const uplink::Recording&
   return push();
 }
 
+Result<> RequestUplink::tell(std::uint64_t configuration, std::string_view trouble) {
+  std::string instance;
+  for (const char byte : source_.instance)
+    instance += fmt::format("{:02x}", static_cast<std::uint8_t>(byte));
+  JsonWriter json;
+  json.begin_object().member("host", source_.host).member("service", source_.service);
+  json.member("instance", instance).member("configuration", configuration);
+  json.member("trouble", trouble).end_object();
+  waiting_ += uplink::frame_of(uplink::FrameKind::kState, json.text());
+  return push();
+}
+
+bool RequestUplink::listen(int patience_ms) {
+  std::array<char, 4096> buffer{};
+  pollfd polled{said_.get(), POLLIN, 0};
+  if (::poll(&polled, 1, patience_ms) <= 0) return true;
+  const auto got = ::recv(said_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (got <= 0 || lines_.size() > kMostSaid) return false;
+  lines_.append(buffer.data(), static_cast<std::size_t>(got));
+  return true;
+}
+
+std::optional<CentralSettings> RequestUplink::take_settings(std::chrono::milliseconds patience) {
+  std::optional<CentralSettings> newest;
+  const Deadline deadline{patience};
+  do {
+    const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(deadline.left());
+    if (!listen(static_cast<int>(wait.count()))) break;
+    for (auto end = lines_.find('\n'); end != std::string::npos; end = lines_.find('\n')) {
+      if (auto settings = central_settings_of(lines_.substr(0, end))) newest = std::move(settings);
+      lines_.erase(0, end + 1);
+    }
+  } while (!newest && !deadline.passed());
+  return newest;
+}
+
 SentRequests RequestUplink::finish() {
   waiting_ += uplink::frame_of(uplink::FrameKind::kEnd, {});
   const Deadline deadline{kFinish};
@@ -147,20 +186,17 @@ SentRequests RequestUplink::finish() {
     (void)::poll(&polled, 1, kLookMs);
   }
   (void)::shutdown(input_.get(), SHUT_WR);
-  std::string said;
-  for (std::array<char, 4096> buffer{}; !deadline.passed();) {
-    pollfd polled{said_.get(), POLLIN, 0};
-    if (::poll(&polled, 1, kLookMs) <= 0) continue;
-    const auto got = ::read(said_.get(), buffer.data(), buffer.size());
-    if (got <= 0) break;
-    said.append(buffer.data(), static_cast<std::size_t>(got));
-    if (said.size() > (64 << 10)) break;
+  while (!deadline.passed() && listen(kLookMs)) {
   }
   if (deadline.passed()) ::kill(relay_, SIGTERM);
   int status = 0;
   (void)::waitpid(relay_, &status, 0);
   input_ = UniqueFd{};
-  const auto json = read_json(said);
+  // The last line; settings may have come before it.
+  const auto end = lines_.find_last_not_of('\n') + 1;
+  const auto begin = lines_.rfind('\n', end == 0 ? 0 : end - 1);
+  const auto json = read_json(
+      std::string_view{lines_}.substr(0, end).substr(begin == std::string::npos ? 0 : begin + 1));
   if (!json) {
     answer_.trouble = "clrscope-fleet ended without saying what it delivered";
     return answer_;

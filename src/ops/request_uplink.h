@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "ops/central_settings.h"
 #include "uplink/batch_encoder.h"
 
 namespace clrscope::ops {
@@ -25,6 +26,7 @@ struct UplinkRequest {
   std::string service{};     // empty: the name of the process
   std::string version{};     // of the service
   unsigned rate = 99;        // CPU samples a second
+  bool central = true;       // the server may change patterns, sampling and budget
 };
 
 // Words of rooms below that are part of this interface.
@@ -39,22 +41,30 @@ class RequestUplink {
 
   // An error when the relay has ended.
   Result<> send(const RequestBatch& batch, const uplink::Recording& recording);
+  // Which settings are in force: 0: those of the start. `trouble`: why not newer ones.
+  Result<> tell(std::uint64_t configuration, std::string_view trouble);
+  // What the server wants since the last call; waits so long for it.
+  std::optional<CentralSettings> take_settings(std::chrono::milliseconds patience = {});
   // Until all is delivered, or the relay gives up.
   SentRequests finish();
 
  private:
   RequestUplink(std::string to, uplink::Source source)
-      : encoder_(std::move(source)), answer_{.to = std::move(to)} {}
+      : source_(source), encoder_(std::move(source)), answer_{.to = std::move(to)} {}
   Result<> push();
+  // What the relay has said, if it says something within that time. False: it has ended.
+  bool listen(int patience_ms);
 
+  uplink::Source source_;
   uplink::BatchEncoder encoder_;
   SentRequests answer_;
   uplink::Recording held_;  // of batches that did not fit
   std::string waiting_;     // frames that the relay has not taken
   std::size_t taken_ = 0;
   pid_t relay_ = 0;
-  UniqueFd input_;  // of the relay
-  UniqueFd said_;   // by the relay
+  UniqueFd input_;     // of the relay
+  UniqueFd said_;      // by the relay
+  std::string lines_;  // of it, that were not taken
 };
 
 }  // namespace clrscope::ops

@@ -202,6 +202,10 @@ const Shape& shape_of(const HostSummary*) {
        member<&H::written_samples>("writtenSamples", "CPU samples sent by the host"),
        member<&H::stored_samples>("storedSamples", "CPU samples stored"),
        member<&H::lost_samples>("lostSamples", "CPU samples lost on the way: sent - stored"),
+       member<&H::configuration>("configuration",
+                                 "version of the central configuration that it has; 0: its own"),
+       member<&H::wanted_configuration>("wantedConfiguration", "that it shall have"),
+       member<&H::configuration_trouble>("configurationTrouble", "why it does not; else empty"),
        member<&H::unrecorded_samples>("unrecordedSamples",
                                       "CPU samples of requests, lost before they were sent")});
   return shape;

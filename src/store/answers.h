@@ -221,6 +221,10 @@ struct HostSummary {
   std::uint64_t stored_samples = 0;
   std::uint64_t lost_samples = 0;  // written - stored
   std::uint64_t unrecorded_samples = 0;
+  // Set by who knows the configurations.
+  std::uint64_t configuration = 0;         // version that it has; 0: its own
+  std::uint64_t wanted_configuration = 0;  // that it shall have
+  std::string configuration_trouble{};     // why it does not
 };
 const Shape& shape_of(const HostSummary*);
 

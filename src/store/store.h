@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "store/answers.h"
 #include "store/batch.h"
+#include "store/configuration.h"
 
 namespace clrscope::store {
 
@@ -25,6 +26,7 @@ struct Stored {
 struct Retention {
   std::chrono::nanoseconds age{std::chrono::hours{24 * 7}};
   std::uint64_t max_bytes = ~std::uint64_t{0};  // of the store; the oldest requests go first
+  bool operator==(const Retention&) const = default;
 };
 
 // Of one query.
@@ -52,10 +54,20 @@ class Store {
   virtual Result<std::vector<StoredRequest>> find(const TraceId& trace) = 0;
   virtual Result<std::vector<HostSummary>> hosts() = 0;
 
+  // False: the service has that version already.
+  virtual Result<bool> add_configuration(const ConfigurationChange& change) = 0;
+  virtual Result<std::vector<ConfigurationChange>> configurations() = 0;  // by service and version
+  virtual Result<> note_agents(std::span<const AgentState> states) = 0;
+  virtual Result<std::vector<AgentState>> agents() = 0;
+
   // Deletes what is past its retention.
   virtual Result<> expire(WallTime now) = 0;
   // Merges what came in small pieces; answers stay the same.
   virtual Result<> compact(WallTime now) = 0;
+  // What it takes of the disk now: of ClickHouse, the sum over all servers.
+  virtual Result<std::uint64_t> used_bytes() = 0;
+  // From now on.
+  virtual void set_retention(Retention retention) = 0;
   // Whether batches can be stored and found now.
   virtual Result<> ready() { return {}; }
 };

@@ -86,7 +86,9 @@ std::optional<Frame> FrameReader::next() {
     lost_ = false;
     Frame frame{static_cast<FrameKind>(head.kind), std::string{payload}};
     at_ += kFrameHeader + head.length;
-    if (frame.kind == FrameKind::kBatch || frame.kind == FrameKind::kEnd) return frame;
+    if (frame.kind == FrameKind::kBatch || frame.kind == FrameKind::kEnd ||
+        frame.kind == FrameKind::kState)
+      return frame;
   }
 }
 

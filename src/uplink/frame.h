@@ -17,6 +17,7 @@ namespace clrscope::uplink {
 enum class FrameKind : std::uint8_t {
   kBatch = 1,  // a clrscope.fleet.v1.RequestBatch
   kEnd = 2,    // nothing follows: deliver what is there, then end
+  kState = 3,  // which process this is and which configuration it has, as JSON
 };
 
 inline constexpr std::size_t kFrameHeader = 16;

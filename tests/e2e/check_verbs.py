@@ -5,6 +5,7 @@
 
 A verb of `clrscope --help` that CALLS does not have fails, and so does one of its answers that no call gives.
 """
+import contextlib
 import copy
 import json
 import os
@@ -68,9 +69,10 @@ CALLS = [
     ("key list", "key list --folder {tmp}/state"),
     ("key revoke", "key revoke {key} --folder {tmp}/state"),
     ("fleet token", "fleet token --token-file {tmp}/tokens --name web-7 --scope ingest"),
+    ("fleet tenants", "fleet tenants --server {fleet}"),
     ("fleet migrate", "fleet migrate --store sqlite:{tmp}/migrated.db"),
     ("fleet check", "fleet check --store sqlite:{tmp}/migrated.db"),
-    ("fleet replay", "fleet replay --frames {tmp}/frames --to grpc://{fleet} --hosts 3 --duration 100ms"),
+    ("fleet replay", "fleet replay --frames {tmp}/frames --to grpc://{ingest} --hosts 3 --duration 100ms"),
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
     # These go on until they are stopped: their first lines count.
@@ -118,15 +120,6 @@ def first_lines(arguments):
     return [line for line in lines + rest.splitlines() if line.strip()]
 
 
-def fleet_server(tmp):
-    """Starts a fleet server and writes frames that can be replayed to it; the process, and its address."""
-    with open(f"{tmp}/frames", "wb") as frames:
-        subprocess.run([pathlib.Path(CLRSCOPE).parent / "fleet_source", "h", "shop", "2", "5", "3"], stdout=frames, stderr=subprocess.DEVNULL, check=True)
-    started = subprocess.Popen([CLRSCOPE, *f"fleet serve --store sqlite:{tmp}/replayed.db --no-auth --listen 127.0.0.1:0 --http none --json".split()],
-                               stdout=subprocess.PIPE, text=True)
-    return started, json.loads(started.stdout.readline())["grpc"]
-
-
 def answers_of(command, names):
     """The JSON values that a command prints."""
     arguments = command.format(**names).split()
@@ -144,6 +137,18 @@ def answers_of(command, names):
         return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
 
 
+@contextlib.contextmanager
+def fleet_server(folder):
+    """A server for the verbs that ask one: its addresses."""
+    words = ["fleet", "serve", "--store", f"sqlite:{folder}/asked.db", "--no-auth", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--json"]
+    started = subprocess.Popen([CLRSCOPE, *words], stdout=subprocess.PIPE, text=True)
+    try:
+        yield json.loads(started.stdout.readline())
+    finally:
+        started.terminate()
+        started.communicate(timeout=60)
+
+
 def main():
     sick, web = sys.argv[1:]
     told = subprocess.run([CLRSCOPE, "--help"], capture_output=True, check=True, text=True).stdout
@@ -153,9 +158,11 @@ def main():
     for verb in verbs:
         schemas.update(schemas_of(verb))
     check(set(schemas) == {title for title, _ in CALLS}, f"every answer is called here: {set(schemas) ^ {title for title, _ in CALLS}}")
-    with tempfile.TemporaryDirectory() as tmp:
-        names = {"sick": sick, "web": web, "tmp": tmp, "key": "", "program": os.readlink(f"/proc/{web}/exe")}
-        server, names["fleet"] = fleet_server(tmp)
+    with tempfile.TemporaryDirectory() as tmp, fleet_server(tmp) as fleet:
+        with open(f"{tmp}/frames", "wb") as frames:
+            source = pathlib.Path(CLRSCOPE).parent / "fleet_source"
+            subprocess.run([source, "h", "shop", "2", "5", "3"], stdout=frames, stderr=subprocess.DEVNULL, check=True)
+        names = {"sick": sick, "web": web, "tmp": tmp, "fleet": fleet["http"], "ingest": fleet["grpc"], "key": "", "program": os.readlink(f"/proc/{web}/exe")}
         count = 0
         for title, command in CALLS:
             for value in answers_of(command, names):
@@ -164,8 +171,6 @@ def main():
                     names["key"] = value["id"]
                 for error in list(jsonschema.Draft202012Validator(schemas[title]).iter_errors(value))[:3]:
                     check(False, f"{command}: {'/'.join(map(str, error.absolute_path))}: {error.message[:300]}")
-        server.kill()
-        server.wait()
     print(f"{count} answers of {len(verbs)} verbs")
     finish()
 

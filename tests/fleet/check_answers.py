@@ -26,6 +26,8 @@ CALLS = {
     "/fleet/requests": [(SHOP | {"limit": 5}, 200), (SHOP | {"limit": 0}, 400)],
     "/fleet/requests/{traceId}": [({"traceId": f"{0:016x}{1:016x}"}, 200), ({"traceId": "ab" * 16}, 404), ({"traceId": "x"}, 400)],
     "/fleet/hosts": [({}, 200), ({"last": "1h"}, 200)],
+    "/fleet/configurations": [({}, 200), (SHOP, 200)],
+    "/fleet/tenants": [({}, 200)],
     "/fleet/status": [({}, 200)],
     "/health": [({}, 200)],
     "/health/ready": [({}, 200)],
@@ -45,6 +47,13 @@ def main(folder, openapi):
     sender.communicate(timeout=100)
     check(sender.returncode == 0, "all is delivered")
     check(set(CALLS) == set(document["paths"]), f"every route is asked: {sorted(set(CALLS) ^ set(document['paths']))}")
+    changes = document["paths"]["/fleet/configurations"]["post"]["responses"]
+    body = SHOP | {"basedOn": 0, "include": ["Shop"], "percent": 50}
+    for status in ("200", "409"):  # the second time it is not based on the newest version
+        code, answer = server.post("/fleet/configurations", body)
+        check(str(code) == status, f"a change: {status}, not {code}: {answer}")
+        for content in changes[status]["content"].values():
+            check(not schemas.errors(content["schema"], answer), f"a change: {schemas.errors(content['schema'], answer)[:3]}")
     for route, questions in CALLS.items():
         for words, status in questions:
             words = dict(words)

@@ -87,6 +87,15 @@ class Server:
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 
+    def post(self, path, body):
+        """Status and JSON, of failures too."""
+        request = urllib.request.Request(self.address["http"] + path, data=json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
     def host(self):
         hosts = self.get("/fleet/hosts")["hosts"]
         return hosts[0] if hosts else None

@@ -225,6 +225,41 @@ const fleetTestsAll = [
     },
   },
   {
+    name: 'the configuration of a service is changed on the page by an admin, staged, and rolled back with one click',
+    async run() {
+      const folder = (await kit.serveFleet()).folder;
+      const tokens = join(folder, 'tokens');
+      const [reader, admin] = [kit.makeToken(tokens, 'ana', 'read'), kit.makeToken(tokens, 'bob', 'read,admin')];
+      const server = await kit.serveFleet('--token-file', tokens);
+      const ask = async (word, path, init = {}) => fetch(server.address + path, {...init, headers: {Accept: 'application/json', Authorization: `Bearer ${word}`}});
+      const visitor = await kit.Visitor.come(server); // by the one-time address: whoever runs the server
+      const page = await visitor.open('/fleet/configurations?service=shop');
+      await page.locator('[name="include"]').fill('Shop.*\n Stock ');
+      await page.locator('[name="sample"]').fill('25');
+      await page.locator('[name="percent"]').fill('10');
+      await page.locator('[name="comment"]').fill(kHostile);
+      await page.locator('[data-change]').click();
+      await waitForRows(page, 'configurations', 1);
+      const of = async () => (await (await ask(reader, '/fleet/configurations')).json()).services[0].versions;
+      const [first] = await of();
+      assert.deepEqual([first.version, first.percent, first.include, first.sample, first.comment], [1, 10, ['Shop.*', 'Stock'], 0.25, kHostile]);
+      assert.notEqual(await page.title(), '1', 'a comment is text');
+      assert.deepEqual(await kit.seriousFaults(page), []);
+      // Somebody else changes it meanwhile: the page says so and shows it.
+      assert.equal((await ask(admin, '/fleet/configurations', {method: 'POST', body: JSON.stringify({service: 'shop', basedOn: 1, include: ['Other']})})).status, 200);
+      await page.locator('[data-change]').click();
+      await page.getByText('was changed meanwhile').first().waitFor();
+      await waitForRows(page, 'configurations', 2);
+      await page.locator('[data-roll-back="1"]').click();
+      await waitForRows(page, 'configurations', 3);
+      const [back] = await of();
+      assert.deepEqual([back.version, back.percent, back.include, back.comment], [3, 100, ['Shop.*', 'Stock'], 'back to version 1']);
+      assert.equal((await ask(reader, '/fleet/configurations', {method: 'POST', body: JSON.stringify({service: 'shop', basedOn: 3, rollBackTo: 0})})).status, 403);
+      await visitor.leave();
+      await kit.end(server.child);
+    },
+  },
+  {
     name: 'pages of a fleet fit a phone, also with hostile and very long names, and in the dark',
     async run() {
       const {server, get, range} = await shopFleet();
@@ -233,14 +268,14 @@ const fleetTestsAll = [
       const long = `${kHostile}${'Very'.repeat(40)}`;
       await kit.sendInvented(hostile, {host: long, service: long});
       for (const [whom, paths] of [
-        [server, ['/fleet/services', '/fleet/routes?service=shop', `/fleet/routes?service=shop&route=${encodeURIComponent(kOrders)}`, '/fleet/flame?service=shop', '/fleet/requests?service=shop', `/fleet/requests/${one.traceId}`, '/fleet/hosts']],
+        [server, ['/fleet/services', '/fleet/routes?service=shop', `/fleet/routes?service=shop&route=${encodeURIComponent(kOrders)}`, '/fleet/flame?service=shop', '/fleet/requests?service=shop', `/fleet/requests/${one.traceId}`, '/fleet/hosts', '/fleet/configurations?service=shop']],
         [hostile, ['/fleet/services', `/fleet/routes?service=${encodeURIComponent(long)}`, `/fleet/routes?service=${encodeURIComponent(long)}&by=host`, '/fleet/hosts']],
       ]) {
         const visitor = await kit.Visitor.come(whom, {viewport: {width: 390, height: 800}, colorScheme: 'dark'});
         const page = await visitor.open('/fleet/services');
         for (const path of paths) {
           await page.goto(whom.url + path);
-          await page.locator('main table, main .flame-view, main .waterfall, main canvas').first().waitFor();
+          await page.locator('main table, main form, main .flame-view, main .waterfall, main canvas').first().waitFor();
           assert.ok((await kit.sideways(page)) <= 0, `${path} fits a phone`);
           assert.deepEqual(await kit.outOfReach(page), [], path);
           assert.deepEqual(await kit.seriousFaults(page), [], path);

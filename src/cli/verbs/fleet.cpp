@@ -44,17 +44,26 @@ constexpr Option kFleet[] = {
     {.name = "--host-limit",
      .value = "COUNT",
      .help = "spans and requests per second and host (default: none)"},
+    {.name = "--tenants",
+     .value = "FILE",
+     .help = "serve, migrate: tenants with quotas and retention; the store is a folder then"},
     {.name = "--name", .value = "NAME", .help = "token: who will use it"},
-    {.name = "--scope", .value = "LIST", .help = "token: ingest, read or ingest,read"},
+    {.name = "--scope", .value = "LIST", .help = "token: ingest, read, admin, or several"},
+    {.name = "--tenant",
+     .value = "NAME",
+     .help = "token: whose data it is, on a server with tenants; *: sees quotas, no data"},
+    {.name = "--server",
+     .value = "URL",
+     .help = "tenants: server to ask (default: http://127.0.0.1:52331)"},
+    {.name = "--ca",
+     .value = "FILE",
+     .help = "tenants, replay: PEM certificates to trust (default: those of the system)"},
     {.name = "--frames",
      .value = "FILE",
      .help = "replay: recorded batches, as clrscope-fleet relay reads them"},
     {.name = "--to",
      .value = "URL",
      .help = "replay: server: grpc://HOST:PORT or grpcs://HOST:PORT"},
-    {.name = "--ca",
-     .value = "FILE",
-     .help = "replay: PEM certificates to trust (default: those of the system)"},
     {.name = "--hosts", .value = "COUNT", .help = "replay: number of hosts (default: 100)"},
     {.name = "--scale",
      .value = "SHARE",
@@ -172,6 +181,39 @@ const Shape& shape_of(const FleetReplay*) {
   return shape;
 }
 
+// What `fleet tenants --json` prints: as the server answers it at /fleet/tenants.
+struct FleetTenantUse {
+  std::string tenant{};
+  double retention = 0;
+  std::uint64_t bytes = 0, quota_bytes = 0, series = 0, quota_series = 0;
+  std::uint64_t refused_batches = 0, refused_requests = 0;
+  bool full = false;
+};
+const Shape& shape_of(const FleetTenantUse*) {
+  using U = FleetTenantUse;
+  static const auto shape = describe<U>(
+      "FleetTenantUse", "what a tenant uses of what it may",
+      {member<&U::tenant>("tenant", "name"),
+       member<&U::retention>("retentionMs", "age at which its requests are deleted"),
+       member<&U::bytes>("bytes", "of its store"),
+       member<&U::quota_bytes>("quotaBytes", "at which its batches must wait; 0: none"),
+       member<&U::series>("series", "services and routes of the last hour; 0 without a quota"),
+       member<&U::quota_series>("quotaSeries", "beyond which new ones are refused; 0: none"),
+       member<&U::refused_batches>("refusedBatches", "that had to wait for the quota of bytes"),
+       member<&U::refused_requests>("refusedRequests", "lost by the quota of series"),
+       member<&U::full>("full", "whether its batches must wait now")});
+  return shape;
+}
+struct FleetTenants {
+  std::vector<FleetTenantUse> tenants{};
+};
+const Shape& shape_of(const FleetTenants*) {
+  using T = FleetTenants;
+  static const auto shape = describe<T>("FleetTenants", "tenants of a fleet server",
+                                        {member<&T::tenants>("tenants", "by name")});
+  return shape;
+}
+
 std::string beside_us(std::string_view name) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -181,9 +223,11 @@ std::string beside_us(std::string_view name) {
 // gRPC is not in this program: clrscope-fleet, beside it, takes over.
 Result<int> run(const Args& args, Console& /*console*/) {
   const auto& words = args.positionals();
-  constexpr std::string_view kCommands[] = {"serve", "token", "migrate", "check", "replay"};
+  constexpr std::string_view kCommands[] = {"serve",   "token", "migrate",
+                                            "tenants", "check", "replay"};
   if (words.size() != 1 || std::ranges::find(kCommands, words[0]) == std::end(kCommands))
-    return fail(Errc::kUsage, "fleet requires a command: serve, token, migrate, check or replay");
+    return fail(Errc::kUsage,
+                "fleet requires a command: serve, token, migrate, tenants, check or replay");
   std::vector<std::string> command{beside_us("clrscope-fleet"), words[0]};
   for (const auto& option : kFleet) {
     if (option.value.empty()) {
@@ -212,6 +256,7 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
     answers_with<FleetToken>(JsonAnswer::Form::kObject, "token"),
     answers_with<FleetMigration>(JsonAnswer::Form::kObject, "migrate"),
+    answers_with<FleetTenants>(JsonAnswer::Form::kObject, "tenants"),
     answers_with<FleetCheck>(JsonAnswer::Form::kObject, "check"),
     answers_with<FleetReplay>(JsonAnswer::Form::kObject, "replay")};
 
@@ -222,8 +267,9 @@ extern const Verb fleet_verb{
     .summary = "Store the requests of many hosts and answer queries",
     .usage =
         "(serve --store STORE --token-file FILE | token --token-file FILE --name NAME "
-        "--scope LIST | (migrate | check) --store clickhouse:URL[,URL…] | replay --frames FILE "
-        "--to URL --hosts COUNT)",
+        "--scope LIST | (migrate | check) --store clickhouse:URL[,URL…] | tenants --token-file "
+        "FILE "
+        "| replay --frames FILE --to URL --hosts COUNT)",
     .options = kOptions,
     .examples =
         "  clrscope fleet serve --store sqlite:fleet.db --token-file tokens\n"

@@ -50,6 +50,8 @@ constexpr Option kRequests[] = {
      .value = "NAME",
      .help = "name of the service there (default: the name of the process)"},
     {.name = "--service-version", .value = "TEXT", .help = "its version"},
+    {.name = "--own-configuration",
+     .help = "keeps the patterns, sampling and budget of this command, whatever that server says"},
     {.name = "--output",
      .value = "FILE",
      .help = "also writes a .nettrace file, with CPU samples: see clrscope report FILE requests",
@@ -123,7 +125,8 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
                                         .ca_file = args.text("--ca").value_or(""),
                                         .spool = args.text("--spool").value_or(""),
                                         .service = args.text("--service").value_or(""),
-                                        .version = args.text("--service-version").value_or("")};
+                                        .version = args.text("--service-version").value_or(""),
+                                        .central = !args.has("--own-configuration")};
   if (const auto rate = TRY(args.number("--rate", 1, 10'000))) {
     if (!request.uplink)
       return fail(Errc::kUsage, "--rate requires --to")

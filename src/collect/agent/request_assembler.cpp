@@ -355,6 +355,17 @@ void RequestAssembler::end_round(TraceTime now) {
   ++round_;
 }
 
+void RequestAssembler::restart() {
+  open_.clear();
+  ended_.clear();
+  not_sampled_.clear();
+  past_.clear();
+  past_order_.clear();
+  methods_.clear();
+  records_ = 0;
+  finished_ = false;
+}
+
 RequestBatch RequestAssembler::hand_over(const TickClock& clock) {
   RequestBatch out;
   if (!clock) return out;  // nothing can be said about times yet

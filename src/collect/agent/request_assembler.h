@@ -52,6 +52,10 @@ class RequestAssembler {
   // Nothing more comes: every request that has ended can be handed over.
   void finish() { finished_ = true; }
 
+  // After finish() and hand_over(), when counters have got new numbers: what is open is given up.
+  // Names so far stay, as those of batches only grow.
+  void restart();
+
   // The requests that have ended since the last call, and the names of all methods so far.
   RequestBatch hand_over(const TickClock& clock);
 

@@ -20,6 +20,7 @@ struct SamplingOptions {
   double budget_percent = 1;            // of the CPU time of the process, for the agent's hooks
   std::uint32_t floor_seconds = 10;     // a path not sampled for so long is sampled; 0: none
   std::string debug_key{};              // requests that carry it are sampled; empty: none
+  bool operator==(const SamplingOptions&) const = default;
 };
 
 // What the header says at one moment.

@@ -205,7 +205,7 @@ Result<std::vector<Stored>> ClickhouseStore::add_once(std::span<const Batch> bat
     ids.push_back(batch.id);
     entries.push_back({batch.id, group.id});
     const auto shift = std::abs(batch.skew) > kSkewTolerated ? batch.skew : 0;
-    const auto oldest = unix_ns(now) - retention_.age.count(), newest = unix_ns(now) + kDay;
+    const auto oldest = unix_ns(now) - retention().age.count(), newest = unix_ns(now) + kDay;
     if (batch.created + shift < oldest) {
       group.put_source(batch, number, now, false, {});
       outcomes.push_back({Stored::Outcome::kRefused, "older than the retention of the server"});

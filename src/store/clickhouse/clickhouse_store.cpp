@@ -98,11 +98,12 @@ Result<std::string> ClickhouseStore::select(const std::string& sql) {
 
 // Whole days: a partition is dropped when all of it is past its retention.
 Result<> ClickhouseStore::expire(WallTime now) {
-  const auto oldest = (now.time_since_epoch().count() - retention_.age.count()) / kDay;
+  const auto retention = this->retention();
+  const auto oldest = (now.time_since_epoch().count() - retention.age.count()) / kDay;
   for (const auto& node : nodes_)
     for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, oldest));
   TRY(ledger_.expire(oldest - 2));  // it outlives the rows, which are up to a day ahead of it
-  if (retention_.max_bytes == ~std::uint64_t{0}) return {};
+  if (retention.max_bytes == ~std::uint64_t{0}) return {};
   for (;;) {
     std::uint64_t used = 0;
     auto first = std::numeric_limits<std::int64_t>::max();
@@ -116,13 +117,28 @@ Result<> ClickhouseStore::expire(WallTime now) {
       if (rows.number<std::uint64_t>() > 0) first = std::min(first, day);
       TRY(rows.done());
     }
-    if (used <= retention_.max_bytes || first == std::numeric_limits<std::int64_t>::max())
-      return {};
+    if (used <= retention.max_bytes || first == std::numeric_limits<std::int64_t>::max()) return {};
     for (const auto& node : nodes_)
       for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, first + 1));
     if (first >= now.time_since_epoch().count() / kDay)
       return {};  // today: it will be filled again
   }
+}
+
+Result<std::uint64_t> ClickhouseStore::used_bytes() {
+  std::uint64_t used = 0;
+  for (const auto& node : nodes_) {
+    Rows rows{TRY(node->run(
+        fmt::format("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = {}",
+                    quoted(node->database()))))};
+    used += rows.number<std::uint64_t>();
+    TRY(rows.done());
+  }
+  return used;
+}
+
+void ClickhouseStore::set_retention(Retention retention) {
+  retention_.with([&](Retention& one) { one = retention; });
 }
 
 Result<> ClickhouseStore::compact(WallTime /*now*/) { return {}; }

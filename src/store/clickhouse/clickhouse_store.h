@@ -41,6 +41,12 @@ class ClickhouseStore final : public Store {
   Result<> expire(WallTime now) override;
   Result<> compact(WallTime now) override;  // the engine merges by itself
   Result<> ready() override;
+  Result<std::uint64_t> used_bytes() override;
+  void set_retention(Retention retention) override;
+  Result<bool> add_configuration(const ConfigurationChange& change) override;
+  Result<std::vector<ConfigurationChange>> configurations() override;
+  Result<> note_agents(std::span<const AgentState> states) override;
+  Result<std::vector<AgentState>> agents() override;
   // Whether the views hold what the table of requests holds.
   Result<StoreCheck> check();
 
@@ -58,6 +64,10 @@ class ClickhouseStore final : public Store {
 
   ClickhouseStore(Retention retention, ClickhouseNodes nodes, ClickhouseSchema schema);
 
+  Retention retention() const {
+    return retention_.with([](const Retention& one) { return one; });
+  }
+  Result<> insert_rows(const std::string& table, Bytes rows);
   // To another server if one does not answer.
   Result<std::string> select(const std::string& sql);
   Result<std::vector<Stored>> add_once(std::span<const Batch> batches, WallTime now,
@@ -82,7 +92,7 @@ class ClickhouseStore final : public Store {
   Result<CallPaths> paths_of(std::vector<std::uint64_t> wanted);
   Result<std::vector<StoredRequest>> requests_of(const std::string& sql, bool with_spans);
 
-  const Retention retention_;
+  Guarded<Retention> retention_;
   const ClickhouseNodes nodes_;
   const ClickhouseSchema schema_;
   Ledger ledger_;

@@ -78,6 +78,17 @@ constexpr DataTable kTables[] = {
      .order = "(service, host, instance)",
      .partition = "intDiv(day, 30)",
      .shard = "cityHash64(service, host)"},
+    {.name = "configuration",
+     .columns = "service String, version UInt64, time Int64, who String, comment String, "
+                "percent UInt32, settings String",
+     .order = "(service, version)",
+     .shard = "cityHash64(service)"},
+    {.name = "agent",
+     .columns = "service String, host String, instance String, configuration UInt64, "
+                "trouble String, time Int64",
+     .engine = "ReplacingMergeTree",
+     .order = "(service, host, instance)",
+     .shard = "cityHash64(service, host)"},
     {.name = "path",
      .columns = "path UInt64, parent UInt64, method String",
      .engine = "ReplacingMergeTree",
@@ -204,7 +215,7 @@ Result<ClickhouseSchema> read_schema(ClickhouseNode& node) {
   schema.cluster = rows.text();
   schema.ledger = rows.number<std::uint32_t>();
   TRY(rows.done());
-  if (schema.version < 2) return schema;
+  if (schema.version < 3) return schema;
   Rows since{TRY(node.run("SELECT max(since) FROM meta_rolled"))};
   schema.rolled_since = since.number<std::int64_t>();
   TRY(since.done());
@@ -223,7 +234,8 @@ Result<ClickhouseSchema> migrate_schema(std::span<const std::unique_ptr<Clickhou
   // Views see what is inserted after they exist; requests may begin up to a day ahead of us.
   for (const auto& node : nodes) {
     const auto has = TRY(read_schema(*node));
-    const auto since = has.version == 1 ? now_seconds() + 86'400 : has.rolled_since;
+    const auto since =
+        has.version == 1 || has.version == 2 ? now_seconds() + 86'400 : has.rolled_since;
     wanted.rolled_since = std::max(wanted.rolled_since, since);
   }
   for (const auto& node : nodes) TRY(migrate_node(*node, wanted));

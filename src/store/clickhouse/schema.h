@@ -10,7 +10,7 @@
 
 namespace clrscope::store {
 
-inline constexpr std::uint32_t kClickhouseSchema = 2;
+inline constexpr std::uint32_t kClickhouseSchema = 3;
 
 // Tables with a partition per day that hold requests or are made from them.
 inline constexpr const char* kTablesByDay[] = {"request", "trace", "service_10s", "latency_5m",

@@ -40,6 +40,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
   std::unique_ptr<SqliteStore> store{new SqliteStore{
       retention, std::move(lock), std::move(writer)}};  // its constructor is private
   TRY(store->names_.load(*store->writer_));
+  TRY(store->prepare_configurations());
   return store;
 }
 
@@ -103,7 +104,7 @@ Result<Stored> SqliteStore::add_one(const Batch& batch, WallTime now, Builders& 
     return Stored{Stored::Outcome::kDuplicate};
   }
   const auto shift = std::abs(batch.skew) > kSkewTolerated ? batch.skew : 0;
-  const auto oldest = unix_ns(now) - retention_.age.count(), newest = unix_ns(now) + kDay;
+  const auto oldest = unix_ns(now) - retention().age.count(), newest = unix_ns(now) + kDay;
   // The ledger forgets a batch a day after its retention: what is older could be stored twice.
   if (batch.created + shift < oldest) {
     TRY(note_source(batch, now, {}));
@@ -209,12 +210,21 @@ Result<std::vector<Stored>> SqliteStore::add(std::span<const Batch> batches, Wal
   return outcomes;
 }
 
-Result<std::uint64_t> SqliteStore::used_bytes() {
+Result<std::uint64_t> SqliteStore::used_pages() {
   auto pages = TRY(writer_->prepare(
       "SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM "
       "pragma_freelist_count), page_size FROM pragma_page_size"));
   TRY(pages.step());
   return pages.count(0) * pages.count(1);
+}
+
+Result<std::uint64_t> SqliteStore::used_bytes() {
+  const std::lock_guard lock{writing_};
+  return used_pages();
+}
+
+void SqliteStore::set_retention(Retention retention) {
+  retention_.with([&](Retention& one) { one = retention; });
 }
 
 // Whole windows: no chunk and no entry of the index reaches out of one.
@@ -252,12 +262,13 @@ Result<> SqliteStore::expire_before(std::int64_t bucket) {
 Result<> SqliteStore::expire(WallTime now) {
   constexpr std::int64_t kHour = 360;  // buckets
   const std::lock_guard maintaining{maintaining_};
-  TRY(expire_before((unix_ns(now) - retention_.age.count()) / kBucket));
+  const auto retention = this->retention();
+  TRY(expire_before((unix_ns(now) - retention.age.count()) / kBucket));
   for (;;) {
     std::int64_t oldest = 0;
     {
       const std::lock_guard lock{writing_};
-      if (TRY(used_bytes()) <= retention_.max_bytes) break;
+      if (TRY(used_pages()) <= retention.max_bytes) break;
       auto first = TRY(writer_->prepare("SELECT min(t), count(*) FROM chunk"));
       TRY(first.step());
       if (first.integer(1) == 0) break;
@@ -267,9 +278,11 @@ Result<> SqliteStore::expire(WallTime now) {
   }
   const std::lock_guard lock{writing_};
   auto ledger = TRY(writer_->prepare("DELETE FROM batch WHERE received < ?"));
-  TRY(ledger.bind(unix_ns(now) - retention_.age.count() - kDay).run());
+  TRY(ledger.bind(unix_ns(now) - retention.age.count() - kDay).run());
   auto gone = TRY(writer_->prepare("DELETE FROM source WHERE last < ?"));
-  TRY(gone.bind(unix_ns(now) - retention_.age.count() - kDay).run());
+  TRY(gone.bind(unix_ns(now) - retention.age.count() - kDay).run());
+  auto agents = TRY(writer_->prepare("DELETE FROM agent WHERE time < ?"));
+  TRY(agents.bind(unix_ns(now) - retention.age.count() - kDay).run());
   return writer_->run("PRAGMA incremental_vacuum(2000)");
 }
 

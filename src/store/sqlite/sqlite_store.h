@@ -34,6 +34,12 @@ class SqliteStore final : public Store {
   Result<std::vector<HostSummary>> hosts() override;
   Result<> expire(WallTime now) override;
   Result<> compact(WallTime now) override;
+  Result<std::uint64_t> used_bytes() override;
+  void set_retention(Retention retention) override;
+  Result<bool> add_configuration(const ConfigurationChange& change) override;
+  Result<std::vector<ConfigurationChange>> configurations() override;
+  Result<> note_agents(std::span<const AgentState> states) override;
+  Result<std::vector<AgentState>> agents() override;
 
  private:
   struct SourceName {
@@ -80,7 +86,11 @@ class SqliteStore final : public Store {
   static Result<std::vector<Merge>> find_merges(Database& database, std::int64_t settled);
   Result<> merge(Merge merge);
   Result<> expire_before(std::int64_t bucket);
-  Result<std::uint64_t> used_bytes();
+  Result<> prepare_configurations();
+  Result<std::uint64_t> used_pages();  // in bytes; under writing_
+  Retention retention() const {
+    return retention_.with([](const Retention& one) { return one; });
+  }
 
   // A read connection of the pool for the time of one query.
   template <class F>
@@ -93,7 +103,7 @@ class SqliteStore final : public Store {
   Result<> visit(Database& database, const Selection& selection, const OnChunk& on_chunk,
                  const OnSums& on_sums = {}, FlameWeight weight = FlameWeight::kRunning);
 
-  const Retention retention_;
+  Guarded<Retention> retention_;
   const UniqueFd lock_;
   std::mutex maintaining_;  // expire() and compact(); taken before writing_
   std::mutex writing_;

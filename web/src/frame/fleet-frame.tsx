@@ -47,6 +47,7 @@ export function FleetFrame() {
           </span>
           {status.data ? <span>clrscope-fleet {status.data.version}</span> : null}
           {status.data?.reader ? <span>reading as {status.data.reader}</span> : null}
+          {status.data?.tenant ? <span data-tenant={status.data.tenant}>tenant {status.data.tenant}</span> : null}
           <button type="button" data-pause aria-pressed={paused > 0} onClick={() => setPaused(!paused)}>
             {paused ? `paused at ${clockTime(paused)}: resume` : 'pause'}
           </button>

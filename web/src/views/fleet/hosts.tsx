@@ -60,6 +60,21 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
       },
     },
     {id: 'skew', title: 'Clock', as: 'number', value: (row) => Math.abs(row.skewMs), show: (row) => <span class={Math.abs(row.skewMs) > kSkewMs ? 'warn' : ''}>{Math.abs(row.skewMs) < 1000 ? 'right' : `${formatAge(Math.abs(row.skewMs))} ${row.skewMs > 0 ? 'behind' : 'ahead'}`}</span>},
+    ...(hosts.some((one) => one.configuration || one.wantedConfiguration)
+      ? [
+          {
+            id: 'configuration',
+            title: 'Configuration',
+            value: (row: FleetHost) => row.configuration,
+            show: (row: FleetHost) => (
+              <span class={row.configurationTrouble ? 'warn' : ''} title={row.configurationTrouble || undefined} data-configuration={row.configuration}>
+                {row.configuration ? `version ${row.configuration}` : 'own'}
+                {row.configurationTrouble ? `, cannot take ${row.wantedConfiguration}` : row.configuration === row.wantedConfiguration ? '' : `, shall have ${row.wantedConfiguration || 'its own'}`}
+              </span>
+            ),
+          },
+        ]
+      : []),
     {id: 'runtime', title: 'Runtime', value: (row) => row.runtime},
     ...(hosts.some((one) => one.writtenSamples) ? [count('samples', 'CPU samples', (row) => row.storedSamples), loss('lostSamples', 'Samples lost', (row) => row.lostSamples + row.unrecordedSamples)] : []),
     ...(hosts.some((one) => one.relayVersion) ? [{id: 'relay', title: 'clrscope', value: (row: FleetHost) => row.relayVersion}] : []),
