@@ -139,7 +139,7 @@ def main():
         wanted = sorted(sender.name for sender in senders if sender.released > batch)
         check(holders == wanted, f"batch {batch} is stored once per host: {holders}, not {wanted}")
     # What was cut off by a kill is in no view that counts.
-    checked = [str(BIN / "clrscope-fleet"), "check", "--store", cluster.store(), "--json"]
+    checked = [str(fleet_kit.BIN / "clrscope-fleet"), "check", "--store", cluster.store(), "--json"]
     views = json.loads(until(lambda: (done := subprocess.run(checked, stdout=subprocess.PIPE, text=True)).returncode == 0 and done.stdout,
                              "the views agree with the requests"))
     for server in servers:
