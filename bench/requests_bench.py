@@ -83,8 +83,8 @@ def probe_rows(kit, address, pid):
 
 
 def shops(kit):
-    """Two shops, warm."""
-    twins = Twins([kit.sample("shop"), kit.sample("shop")], "/orders/17")
+    """Two shops, warm. So many connections that both are always busy: a process that often falls idle spends a varying part of its CPU time on waking up."""
+    twins = Twins([kit.sample("shop"), kit.sample("shop")], "/orders/17", connections=200)
     for _ in range(1 if kit.quick else 3):
         twins.load(1 if kit.quick else 5)
     return twins

@@ -37,10 +37,10 @@ class Row:
             return None
         return self.ours / self.peer if self.larger_is_better else self.peer / self.ours
 
-    def line(self):
+    def line(self, judged=True):
         text = f"{self.what:58}{self.ours:>12,.2f} {self.unit:6}"
         if self.budget is not None:
-            text += f" budget {self.budget:,g}: {'met' if self.met() else 'NOT MET'}"
+            text += f" budget {self.budget:,g}" + (f": {'met' if self.met() else 'NOT MET'}" if judged else "")
         if self.peer is not None:
             text += f"   {self.peer_name} {self.peer:,.2f}"
             if self.ratio():

@@ -21,8 +21,8 @@ class Load:
     requests: int
     cpu: float
 
-    def per_request(self, more_cpu=0):
-        return (self.cpu + more_cpu) / max(self.requests, 1)
+    def per_request(self):
+        return self.cpu / max(self.requests, 1)
 
 
 class Twins:
@@ -44,9 +44,9 @@ class Twins:
                 raise RuntimeError(f"wrk ended with {client.returncode}")
         return [Load(int(re.search(r"(\d+) requests in", text)[1]), cpu) for text, cpu in zip(told, spent)]
 
-    def ratio(self, loads, treated, more_cpu=0):
+    def ratio(self, loads, treated):
         """The logarithm of the CPU time per request of one by that of its twin."""
-        return math.log(loads[treated].per_request(more_cpu) / loads[1 - treated].per_request())
+        return math.log(loads[treated].per_request() / loads[1 - treated].per_request())
 
 
 @dataclasses.dataclass

@@ -55,6 +55,8 @@ struct Provider {
   Level level = Level::kInformational;
   std::string arguments{};                 // "key=value;key2=value2"
   std::vector<std::uint32_t> event_ids{};  // only these; empty: all. Needs CollectTracing5
+  // Without `event_ids`: all but these, which come nevertheless before CollectTracing5.
+  std::vector<std::uint32_t> unwanted_ids{};
 };
 
 constexpr std::uint64_t kDefaultRundown = 0x80020139;

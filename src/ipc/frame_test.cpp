@@ -132,6 +132,20 @@ TEST(Frame, GivesEveryFormOfCollectTracingItsOwnPrefix) {
   }
 }
 
+TEST(Frame, LeavesUnwantedEventsOutWhereTheFormCanSaySo) {
+  SessionConfig config{.providers = {{.name = "P", .keywords = 1, .unwanted_ids = {39, 202}}}};
+  EXPECT_TRUE(encode_collect_tracing(4, config));
+  const auto payload = encode_collect_tracing(5, config);
+  ASSERT_TRUE(payload);
+  ByteWriter expected;
+  expected.write(std::uint8_t{0});  // all but these
+  expected.write(std::uint32_t{2});
+  expected.write(std::uint32_t{39});
+  expected.write(std::uint32_t{202});
+  const Bytes all{*payload};
+  EXPECT_TRUE(std::ranges::equal(all.last(expected.size()), expected.bytes()));
+}
+
 TEST(Frame, SaysWhichFormCannotExpressARundownKeyword) {
   const SessionConfig config{.rundown_keyword = 0x10, .providers = {{.name = "P"}}};
   EXPECT_TRUE(encode_collect_tracing(4, config));

@@ -15,9 +15,11 @@ void write_provider(ByteWriter& out, const Provider& provider, int form) {
   write_string(out, provider.name);
   write_string(out, provider.arguments);
   if (form < 5) return;
-  out.write(static_cast<std::uint8_t>(!provider.event_ids.empty()));  // 0: all but these
-  out.write(static_cast<std::uint32_t>(provider.event_ids.size()));
-  for (const auto id : provider.event_ids) out.write(id);
+  const bool only = !provider.event_ids.empty();
+  const auto& ids = only ? provider.event_ids : provider.unwanted_ids;
+  out.write(static_cast<std::uint8_t>(only));  // 0: all but these
+  out.write(static_cast<std::uint32_t>(ids.size()));
+  for (const auto id : ids) out.write(id);
 }
 
 Result<> check_expressible(int form, const SessionConfig& config) {

@@ -18,7 +18,7 @@
 namespace clrscope::live {
 
 struct WatchRhythm {
-  std::chrono::nanoseconds asked{std::chrono::seconds{3}};    // of one that is asked about
+  std::chrono::nanoseconds asked{std::chrono::seconds{5}};    // of one that is asked about
   std::chrono::nanoseconds listed{std::chrono::seconds{10}};  // of all others
   std::chrono::nanoseconds rarest{std::chrono::seconds{60}};
   std::chrono::nanoseconds rarest_asked{std::chrono::seconds{10}};  // unless they pause the process

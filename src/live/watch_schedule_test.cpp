@@ -30,14 +30,14 @@ TEST(WatchSchedule, HasNothingToDoWhenNobodyAsks) {
   EXPECT_EQ(schedule.next(kStart), std::nullopt);
 }
 
-TEST(WatchSchedule, LooksEveryThreeSecondsAtOneThatIsAskedAbout) {
+TEST(WatchSchedule, LooksEveryFiveSecondsAtOneThatIsAskedAbout) {
   WatchSchedule schedule;
   ASSERT_TRUE(schedule.ask(7, kStart));
   EXPECT_TRUE(looks(schedule, 7, kStart));
-  EXPECT_EQ(schedule.take(kStart + milliseconds{2999}), std::nullopt);
-  EXPECT_EQ(schedule.next(kStart), kStart + seconds{3});
-  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{3}));
-  EXPECT_EQ(schedule.every(7, kStart), seconds{3});
+  EXPECT_EQ(schedule.take(kStart + milliseconds{4999}), std::nullopt);
+  EXPECT_EQ(schedule.next(kStart), kStart + seconds{5});
+  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{5}));
+  EXPECT_EQ(schedule.every(7, kStart), seconds{5});
 }
 
 TEST(WatchSchedule, LooksEveryTenSecondsAtThoseThatAreListed) {
@@ -77,7 +77,7 @@ TEST(WatchSchedule, NeverLooksTwiceAtOnce) {
   EXPECT_TRUE(schedule.has(7)) << "the look goes on";
   schedule.done(7, kStart + seconds{60}, {});
   schedule.ask(7, kStart + seconds{60});
-  EXPECT_EQ(schedule.take(kStart + seconds{63}), 7);
+  EXPECT_EQ(schedule.take(kStart + seconds{65}), 7);
 }
 
 TEST(WatchSchedule, OneThatIsAskedAboutComesBeforeThoseThatAreListed) {
@@ -102,20 +102,20 @@ TEST(WatchSchedule, DearLooksAreRarer) {
   WatchSchedule schedule;
   schedule.ask(7, kStart);
   EXPECT_TRUE(looks(schedule, 7, kStart, costs(milliseconds{500})));
-  EXPECT_EQ(schedule.every(7, kStart), seconds{3}) << "the first look opens what the next use";
-  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{3}, costs(milliseconds{13})));
-  EXPECT_EQ(schedule.every(7, kStart + seconds{3}), seconds{10}) << "somebody waits for it";
-  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{13}, costs(milliseconds{5})));
-  EXPECT_EQ(schedule.every(7, kStart + seconds{13}), seconds{5});
-  EXPECT_EQ(schedule.take(kStart + seconds{17}), std::nullopt);
+  EXPECT_EQ(schedule.every(7, kStart), seconds{5}) << "the first look opens what the next use";
+  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{5}, costs(milliseconds{13})));
+  EXPECT_EQ(schedule.every(7, kStart + seconds{5}), seconds{10}) << "somebody waits for it";
+  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{15}, costs(milliseconds{7})));
+  EXPECT_EQ(schedule.every(7, kStart + seconds{15}), seconds{7});
+  EXPECT_EQ(schedule.take(kStart + seconds{21}), std::nullopt);
 }
 
 TEST(WatchSchedule, LooksThatPauseTheProcessAreRarer) {
   WatchSchedule schedule;
   schedule.ask(7, kStart);
   EXPECT_TRUE(looks(schedule, 7, kStart));
-  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{3}, costs({}, milliseconds{50})));
-  EXPECT_EQ(schedule.every(7, kStart + seconds{3}), seconds{5});
+  EXPECT_TRUE(looks(schedule, 7, kStart + seconds{5}, costs({}, milliseconds{70})));
+  EXPECT_EQ(schedule.every(7, kStart + seconds{5}), seconds{7});
 }
 
 TEST(WatchSchedule, AllListedProcessesShareOneLimit) {

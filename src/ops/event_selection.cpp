@@ -24,6 +24,10 @@ constexpr WhileCheap kDear[] = {
     {"thread pool events", 0x10000, ipc::Level::kInformational, false, kPoolEvents},
 };
 
+// Half of the events of a collection: DynamicEvent and MarkWithType, which comes several times for
+// each heap.
+constexpr std::uint32_t kCollectionDetails[] = {39, 202};
+
 constexpr std::uint32_t kLineEventId = 190;  // MethodILToNativeMap
 
 // Splits at commas, but neither inside "…" of a provider's arguments nor inside […] of its name.
@@ -209,6 +213,7 @@ void add_lines(EventSelection& request) {
 
 void set_dear_apart(EventSelection& request) {
   request.stacks = false;
+  request.unwanted_ids = kCollectionDetails;
   for (auto& one : request.providers) {
     if (!equal_ignoring_case(one.provider.name, kRuntimeProvider)) continue;
     if (!one.provider.event_ids.empty()) continue;

@@ -62,6 +62,7 @@ struct EventSelection {
   std::vector<std::string> perf_events{};  // as they were asked for
   std::uint64_t names = kNameKeywords;  // of the runtime's: what gives addresses names, and lines
   bool stacks = true;  // false: no report uses those of the runtime's events, and each costs time
+  std::span<const std::uint32_t> unwanted_ids{};  // of the runtime's, where it can leave them out
 };
 
 // A provider named by --providers wins over the same one
@@ -69,7 +70,7 @@ struct EventSelection {
 Result<EventSelection> parse_selection(const ProviderWords& words);
 
 // Takes what can be dear out of the runtime's events, into `while_cheap`; the rest, collections and
-// compiled methods, come without stacks.
+// compiled methods, come without stacks and without details of collections that no report uses.
 void set_dear_apart(EventSelection& request);
 
 constexpr std::size_t kMostEventIds = 1000;  // of a provider

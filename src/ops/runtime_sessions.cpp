@@ -84,7 +84,9 @@ std::vector<collect::RuntimeEvents> runtime_sessions(const Plan& plan, std::uint
     if (more == 0) continue;
     sessions.push_back(
         {.session = {.buffer_mb = buffer_mb, .rundown_keyword = 0, .providers = {}}});
-    sessions.back().session.providers.push_back(runtime(more, level));
+    auto& provider = sessions.back().session.providers.emplace_back(runtime(more, level));
+    provider.unwanted_ids.assign(plan.selection.unwanted_ids.begin(),
+                                 plan.selection.unwanted_ids.end());
     sessions.back().session.stacks = (more & with_stacks) != 0;
   }
   auto& first = sessions.front().session;

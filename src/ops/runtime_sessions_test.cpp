@@ -48,6 +48,15 @@ TEST(RuntimeSessions, AskForStacksOnlyWhereSomebodyUsesThem) {
   EXPECT_THAT(stacks({.profiles = "cpu-sampling", .providers = {"Shop:1:4"}}), ElementsAre(true));
 }
 
+TEST(RuntimeSessions, LeaveDetailsOfCollectionsOutUnlessSomebodyNamesTheEvents) {
+  const auto unwanted = [](const ProviderWords& words) {
+    const auto plan = plan_recording(words, kGranted);
+    return runtime_sessions(*plan, 256, true)[1].session.providers[0].unwanted_ids;
+  };
+  EXPECT_THAT(unwanted({}), ElementsAre(39U, 202U));
+  EXPECT_THAT(unwanted({.profiles = "dotnet-common,cpu-sampling"}), ElementsAre());
+}
+
 TEST(RuntimeSessions, AskForSingleEventsOfTheRuntimeApartFromItsNames) {
   const auto plan =
       plan_recording({.profiles = "thread-time",

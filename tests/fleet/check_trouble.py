@@ -169,7 +169,7 @@ def skew(folder, _):
 def main():
     folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
     folder = folder / name
-    folder.mkdir()
+    folder.mkdir(parents=True)
     test = {"outage": outage, "full_disk": full_disk, "full_spool": full_spool, "skew": skew}[name]
     print(json.dumps({name: test(folder, float(sys.argv[3]) if len(sys.argv) > 3 else 0)}))
 

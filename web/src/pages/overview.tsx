@@ -12,7 +12,7 @@ import {Kept} from '../views/overview/kept';
 import {kTileCounters, Tiles, tilesOf, TileTable} from '../views/overview/tiles';
 import {Verdict} from '../views/overview/verdict';
 
-const kWatchMs = 3000;
+const kWatchMs = 5000;
 const kKeptMs = 15_000;
 
 export function Overview({pid, process}: PageProps) {
