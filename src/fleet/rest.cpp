@@ -82,8 +82,11 @@ HttpResponse Rest::answer(const HttpRequest& request, const Access& access, cons
     return reads ? problem(404, "no such route: " + request.path, "/openapi.json lists all routes")
                  : problem(405, "only GET is allowed");
   if (!reads && !is_change(request)) return problem(405, "only GET is allowed");
-  if (!match.route->of_server && caller.tenant == nullptr)
+  if (!match.route->of_server && caller.tenant == nullptr) {
+    access.audit.note(request.method + " " + request.target, caller.name, request.peer.address,
+                      "refused", "*");
     return problem(403, "the token is of no tenant", "/fleet/tenants is for it");
+  }
   const auto of_tenant = [&] {
     const RestCall call{.request = request,
                         .store = caller.tenant->store(),
