@@ -12,8 +12,10 @@ Entry enter(const grpc::ServerContextBase& context, const Access& access, Scope 
   Entry entry;
   switch (access.check(word, scope, what, context.peer(), entry.caller)) {
     case Access::Answer::kYes:
-      if (entry.caller.tenant == nullptr)
+      if (entry.caller.tenant == nullptr) {
+        access.audit.note(what, entry.caller.name, context.peer(), "refused", "*");
         entry.status = {grpc::StatusCode::PERMISSION_DENIED, "the token is of no tenant"};
+      }
       break;
     case Access::Answer::kNoToken:
       entry.status = {grpc::StatusCode::UNAUTHENTICATED,
@@ -36,6 +38,7 @@ grpc::Status status_of(const Error& error) {
                     : error.code == Errc::kNotFound ? grpc::StatusCode::NOT_FOUND
                     : error.code == Errc::kTooLarge ? grpc::StatusCode::RESOURCE_EXHAUSTED
                     : error.code == Errc::kCorrupt  ? grpc::StatusCode::DATA_LOSS
+                    : error.code == Errc::kGone     ? grpc::StatusCode::CANCELLED
                                                     : grpc::StatusCode::UNAVAILABLE;
   return {code, error.what};
 }

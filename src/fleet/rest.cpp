@@ -94,8 +94,11 @@ HttpResponse Rest::answer(const HttpRequest& request, const Access& access, cons
     return reads ? problem(404, "no such route: " + request.path, "/openapi.json lists all routes")
                  : problem(405, "only GET is allowed");
   if (!reads && !is_change(request)) return problem(405, "only GET is allowed");
-  if (!match.route->of_server && caller.tenant == nullptr)
+  if (!match.route->of_server && caller.tenant == nullptr) {
+    access.audit.note(request.method + " " + request.target, caller.name, request.peer.address,
+                      "refused", "*");
     return problem(403, "the token is of no tenant", "/fleet/tenants is for it");
+  }
   if (match.route->method == "post") return problem(405, "only POST is allowed");
   const auto of_tenant = [&] {
     const RestCall call{.request = request,
@@ -151,6 +154,7 @@ void Rest::work(const std::stop_token& stop) {
   while (auto job = jobs_.pop(stop)) {
     if (job->reply->gone()) continue;
     const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
+    const QueryWatch::Query watched{watch_, [&reply = *job->reply] { return reply.gone(); }};
     job->reply->send(secured(answer(job->request, access_, admitted.caller)));
   }
 }

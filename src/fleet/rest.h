@@ -7,6 +7,7 @@
 #include "base/channel.h"
 #include "fleet/access.h"
 #include "fleet/otlp_receiver.h"
+#include "fleet/query_watch.h"
 #include "fleet/rest_routes.h"
 #include "net/http_server.h"
 #include "site/visits.h"
@@ -48,6 +49,7 @@ class Rest {
   static constexpr std::size_t kMostExports = 16;  // waiting, of kMostOtlpBytes each
   const Access access_;
   site::Visits visits_;
+  QueryWatch watch_;
   Channel<Job> jobs_{kMostWaiting};
   Channel<Job> exports_{kMostExports};
   std::jthread workers_[2];

@@ -113,6 +113,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   auto tenants = TRY(
       Tenants::open({.store = setting.store,
                      .file = setting.tenants,
+                     .limits = setting.query_limits,
                      .usual = {.retention = setting.retention, .host_limit = setting.host_limit},
                      .on_stored = std::move(on_stored)}));
   IngestSetting ingest{.server = "clrscope-fleet " CLRSCOPE_VERSION};

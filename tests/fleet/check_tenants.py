@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -89,6 +90,22 @@ def check_routes(server, tokens):
                 check("secret-beta" not in text.replace(place, ""), f"{what}: {status} {text[:300]}")
     check(json.loads(ask(server, "GET", "/fleet/services", tokens["beta"]["read"])[1])["services"][0]["service"] == "secret-beta", "beta sees its own")
     return count
+
+
+def check_spans(server, tokens):
+    """Spans of other tracers belong to the tenant of their token."""
+    now, trace = time.time_ns(), "be" * 16
+    span = {"traceId": trace, "spanId": "cd" * 8, "name": "span-of-secret-beta", "startTimeUnixNano": str(now), "endTimeUnixNano": str(now + 1000)}
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+    for word, expected in ((tokens["gone"], 403), (tokens["plain"], 403), (tokens["operator"], 403), (tokens["beta"]["read"], 403), (tokens["beta"]["ingest"], 200)):
+        request = urllib.request.Request(server.address["http"] + "/v1/traces", body, {"Content-Type": "application/json", "Authorization": f"Bearer {word}", "X-Tenant": "alpha"})
+        try:
+            status = urllib.request.urlopen(request, timeout=60).status
+        except urllib.error.HTTPError as error:
+            status = error.code
+        check(status == expected, f"spans: {expected}, not {status}")
+    check("span-of-secret-beta" in ask(server, "GET", f"/fleet/requests/{trace}", tokens["beta"]["read"])[1], "beta sees its span")
+    check(ask(server, "GET", f"/fleet/requests/{trace}", tokens["alpha"]["read"])[0] == 404, "alpha does not")
 
 
 def check_visit(server, tokens):
@@ -200,6 +217,7 @@ def main():
     check("open" not in server.address, "no one-time address: it would be of no tenant")
     run_client(server, "isolation", tokens)
     print(check_routes(server, tokens), "routes")
+    check_spans(server, tokens)
     check_visit(server, tokens)
     run_client(server, "limits", tokens)
     check_quota(folder, server, tokens)

@@ -4,6 +4,7 @@ import {countersTests} from './counters.mjs';
 import {doctorTests} from './doctor.mjs';
 import {fleetTests} from './fleet.mjs';
 import {fleetOpenTests} from './fleet_open.mjs';
+import {fleetCompareTests} from './fleet_compare.mjs';
 import {foreignTests} from './foreign.mjs';
 import {heapTests} from './heap.mjs';
 import {insideTests} from './inside.mjs';
@@ -43,4 +44,5 @@ export const tests = [
   ...foreignTests,
   ...fleetTests,
   ...fleetOpenTests,
+  ...fleetCompareTests,
 ];
