@@ -14,10 +14,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "fleet/check_command.h"
 #include "fleet/configuration_client.h"
 #include "fleet/convert.h"
 #include "fleet/options.h"
 #include "fleet/relay.h"
+#include "fleet/replay_command.h"
 #include "fleet/server.h"
 #include "fleet/tenants.h"
 #include "fleet/tenants_command.h"
@@ -44,6 +46,7 @@ constexpr OptionText kServeOptions[] = {
     {"--audit", "FILE", "log of every stream and query"},
     {"--retention", "TIME", "age at which requests are deleted (default: 7d)"},
     {"--max-size", "SIZE", "size of the store at which the oldest are deleted (default: none)"},
+    {"--query-memory", "SIZE", "memory of one query in ClickHouse (default: 2GB)"},
     {"--host-limit", "COUNT", "spans and requests per second and host (default: none)"},
     {"--json", "", "print the addresses as JSON"},
     {"--help", "", "show this text"},
@@ -113,6 +116,7 @@ Result<int> serve(Words words) {
   if (setting.retention.age <= std::chrono::nanoseconds::zero())
     return fail(Errc::kUsage, "--retention must be greater than zero");
   setting.retention.max_bytes = TRY(options.size("--max-size", setting.retention.max_bytes));
+  setting.query_limits.memory = TRY(options.size("--query-memory", setting.query_limits.memory));
   if (options.has("--host-limit")) {
     const auto limit = parse_number(options.text("--host-limit"));
     if (!limit) return fail(Errc::kUsage, "--host-limit must be a number");
@@ -283,6 +287,8 @@ constexpr std::string_view kHelp =
     "  relay    deliver requests of this host to a server\n"
     "  token    create a token for hosts or readers\n"
     "  migrate  create or update the tables of a ClickHouse store\n"
+    "  check    compare the views of a ClickHouse store with its requests\n"
+    "  replay   send recorded batches as if they came from many hosts\n"
     "  tenants  show what the tenants of a server use of their quotas\n"
     "  version  print the version\n\n"
     "clrscope-fleet COMMAND --help shows the options.\n";
@@ -294,6 +300,8 @@ Result<int> run_command(Words words) {
   if (words[0] == "relay") return relay_frames(rest);
   if (words[0] == "token") return token(rest);
   if (words[0] == "migrate") return migrate(rest);
+  if (words[0] == "check") return check_command(rest);
+  if (words[0] == "replay") return replay_command(rest);
   if (words[0] == "tenants") return list_tenants(rest);
   if (words[0] == "version" || words[0] == "--version") {
     print("clrscope-fleet " CLRSCOPE_VERSION "\n");

@@ -38,6 +38,7 @@ grpc::Status status_of(const Error& error) {
                     : error.code == Errc::kNotFound ? grpc::StatusCode::NOT_FOUND
                     : error.code == Errc::kTooLarge ? grpc::StatusCode::RESOURCE_EXHAUSTED
                     : error.code == Errc::kCorrupt  ? grpc::StatusCode::DATA_LOSS
+                    : error.code == Errc::kGone     ? grpc::StatusCode::CANCELLED
                                                     : grpc::StatusCode::UNAVAILABLE;
   return {code, error.what};
 }

@@ -209,6 +209,7 @@ grpc::Status QueryService::Services(grpc::ServerContext* context, const v1::Time
                                     v1::ServicesAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Services");
   if (!entry.ok()) return entry.status;
+  const auto watched = watch(context);
   const auto found = entry.store().services(range_of(*request));
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_services());
@@ -219,6 +220,7 @@ grpc::Status QueryService::Routes(grpc::ServerContext* context, const v1::Routes
                                   v1::RoutesAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Routes");
   if (!entry.ok()) return entry.status;
+  const auto watched = watch(context);
   const auto found =
       entry.store().routes(selection_of(request->selection()), step_of(request->step_seconds()));
   if (!found) return status_of(found.error());
@@ -230,6 +232,7 @@ grpc::Status QueryService::Flame(grpc::ServerContext* context, const v1::FlameRe
                                  v1::FlameAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Flame");
   if (!entry.ok()) return entry.status;
+  const auto watched = watch(context);
   const store::FlameQuery query{.selection = selection_of(request->selection()),
                                 .from_percentile = request->from_percentile(),
                                 .to_percentile = end_of_band(request->to_percentile()),
@@ -247,6 +250,7 @@ grpc::Status QueryService::FindRequest(grpc::ServerContext* context,
                                        v1::FindRequestAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC FindRequest");
   if (!entry.ok()) return entry.status;
+  const auto watched = watch(context);
   const auto trace = trace_id_of(request->trace_id());
   if (!trace) return status_of(trace.error());
   const auto found = entry.store().find(*trace);
@@ -259,6 +263,7 @@ grpc::Status QueryService::Hosts(grpc::ServerContext* context, const v1::HostsRe
                                  v1::HostsAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Hosts");
   if (!entry.ok()) return entry.status;
+  const auto watched = watch(context);
   auto found = entry.store().hosts();
   if (!found) return status_of(found.error());
   if (const auto added = add_configurations(entry.tenant(), *found); !added)
@@ -271,6 +276,7 @@ grpc::Status QueryService::Series(grpc::ServerContext* context, const v1::Series
                                   v1::SeriesAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Series");
   if (!entry.ok()) return entry.status;
+  const auto watched = watch(context);
   if (!v1::SeriesRequest::GroupBy_IsValid(request->by()))
     return {grpc::StatusCode::INVALID_ARGUMENT, "by is not a known group"};
   const store::SeriesQuery query{.selection = selection_of(request->selection()),
@@ -290,6 +296,7 @@ grpc::Status QueryService::SlowestRequests(grpc::ServerContext* context,
                                            v1::SlowestRequestsAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC SlowestRequests");
   if (!entry.ok()) return entry.status;
+  const auto watched = watch(context);
   constexpr std::uint32_t kUsual = 100, kMost = 1000;
   if (request->limit() > kMost)
     return {grpc::StatusCode::INVALID_ARGUMENT, "limit must be between 1 and 1000"};

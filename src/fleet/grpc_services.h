@@ -6,6 +6,7 @@
 #include <clrscope/fleet/v1/ingest.grpc.pb.h>
 #include <clrscope/fleet/v1/query.grpc.pb.h>
 #include "fleet/access.h"
+#include "fleet/query_watch.h"
 
 namespace clrscope::fleet {
 
@@ -55,7 +56,13 @@ class QueryService final : public v1::Query::Service {
                                v1::SlowestRequestsAnswer* answer) override;
 
  private:
+  // The query is cancelled if the client leaves.
+  QueryWatch::Query watch(const grpc::ServerContext* context) {
+    return QueryWatch::Query{watch_, [context] { return context->IsCancelled(); }};
+  }
+
   const Access access_;
+  QueryWatch watch_;
 };
 
 }  // namespace clrscope::fleet

@@ -133,6 +133,7 @@ void Rest::work(const std::stop_token& stop) {
   while (auto job = jobs_.pop(stop)) {
     if (job->reply->gone()) continue;
     const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
+    const QueryWatch::Query watched{watch_, [&reply = *job->reply] { return reply.gone(); }};
     job->reply->send(secured(answer(job->request, access_, admitted.caller)));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/channel.h"
 #include "fleet/access.h"
+#include "fleet/query_watch.h"
 #include "fleet/rest_routes.h"
 #include "net/http_server.h"
 #include "site/visits.h"
@@ -43,6 +44,7 @@ class Rest {
   static constexpr std::size_t kMostWaiting = 64;
   const Access access_;
   site::Visits visits_;
+  QueryWatch watch_;
   Channel<Job> jobs_{kMostWaiting};
   std::jthread workers_[2];
   std::unique_ptr<net::HttpServer> server_;  // last: ends first

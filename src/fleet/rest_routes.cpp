@@ -14,6 +14,7 @@
 #include "fleet/rest_configurations.h"
 #include "site/answer.h"
 #include "site/openapi.h"
+#include "store/compare.h"
 
 namespace clrscope::fleet {
 namespace {
@@ -141,6 +142,58 @@ Result<std::string> flame(const RestCall& call) {
   return json_text(TRY(call.store.flame(query)));
 }
 
+// The other side of a comparison: the same selection but for its base… parameters.
+Result<store::CompareQuery> compared_at(const RestCall& call) {
+  const auto& request = call.request;
+  store::CompareQuery query{.after = TRY(selection_at(request, call.now)), .now = call.now};
+  auto& range = query.after.range;
+  range.to = std::min(range.to, call.now.time_since_epoch().count());
+  query.before = query.after;
+  bool differs = false;
+  const auto take = [&](std::string_view name, std::string& to) {
+    const auto value = request.parameter(name);
+    if (!value) return;
+    to = *value;
+    differs = true;
+  };
+  take("baseVersion", query.before.version);
+  take("baseHost", query.before.host);
+  if (const auto shift = request.parameter("baseShift")) {
+    const auto back = TRY(parse_duration(*shift)).count();
+    if (back <= 0) return fail(Errc::kUsage, "baseShift must be greater than zero");
+    query.before.range = {std::max<std::int64_t>(range.from - back, 0), range.to - back};
+    differs = true;
+  } else if (request.parameter("baseFrom") || request.parameter("baseTo")) {
+    const auto from = TRY(number_at(request, "baseFrom", -1));
+    const auto to = TRY(number_at(request, "baseTo", -1));
+    if (from < 0 || to <= from || to > 9e9)
+      return fail(Errc::kUsage, "baseFrom and baseTo must be unix seconds, baseFrom before baseTo");
+    query.before.range = {static_cast<std::int64_t>(from * 1e9),
+                          static_cast<std::int64_t>(to * 1e9)};
+    differs = true;
+  }
+  if (!differs)
+    return fail(Errc::kUsage, "what to compare with is required")
+        .hint("add baseVersion, baseHost, baseShift, or baseFrom and baseTo");
+  return query;
+}
+
+Result<std::string> compare(const RestCall& call) {
+  const auto query = TRY(compared_at(call));
+  return json_text(TRY(store::compare(call.store, query)));
+}
+
+Result<std::string> compare_flame(const RestCall& call) {
+  const auto query = TRY(compared_at(call));
+  store::FlameQuery after{.selection = query.after,
+                          .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
+                          .to_percentile = TRY(number_at(call.request, "toPercentile", 100)),
+                          .weight = TRY(weight_at(call.request))};
+  auto before = after;
+  before.selection = query.before;
+  return json_text(TRY(store::compare_flames(call.store, before, after)));
+}
+
 Result<std::string> slowest(const RestCall& call) {
   constexpr double kMost = 1000;
   const auto limit = TRY(number_at(call.request, "limit", 100));
@@ -244,6 +297,26 @@ constexpr RestParameter kFlameQuery[] = {
     {"by", "string",
      "running: running time of the measured methods; cpu: CPU samples, with all methods of their "
      "stacks (default: running)"}};
+constexpr RestParameter kBaseVersion{"baseVersion", "string", "version to compare with"};
+constexpr RestParameter kBaseHost{"baseHost", "string", "host to compare with"};
+constexpr RestParameter kBaseShift{"baseShift", "string",
+                                   "compare with the same range so much earlier, such as 1d"};
+constexpr RestParameter kBaseFrom{"baseFrom", "number",
+                                  "begin of the range to compare with, unix seconds"};
+constexpr RestParameter kBaseTo{"baseTo", "number",
+                                "end of the range to compare with, unix seconds"};
+constexpr RestParameter kCompareQuery[] = {kFrom,      kTo,       kLast,   kService,     kRoute,
+                                           kHost,      kVersion,  kStatus, kBaseVersion, kBaseHost,
+                                           kBaseShift, kBaseFrom, kBaseTo};
+constexpr RestParameter kCompareFlameQuery[] = {
+    kFrom,         kTo,
+    kLast,         kService,
+    kRoute,        kHost,
+    kVersion,      kStatus,
+    kBaseVersion,  kBaseHost,
+    kBaseShift,    kBaseFrom,
+    kBaseTo,       kFromPercentile,
+    kToPercentile, {"by", "string", "running or cpu, as of /fleet/flame (default: running)"}};
 constexpr RestParameter kSlowestQuery[] = {
     kFrom,
     kTo,
@@ -284,6 +357,18 @@ constexpr RestRoute kRoutes[] = {
      .parameters = kFlameQuery,
      .json = value_shape<store::Flame>,
      .answer = flame,
+     .statuses = "400 413"},
+    {.path = "/fleet/compare",
+     .summary = "Two versions, hosts or ranges side by side: each route with a verdict",
+     .parameters = kCompareQuery,
+     .json = value_shape<store::Comparison>,
+     .answer = compare,
+     .statuses = "400 413"},
+    {.path = "/fleet/compare/flame",
+     .summary = "Merged call trees of both sides of a comparison as one tree",
+     .parameters = kCompareFlameQuery,
+     .json = value_shape<store::FlameChange>,
+     .answer = compare_flame,
      .statuses = "400 413"},
     {.path = "/fleet/requests",
      .summary = "The slowest sampled requests in a band of percentiles, without their spans",

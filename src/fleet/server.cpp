@@ -99,6 +99,7 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   auto tenants = TRY(
       Tenants::open({.store = setting.store,
                      .file = setting.tenants,
+                     .limits = setting.query_limits,
                      .usual = {.retention = setting.retention, .host_limit = setting.host_limit}}));
   IngestSetting ingest{.server = "clrscope-fleet " CLRSCOPE_VERSION};
   auto impl = std::make_unique<Impl>(std::move(tenants), std::move(tokens), std::move(audit),

@@ -24,6 +24,7 @@ struct ServeSetting {
   bool no_auth = false;      // anybody on this machine may send and read
   std::string audit_file{};
   store::Retention retention{};
+  store::QueryLimits query_limits{};
   std::uint64_t host_limit = 0;  // spans and requests per second and host; 0: none
 };
 

@@ -198,7 +198,7 @@ Result<> Tenants::apply(const std::vector<TenantSetting>& wanted) {
     if (tenant == nullptr) {  // opening may take long: not under the lock
       auto where = one.name.empty() ? Result<std::string>{setting_.store}
                                     : store::tenant_store(setting_.store, one.name);
-      auto store = where ? store::open_store(*where, one.retention)
+      auto store = where ? store::open_store(*where, one.retention, setting_.limits)
                          : Result<std::unique_ptr<store::Store>>{fail(where.error())};
       if (!store) {
         outcome = fail(store.error());

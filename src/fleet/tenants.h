@@ -91,8 +91,9 @@ class Tenant {
 };
 
 struct TenantsSetting {
-  std::string store{};    // as --store
-  std::string file{};     // empty: one tenant
+  std::string store{};  // as --store
+  std::string file{};   // empty: one tenant
+  store::QueryLimits limits{};
   TenantSetting usual{};  // without a name
 };
 

@@ -61,7 +61,7 @@ Result<HttpResponse> HttpClient::ask(std::string_view method, const std::vector<
   bool answered = false;
   auto response = ask_once(request, method == "HEAD", deadline, answered);
   // A server may close a connection that rests just when we use it again.
-  if (!response && reused && !answered && !deadline.passed())
+  if (!response && reused && !answered && !deadline.passed() && !interrupted_)
     response = ask_once(request, method == "HEAD", deadline, answered);
   if (!response) {
     auto error = std::move(response).error();

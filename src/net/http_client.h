@@ -42,6 +42,7 @@ class HttpClient {
   Result<HttpResponse> ask(std::string_view method, const std::vector<HttpField>& fields,
                            std::string_view body, const Deadline& deadline);
   const HttpUrl& url() const { return url_; }
+  void set_path(std::string path) { url_.path = std::move(path); }  // with the query
   void limit_answer(std::uint64_t bytes) { answer_limit_ = bytes; }
   // Any thread: an answer that is waited for is given up within a fifth of a second; so are those
   // asked for later.

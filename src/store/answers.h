@@ -81,14 +81,16 @@ std::span<const std::string_view> names_of(GroupBy);
 struct SeriesQuery {
   Selection selection{};  // its service may be empty if they are grouped by service
   GroupBy by = GroupBy::kRoute;
-  std::chrono::nanoseconds step{};  // 0: no points over time
-  WallTime now{};                   // where a range without an end ends
+  std::chrono::nanoseconds step{};    // 0: no points over time
+  WallTime now{};                     // where a range without an end ends
+  std::vector<double> percentiles{};  // of the durations, beside those of Latency
 };
 
 struct Series {
   std::string group{};
   Latency latency{};
   std::vector<RoutePoint> points{};
+  std::vector<std::chrono::nanoseconds> percentiles{};  // those that were asked for; not in JSON
 };
 const Shape& shape_of(const Series*);
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "store/check.h"
 #include "store/clickhouse/clickhouse_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/store.h"
@@ -20,10 +21,11 @@ Failure unknown(const std::string& where) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention) {
+Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention,
+                                          QueryLimits limits) {
   if (names(where, kSqlite)) return TRY(SqliteStore::open(where.substr(kSqlite.size()), retention));
   if (names(where, kClickhouse))
-    return TRY(ClickhouseStore::open(where.substr(kClickhouse.size()), retention));
+    return TRY(ClickhouseStore::open(where.substr(kClickhouse.size()), retention, limits));
   return unknown(where);
 }
 
@@ -38,6 +40,15 @@ Result<std::string> migrate_store(const std::string& where) {
   return fmt::format("tables of version {} on {} server{}{}", schema.version, nodes.size(),
                      nodes.size() == 1 ? "" : "s",
                      schema.cluster.empty() ? "" : ", cluster " + schema.cluster);
+}
+
+Result<StoreCheck> check_store(const std::string& where) {
+  if (names(where, kSqlite)) {
+    TRY(SqliteStore::open(where.substr(kSqlite.size()), {}));
+    return StoreCheck{};
+  }
+  if (!names(where, kClickhouse)) return unknown(where);
+  return TRY(ClickhouseStore::open(where.substr(kClickhouse.size()), {}))->check();
 }
 
 }  // namespace clrscope::store

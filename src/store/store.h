@@ -29,6 +29,11 @@ struct Retention {
   bool operator==(const Retention&) const = default;
 };
 
+// Of one query.
+struct QueryLimits {
+  std::uint64_t memory = 2'000'000'000;  // bytes in ClickHouse
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -68,7 +73,8 @@ class Store {
 };
 
 // "sqlite:FILE", "clickhouse:URL[,URL…]"
-Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention);
+Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention,
+                                          QueryLimits limits = {});
 
 // Creates or updates the tables of a ClickHouse store; others do so when they are opened. What was
 // done, as text.

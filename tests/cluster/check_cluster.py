@@ -138,10 +138,14 @@ def main():
         holders = sorted(one["host"] for one in answer["requests"])
         wanted = sorted(sender.name for sender in senders if sender.released > batch)
         check(holders == wanted, f"batch {batch} is stored once per host: {holders}, not {wanted}")
+    # What was cut off by a kill is in no view that counts.
+    checked = [str(fleet_kit.BIN / "clrscope-fleet"), "check", "--store", cluster.store(), "--json"]
+    views = json.loads(until(lambda: (done := subprocess.run(checked, stdout=subprocess.PIPE, text=True)).returncode == 0 and done.stdout,
+                             "the views agree with the requests"))
     for server in servers:
         server.end()
     cluster.stop()
-    print(json.dumps({"requests": sum(expected), "batches": sum(sender.released for sender in senders), "reads": reads,
+    print(json.dumps({"requests": sum(expected), "batches": sum(sender.released for sender in senders), "reads": reads, "views": views["compared"],
                       "duplicates": sum(host["duplicates"] for host in found.values())}))
 
 

@@ -15,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include "store/compare.h"
 #include "store/store.h"
 #include "store/test_batches.h"
 
@@ -176,6 +177,35 @@ std::string text_of(const Flame& one) {
   return text;
 }
 
+std::string text_of(const RouteChange& one) {
+  return fmt::format("{} {} | {} | {:.3f} {:.3f} {:.3f} {:.6f} {} {}", one.route,
+                     text_of(one.before.latency), text_of(one.after.latency),
+                     one.p50.value_or(-999), one.p95.value_or(-999), one.p99.value_or(-999),
+                     one.running.value_or(-999), static_cast<int>(one.verdict), one.reason);
+}
+
+std::string text_of(const FlameChange& one) {
+  std::map<std::string, std::string> nodes;
+  std::vector<std::string> stack;
+  for (std::size_t i = 0; i < one.name.size(); ++i) {
+    stack.resize(one.depth[i]);
+    stack.push_back(one.names[one.name[i]]);
+    nodes[fmt::format("{}", fmt::join(stack, ";"))] =
+        fmt::format("{} {}", one.before_self_ns[i], one.after_self_ns[i]);
+  }
+  auto text =
+      fmt::format("{} {} {} {} {} {}", one.before_requests, one.after_requests, one.before_samples,
+                  one.after_samples, one.before_total.count(), one.after_total.count());
+  for (const auto& [path, sums] : nodes) text += fmt::format("\n  {} {}", path, sums);
+  return text;
+}
+
+std::string text_of(const Comparison& one) {
+  auto text = text_of(one.overall);
+  for (const auto& route : one.routes) text += "\n" + text_of(route);  // in their order
+  return text;
+}
+
 template <class T>
 std::string text_of(const std::vector<T>& many) {
   std::vector<std::string> lines;
@@ -224,7 +254,7 @@ void compare_all(Pair& pair, Chance& chance, const std::vector<TraceId>& traces,
   pair.compare("hosts", [](Store& store) { return store.hosts(); });
   for (int i = 0; i < rounds; ++i) {
     const auto selection = random_selection(chance);
-    const nanoseconds step{chance.one_in(2) ? 0 : 60 * kSecond};
+    const nanoseconds step{chance.of(std::vector<std::int64_t>{0, 0, 60, 300, 3600}) * kSecond};
     const double from = chance.one_in(2) ? 0 : static_cast<double>(chance.below(100));
     const double to = chance.one_in(2) ? 100 : from + 0.5;
     const auto by = static_cast<GroupBy>(chance.below(names_of(GroupBy{}).size()));
@@ -240,6 +270,15 @@ void compare_all(Pair& pair, Chance& chance, const std::vector<TraceId>& traces,
       });
     pair.compare("slowest", [&](Store& store) {  // all: equal ones may be cut off differently
       return store.slowest({selection, from, to, 100'000});
+    });
+    auto before = selection, after = selection;
+    before.version = kVersions[0], after.version = kVersions[1];
+    if (chance.one_in(3)) before.range = {kStart, kStart + 600 * kSecond};
+    pair.compare("comparison", [&](Store& store) {
+      return compare(store, {.before = before, .after = after, .now = kNow});
+    });
+    pair.compare("flame of a comparison", [&](Store& store) {
+      return compare_flames(store, {before, from, to}, {after, from, to});
     });
     pair.compare("find", [&](Store& store) { return store.find(trace); });
   }

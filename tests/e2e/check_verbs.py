@@ -9,6 +9,7 @@ import contextlib
 import copy
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -70,6 +71,8 @@ CALLS = [
     ("fleet token", "fleet token --token-file {tmp}/tokens --name web-7 --scope ingest"),
     ("fleet tenants", "fleet tenants --server {fleet}"),
     ("fleet migrate", "fleet migrate --store sqlite:{tmp}/migrated.db"),
+    ("fleet check", "fleet check --store sqlite:{tmp}/migrated.db"),
+    ("fleet replay", "fleet replay --frames {tmp}/frames --to grpc://{ingest} --hosts 3 --duration 100ms"),
     ("enable", "enable -p {web}"),
     ("disable", "disable -p {web}"),
     # These go on until they are stopped: their first lines count.
@@ -136,11 +139,11 @@ def answers_of(command, names):
 
 @contextlib.contextmanager
 def fleet_server(folder):
-    """A server for the verbs that ask one: its address."""
+    """A server for the verbs that ask one: its addresses."""
     words = ["fleet", "serve", "--store", f"sqlite:{folder}/asked.db", "--no-auth", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--json"]
     started = subprocess.Popen([CLRSCOPE, *words], stdout=subprocess.PIPE, text=True)
     try:
-        yield json.loads(started.stdout.readline())["http"]
+        yield json.loads(started.stdout.readline())
     finally:
         started.terminate()
         started.communicate(timeout=60)
@@ -156,7 +159,10 @@ def main():
         schemas.update(schemas_of(verb))
     check(set(schemas) == {title for title, _ in CALLS}, f"every answer is called here: {set(schemas) ^ {title for title, _ in CALLS}}")
     with tempfile.TemporaryDirectory() as tmp, fleet_server(tmp) as fleet:
-        names = {"sick": sick, "web": web, "tmp": tmp, "fleet": fleet, "key": "", "program": os.readlink(f"/proc/{web}/exe")}
+        with open(f"{tmp}/frames", "wb") as frames:
+            source = pathlib.Path(CLRSCOPE).parent / "fleet_source"
+            subprocess.run([source, "h", "shop", "2", "5", "3"], stdout=frames, stderr=subprocess.DEVNULL, check=True)
+        names = {"sick": sick, "web": web, "tmp": tmp, "fleet": fleet["http"], "ingest": fleet["grpc"], "key": "", "program": os.readlink(f"/proc/{web}/exe")}
         count = 0
         for title, command in CALLS:
             for value in answers_of(command, names):

@@ -1,15 +1,16 @@
 // Writes frames of invented requests to stdout, as clrscope does for the relay; says what it wrote
 // on stderr.
 //
-//   fleet_source HOST SERVICE BATCHES REQUESTS SPANS [wait]
+//   fleet_source HOST SERVICE BATCHES REQUESTS SPANS [wait] [version=VERSION]
 //
-// wait: each batch waits for a line on stdin. Trace ids are the batch and the request in
-// hexadecimal.
+// wait: each batch waits for a line on stdin. The version is 1.0 by default. Trace ids are the
+// batch and the request in hexadecimal.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <span>
 #include <string>
 
 #include "base/fd.h"
@@ -66,13 +67,21 @@ RequestTrace make_request(std::uint64_t batch, std::uint64_t number, std::size_t
 
 int main(int argc, char** argv) {
   if (argc < 6) {
-    fmt::print(stderr, "usage: fleet_source HOST SERVICE BATCHES REQUESTS SPANS [wait]\n");
+    fmt::print(
+        stderr,
+        "usage: fleet_source HOST SERVICE BATCHES REQUESTS SPANS [wait] [version=VERSION]\n");
     return 3;
   }
   const auto number = [&](int at) { return std::strtoull(argv[at], nullptr, 10); };
+  std::string version = "1.0";
+  bool waits = false;
+  for (const std::string_view word : std::span{argv, static_cast<std::size_t>(argc)}.subspan(6)) {
+    if (word.starts_with("version=")) version = word.substr(8);
+    waits = waits || word == "wait";
+  }
   uplink::BatchEncoder encoder{{.host = argv[1],
                                 .service = argv[2],
-                                .version = "1.0",
+                                .version = version,
                                 .instance = uplink::new_instance(),
                                 .pid = static_cast<std::uint32_t>(::getpid()),
                                 .runtime = ".NET 10.0.0",
@@ -83,7 +92,7 @@ int main(int argc, char** argv) {
                      .frames = {"Shop.Program.Main()", "Shop.Tax.Rate(System.Int32)"}};
   for (std::uint64_t i = 0; i < number(3); ++i) {
     std::string line;
-    if (argc > 6 && !std::getline(std::cin, line)) break;
+    if (waits && !std::getline(std::cin, line)) break;
     batch.requests.clear();
     for (std::uint64_t r = 0; r < number(4); ++r)
       batch.requests.push_back(make_request(i, r, number(5), TraceClock::now()));

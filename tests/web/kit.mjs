@@ -99,9 +99,9 @@ export async function serveFleet(...args) {
 export const makeToken = (file, name, scope) => execFileSync(fleetBinary, ['token', '--token-file', file, '--name', name, '--scope', scope], {encoding: 'utf8'}).trim();
 
 // Sends requests that a program invents: `batches` of `requests` with `spans` each.
-export async function sendInvented(server, {host, service, batches = 2, requests = 40, spans = 6}, ...relayArgs) {
+export async function sendInvented(server, {host, service, version = '1.0', batches = 2, requests = 40, spans = 6}, ...relayArgs) {
   const relay = spawn(fleetBinary, ['relay', '--to', `grpc://${server.grpc}`, '--linger', '50s', ...relayArgs], {stdio: ['pipe', 'ignore', 'inherit']});
-  const source = spawn(join(dirname(clrscope), 'fleet_source'), [host, service, String(batches), String(requests), String(spans)], {stdio: ['ignore', 'pipe', 'ignore']});
+  const source = spawn(join(dirname(clrscope), 'fleet_source'), [host, service, String(batches), String(requests), String(spans), `version=${version}`], {stdio: ['ignore', 'pipe', 'ignore']});
   children.push(relay, source);
   source.stdout.pipe(relay.stdin);
   const [code] = await once(relay, 'exit');

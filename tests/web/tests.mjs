@@ -3,6 +3,7 @@ import {agentTests} from './agent.mjs';
 import {countersTests} from './counters.mjs';
 import {doctorTests} from './doctor.mjs';
 import {fleetTests} from './fleet.mjs';
+import {fleetCompareTests} from './fleet_compare.mjs';
 import {foreignTests} from './foreign.mjs';
 import {heapTests} from './heap.mjs';
 import {insideTests} from './inside.mjs';
@@ -41,4 +42,5 @@ export const tests = [
   ...insideTests,
   ...foreignTests,
   ...fleetTests,
+  ...fleetCompareTests,
 ];

@@ -38,6 +38,9 @@ constexpr Option kFleet[] = {
     {.name = "--max-size",
      .value = "SIZE",
      .help = "size of the store at which the oldest requests are deleted (default: none)"},
+    {.name = "--query-memory",
+     .value = "SIZE",
+     .help = "memory of one query in ClickHouse (default: 2GB)"},
     {.name = "--host-limit",
      .value = "COUNT",
      .help = "spans and requests per second and host (default: none)"},
@@ -54,7 +57,21 @@ constexpr Option kFleet[] = {
      .help = "tenants: server to ask (default: http://127.0.0.1:52331)"},
     {.name = "--ca",
      .value = "FILE",
-     .help = "tenants: PEM certificates to trust (default: those of the system)"},
+     .help = "tenants, replay: PEM certificates to trust (default: those of the system)"},
+    {.name = "--frames",
+     .value = "FILE",
+     .help = "replay: recorded batches, as clrscope-fleet relay reads them"},
+    {.name = "--to",
+     .value = "URL",
+     .help = "replay: server: grpc://HOST:PORT or grpcs://HOST:PORT"},
+    {.name = "--hosts", .value = "COUNT", .help = "replay: number of hosts (default: 100)"},
+    {.name = "--scale",
+     .value = "SHARE",
+     .help = "replay: share of the true rate, such as 0.01 (default: 1)"},
+    {.name = "--duration", .value = "TIME", .help = "replay: how long to send (default: 30s)"},
+    {.name = "--streams",
+     .value = "COUNT",
+     .help = "replay: connections that the hosts share (default: 4)"},
 };
 
 // What `fleet serve --json` prints when it has started.
@@ -93,6 +110,74 @@ const Shape& shape_of(const FleetMigration*) {
   using M = FleetMigration;
   static const auto shape = describe<M>("FleetMigration", "a store whose tables are up to date",
                                         {member<&M::done>("done", "version and servers")});
+  return shape;
+}
+
+// What `fleet check --json` prints.
+struct FleetDifference {
+  std::string table{};
+  std::string service{};
+  WallTime time{};
+  std::string requests{};
+  std::string view{};
+};
+const Shape& shape_of(const FleetDifference*) {
+  using D = FleetDifference;
+  static const auto shape =
+      describe<D>("FleetDifference", "a view that does not agree with the requests",
+                  {member<&D::table>("table", "table of the view"),
+                   member<&D::service>("service", "name of the service"),
+                   member<&D::time>("time", "begin of the hour or slot"),
+                   member<&D::requests>("requests", "numbers made from the requests"),
+                   member<&D::view>("view", "numbers of the view")});
+  return shape;
+}
+struct FleetCheck {
+  std::uint64_t compared = 0;
+  std::uint64_t unsettled = 0;
+  std::uint64_t different = 0;
+  std::vector<FleetDifference> differences{};
+};
+const Shape& shape_of(const FleetCheck*) {
+  using C = FleetCheck;
+  static const auto shape =
+      describe<C>("FleetCheck", "the views of a store compared with its requests",
+                  {member<&C::compared>("compared", "sums that were compared"),
+                   member<&C::unsettled>(
+                       "unsettled", "slots left out, because some of their requests do not count"),
+                   member<&C::different>("different", "sums that differ"),
+                   member<&C::differences>("differences", "the first 100 of them")});
+  return shape;
+}
+
+// What `fleet replay --json` prints.
+struct FleetReplay {
+  std::uint64_t hosts = 0;
+  double seconds = 0;
+  double true_per_second = 0;
+  double scale = 0;
+  double share_percent = 0;
+  std::uint64_t batches = 0, requests = 0, spans = 0, samples = 0;
+  std::uint64_t delivered = 0, refused = 0, waiting_bytes = 0;
+};
+const Shape& shape_of(const FleetReplay*) {
+  using R = FleetReplay;
+  static const auto shape = describe<R>(
+      "FleetReplay", "batches that were sent as if they came from many hosts",
+      {member<&R::hosts>("hosts", "number of hosts"),
+       member<&R::seconds>("seconds", "time from the first batch to the last acknowledgement"),
+       member<&R::true_per_second>("trueBatchesPerSecond", Unit::kPerSecond,
+                                   "batches that so many hosts send"),
+       member<&R::scale>("scale", "share of these that was asked for"),
+       member<&R::share_percent>("sharePercent", Unit::kPercent,
+                                 "share of these that was delivered"),
+       member<&R::batches>("batches", "batches sent"),
+       member<&R::requests>("requests", "requests in them"),
+       member<&R::spans>("spans", "spans in them"),
+       member<&R::samples>("samples", "CPU samples in them"),
+       member<&R::delivered>("delivered", "batches acknowledged"),
+       member<&R::refused>("refused", "batches refused"),
+       member<&R::waiting_bytes>("waitingBytes", "size of what was not delivered")});
   return shape;
 }
 
@@ -138,9 +223,11 @@ std::string beside_us(std::string_view name) {
 // gRPC is not in this program: clrscope-fleet, beside it, takes over.
 Result<int> run(const Args& args, Console& /*console*/) {
   const auto& words = args.positionals();
-  constexpr std::string_view kCommands[] = {"serve", "token", "migrate", "tenants"};
+  constexpr std::string_view kCommands[] = {"serve",   "token", "migrate",
+                                            "tenants", "check", "replay"};
   if (words.size() != 1 || std::ranges::find(kCommands, words[0]) == std::end(kCommands))
-    return fail(Errc::kUsage, "fleet requires a command: serve, token, migrate or tenants");
+    return fail(Errc::kUsage,
+                "fleet requires a command: serve, token, migrate, tenants, check or replay");
   std::vector<std::string> command{beside_us("clrscope-fleet"), words[0]};
   for (const auto& option : kFleet) {
     if (option.value.empty()) {
@@ -169,7 +256,9 @@ constexpr JsonAnswer kAnswers[] = {
     answers_with<FleetAddresses>(JsonAnswer::Form::kObject, "serve"),
     answers_with<FleetToken>(JsonAnswer::Form::kObject, "token"),
     answers_with<FleetMigration>(JsonAnswer::Form::kObject, "migrate"),
-    answers_with<FleetTenants>(JsonAnswer::Form::kObject, "tenants")};
+    answers_with<FleetTenants>(JsonAnswer::Form::kObject, "tenants"),
+    answers_with<FleetCheck>(JsonAnswer::Form::kObject, "check"),
+    answers_with<FleetReplay>(JsonAnswer::Form::kObject, "replay")};
 
 }  // namespace
 
@@ -178,7 +267,9 @@ extern const Verb fleet_verb{
     .summary = "Store the requests of many hosts and answer queries",
     .usage =
         "(serve --store STORE --token-file FILE | token --token-file FILE --name NAME "
-        "--scope LIST | migrate --store clickhouse:URL[,URL…] | tenants --token-file FILE)",
+        "--scope LIST | (migrate | check) --store clickhouse:URL[,URL…] | tenants --token-file "
+        "FILE "
+        "| replay --frames FILE --to URL --hosts COUNT)",
     .options = kOptions,
     .examples =
         "  clrscope fleet serve --store sqlite:fleet.db --token-file tokens\n"

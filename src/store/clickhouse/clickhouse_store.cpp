@@ -35,10 +35,11 @@ Result<std::string> database_of(const net::HttpUrl& url) {
 
 }  // namespace
 
-Result<ClickhouseNodes> parse_clickhouse(std::string_view urls) {
+Result<ClickhouseNodes> parse_clickhouse(std::string_view urls, QueryLimits limits) {
   ClickhouseNodes nodes;
   ClickhouseAccess access{.user = from_environment("CLRSCOPE_CLICKHOUSE_USER"),
-                          .password = from_environment("CLRSCOPE_CLICKHOUSE_PASSWORD")};
+                          .password = from_environment("CLRSCOPE_CLICKHOUSE_PASSWORD"),
+                          .query_memory = limits.memory};
   for (const auto text : split(urls, ',')) {
     auto url = TRY(net::parse_url(text));
     if (nodes.empty()) access.database = TRY(database_of(url));
@@ -61,8 +62,9 @@ ClickhouseStore::ClickhouseStore(Retention retention, ClickhouseNodes nodes,
       }()) {}
 
 Result<std::unique_ptr<ClickhouseStore>> ClickhouseStore::open(std::string_view urls,
-                                                               Retention retention) {
-  auto nodes = TRY(parse_clickhouse(urls));
+                                                               Retention retention,
+                                                               QueryLimits limits) {
+  auto nodes = TRY(parse_clickhouse(urls, limits));
   Result<ClickhouseSchema> schema = fail(Errc::kUsage, "no server is named");
   for (const auto& node : nodes)
     if ((schema = read_schema(*node))) break;
@@ -98,9 +100,8 @@ Result<std::string> ClickhouseStore::select(const std::string& sql) {
 Result<> ClickhouseStore::expire(WallTime now) {
   const auto retention = this->retention();
   const auto oldest = (now.time_since_epoch().count() - retention.age.count()) / kDay;
-  constexpr const char* kByTime[] = {"request", "trace", "service_10s"};
   for (const auto& node : nodes_)
-    for (const auto* table : kByTime) TRY(drop_partitions(*node, table, oldest));
+    for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, oldest));
   TRY(ledger_.expire(oldest - 2));  // it outlives the rows, which are up to a day ahead of it
   if (retention.max_bytes == ~std::uint64_t{0}) return {};
   for (;;) {
@@ -118,7 +119,7 @@ Result<> ClickhouseStore::expire(WallTime now) {
     }
     if (used <= retention.max_bytes || first == std::numeric_limits<std::int64_t>::max()) return {};
     for (const auto& node : nodes_)
-      for (const auto* table : kByTime) TRY(drop_partitions(*node, table, first + 1));
+      for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, first + 1));
     if (first >= now.time_since_epoch().count() / kDay)
       return {};  // today: it will be filled again
   }

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/guarded.h"
+#include "store/check.h"
 #include "store/clickhouse/ledger.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
@@ -21,11 +22,12 @@ namespace clrscope::store {
 using ClickhouseNodes = std::vector<std::unique_ptr<ClickhouseNode>>;
 
 // "http://a:8123,http://b:8123?database=x": the database of the first counts for all.
-Result<ClickhouseNodes> parse_clickhouse(std::string_view urls);
+Result<ClickhouseNodes> parse_clickhouse(std::string_view urls, QueryLimits limits = {});
 
 class ClickhouseStore final : public Store {
  public:
-  static Result<std::unique_ptr<ClickhouseStore>> open(std::string_view urls, Retention retention);
+  static Result<std::unique_ptr<ClickhouseStore>> open(std::string_view urls, Retention retention,
+                                                       QueryLimits limits = {});
 
   Result<std::vector<Stored>> add(std::span<const Batch> batches, WallTime now) override;
   Result<std::vector<ServiceSummary>> services(const TimeRange& range) override;
@@ -45,6 +47,8 @@ class ClickhouseStore final : public Store {
   Result<std::vector<ConfigurationChange>> configurations() override;
   Result<> note_agents(std::span<const AgentState> states) override;
   Result<std::vector<AgentState>> agents() override;
+  // Whether the views hold what the table of requests holds.
+  Result<StoreCheck> check();
 
  private:
   struct CallPath {
@@ -74,6 +78,16 @@ class ClickhouseStore final : public Store {
   Result<> write_paths(ClickhouseNode& node, const CallPaths& fresh);
   // WHERE of all rows of a selection that count.
   Result<std::string> where(const Selection& selection);
+  static std::string where(const Selection& selection, const Ledger::View& view);
+  // The rows of series() from roll-ups, in all or per step; nothing: they cannot answer this.
+  enum class Points : std::uint8_t { kNone, kSteps };
+  Result<std::optional<std::string>> from_rollups(const SeriesQuery& query, Points points,
+                                                  const Ledger::View& view);
+  // Slots of a roll-up that may hold rows that do not count, by epoch.
+  using Slots = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+  Result<Slots> unsettled(std::string_view table, const std::string& where,
+                          const Ledger::View& view);
+  Result<> check_day(std::int64_t day, StoreCheck& check);
   Result<Band> band_of(const std::string& where, double from, double to);
   Result<CallPaths> paths_of(std::vector<std::uint64_t> wanted);
   Result<std::vector<StoredRequest>> requests_of(const std::string& sql, bool with_spans);

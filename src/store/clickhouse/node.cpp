@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 
+#include "base/log.h"
 #include "base/text.h"
+#include "store/cancel.h"
 
 namespace clrscope::store {
 namespace {
 
 constexpr std::chrono::seconds kRest{2};  // after it did not answer, at least
 constexpr int kSelectSeconds = 30;
-constexpr std::uint64_t kSelectMemory = 2'000'000'000;     // bytes, in the engine
-constexpr std::uint64_t kSpillGroups = kSelectMemory / 2;  // then GROUP BY goes to disk
 constexpr std::uint64_t kLargestAnswer = 256 << 20;
 
 std::chrono::seconds patience_of_select() { return std::chrono::seconds{kSelectSeconds + 5}; }
@@ -30,7 +31,9 @@ Error error_of(std::string_view node, int status, std::string_view body) {
   // Too many rows, timeout, memory, too many bytes.
   if (code == 158 || code == 159 || code == 241 || code == 307)
     return {Errc::kTooLarge, fmt::format("ClickHouse {}: the query needs too much: {}", node, text),
-            "choose a shorter time"};
+            code == 241 ? "choose a shorter time, or start the fleet server with a larger "
+                          "--query-memory"
+                        : "choose a shorter time"};
   if (code == 516 || code == 192 || code == 193 || status == 401 || status == 403)
     return {Errc::kDenied, fmt::format("ClickHouse {}: {}", node, text),
             "set CLRSCOPE_CLICKHOUSE_USER and CLRSCOPE_CLICKHOUSE_PASSWORD"};
@@ -39,6 +42,12 @@ Error error_of(std::string_view node, int status, std::string_view body) {
     return {Errc::kNotFound, fmt::format("ClickHouse {}: {}", node, text),
             "create the tables with: clrscope fleet migrate --store clickhouse:URL"};
   return {Errc::kSystem, fmt::format("ClickHouse {}: {} (code {})", node, text, code)};
+}
+
+std::string new_query_id() {
+  static const auto process = std::random_device{}();
+  static std::atomic<std::uint64_t> last{0};
+  return fmt::format("clrscope-{:08x}-{}", process, ++last);
 }
 
 std::int64_t steady_ns() { return TraceClock::now().time_since_epoch().count(); }
@@ -62,20 +71,26 @@ ClickhouseNode::ClickhouseNode(net::HttpUrl url, const ClickhouseAccess& access)
 
 bool ClickhouseNode::resting() const { return steady_ns() < rests_until_; }
 
-ClickhouseNode::Client ClickhouseNode::make_client(Use use) const {
-  auto url = url_;
-  url.path = url.path.substr(0, url.path.find('?'));
-  url.path += "?wait_end_of_query=1&default_format=RowBinary";
-  if (use != Use::kOutside) url.path += "&database=" + access_.database;
+std::string ClickhouseNode::path_for(Use use) const {
+  auto path = url_.path.substr(0, url_.path.find('?'));
+  path += "?wait_end_of_query=1&default_format=RowBinary";
+  if (use != Use::kOutside) path += "&database=" + access_.database;
+  const auto spill = access_.query_memory / 2;  // then GROUP BY goes to disk
   if (use == Use::kSelect)
-    url.path += fmt::format(
+    path += fmt::format(
         "&readonly=2&max_execution_time={}&max_memory_usage={}&max_bytes_before_external_group_by="
         "{}&max_bytes_before_external_sort={}&max_query_size=16000000&max_ast_elements=10000000&"
         "max_expanded_ast_elements=10000000&distributed_product_mode=deny",
-        kSelectSeconds, kSelectMemory, kSpillGroups, kSpillGroups);
-  if (use == Use::kRun) url.path += "&max_execution_time=10&max_query_size=16000000";
+        kSelectSeconds, access_.query_memory, spill, spill);
+  if (use == Use::kRun) path += "&max_execution_time=10&max_query_size=16000000";
   if (use == Use::kInsert)
-    url.path += "&insert_distributed_sync=1&max_execution_time=30&insert_distributed_timeout=30";
+    path += "&insert_distributed_sync=1&max_execution_time=30&insert_distributed_timeout=30";
+  return path;
+}
+
+ClickhouseNode::Client ClickhouseNode::make_client(Use use) const {
+  auto url = url_;
+  url.path = path_for(use);
   auto client = std::make_unique<net::HttpClient>(std::move(url));
   client->limit_answer(kLargestAnswer);
   return client;
@@ -98,7 +113,22 @@ Result<std::string> ClickhouseNode::ask(Use use, std::string_view body) {
   if (!access_.password.empty()) fields.push_back({"X-ClickHouse-Key", access_.password});
   const Deadline deadline{use == Use::kRun ? std::chrono::seconds{10} : patience_of_select()};
   const auto began = steady_ns();
-  auto answer = client->ask("POST", fields, body, deadline);
+  const auto stop = use == Use::kSelect ? CancelScope::current() : std::stop_token{};
+  if (stop.stop_requested()) return cancelled();
+  std::string query;
+  if (use == Use::kSelect) {
+    query = new_query_id();
+    client->set_path(path_for(use) + "&query_id=" + query);
+  }
+  auto answer = [&] {
+    const std::stop_callback leave{stop, [&] { client->interrupt(); }};
+    return client->ask("POST", fields, body, deadline);
+  }();
+  if (stop.stop_requested()) {  // the engine would go on
+    const auto kill = fmt::format("KILL QUERY WHERE query_id = {} ASYNC", quoted(query));
+    if (const auto done = ask(Use::kRun, kill); !done) log_error(done.error());
+    return cancelled();
+  }
   if (!answer) {
     // One that hangs costs more than one that refuses: it is left alone longer.
     const auto lost = steady_ns() - began;

@@ -15,6 +15,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "net/http_client.h"
+#include "store/store.h"
 
 namespace clrscope::store {
 
@@ -22,6 +23,7 @@ struct ClickhouseAccess {
   std::string database = "clrscope";
   std::string user{};
   std::string password{};
+  std::uint64_t query_memory = QueryLimits{}.memory;
 };
 
 class ClickhouseNode {
@@ -48,6 +50,7 @@ class ClickhouseNode {
 
   Result<std::string> ask(Use use, std::string_view body);
   Client make_client(Use use) const;
+  std::string path_for(Use use) const;
 
   const net::HttpUrl url_;
   const ClickhouseAccess access_;

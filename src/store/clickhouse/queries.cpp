@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "store/clickhouse/clickhouse_store.h"
+#include "store/clickhouse/rollup.h"
 #include "store/sqlite/percentile.h"
 
 namespace clrscope::store {
@@ -36,6 +37,15 @@ Latency read_latency(Rows& rows) {
   return latency;
 }
 
+// An array of further percentiles, empty if there are none.
+std::string percentiles_of(const SeriesQuery& query) {
+  if (query.percentiles.empty()) return "emptyArrayUInt64()";
+  std::string levels;
+  for (const auto p : query.percentiles)
+    levels += fmt::format("{}{}", levels.empty() ? "" : ", ", p / 100);
+  return fmt::format("quantilesExactWeighted({})(duration, 1)", levels);
+}
+
 std::string_view columns_of(GroupBy by) {
   switch (by) {
     case GroupBy::kService:
@@ -57,6 +67,8 @@ std::string name_of(GroupBy by, const std::pair<std::string, std::string>& key) 
   return key.first + " " + (key.second.empty() ? "(no route)" : key.second);
 }
 
+}  // namespace
+
 // Of the route of a selection: "GET /orders/{id}", or "/orders/{id}" alone.
 std::string route_condition(const std::string& route) {
   if (route.empty()) return "";
@@ -70,10 +82,11 @@ std::string route_condition(const std::string& route) {
   return text;
 }
 
-}  // namespace
-
 Result<std::string> ClickhouseStore::where(const Selection& selection) {
-  const auto view = TRY(ledger_.view());
+  return where(selection, TRY(ledger_.view()));
+}
+
+std::string ClickhouseStore::where(const Selection& selection, const Ledger::View& view) {
   const auto& range = selection.range;
   const auto from = std::max<std::int64_t>(range.from, 0), to = std::max<std::int64_t>(range.to, 0);
   auto text = fmt::format("bucket >= {} AND bucket <= {} AND begin >= {} AND begin < {}",
@@ -121,15 +134,19 @@ Result<std::vector<RouteSummary>> ClickhouseStore::routes(const Selection& selec
 Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
   if (query.selection.service.empty() && query.by != GroupBy::kService)
     return fail(Errc::kUsage, "service is required");
-  const auto where = TRY(this->where(query.selection));
+  const auto view = TRY(ledger_.view());
+  const auto where = this->where(query.selection, view);
   const auto columns = columns_of(query.by);
   std::vector<Series> found;
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   auto first = query.selection.range.to;
   {
-    Rows rows{
-        TRY(select(fmt::format("SELECT {0} AS b, {1}, min(begin) FROM {2} WHERE {3} GROUP BY {0}",
-                               columns, kLatency, schema_.all("request"), where)))};
+    auto body = TRY(from_rollups(query, Points::kNone, view));
+    if (!body)
+      body = TRY(select(
+          fmt::format("SELECT {0} AS b, {1}, min(begin), {4} FROM {2} WHERE {3} GROUP BY {0}",
+                      columns, kLatency, schema_.all("request"), where, percentiles_of(query))));
+    Rows rows{*std::move(body)};
     while (rows.more()) {
       std::pair<std::string, std::string> key;
       key.first = rows.text();
@@ -137,14 +154,19 @@ Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
       places[key] = found.size();
       found.push_back({.group = name_of(query.by, key), .latency = read_latency(rows)});
       first = std::min(first, rows.number<std::int64_t>());
+      for (const auto value : rows.array<std::uint64_t>())
+        found.back().percentiles.push_back(ns(value));
     }
     TRY(rows.done());
   }
   if (query.step.count() > 0 && !found.empty()) {
-    Rows rows{TRY(select(fmt::format(
-        "SELECT {0}, intDiv(begin, {4}) AS point, {1} FROM {2} WHERE {3} GROUP BY {0}, point "
-        "ORDER BY point",
-        columns, kLatency, schema_.all("request"), where, query.step.count())))};
+    auto body = TRY(from_rollups(query, Points::kSteps, view));
+    if (!body)
+      body = TRY(select(fmt::format(
+          "SELECT {0}, intDiv(begin, {4}) AS point, {1} FROM {2} WHERE {3} GROUP BY {0}, point "
+          "ORDER BY point",
+          columns, kLatency, schema_.all("request"), where, query.step.count())));
+    Rows rows{*std::move(body)};
     while (rows.more()) {
       std::pair<std::string, std::string> key;
       key.first = rows.text();

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "store/clickhouse/ledger.h"
+#include "store/clickhouse/rollup.h"
 #include "store/clickhouse/row_binary.h"
 
 namespace clrscope::store {
@@ -16,6 +17,18 @@ struct DataTable {
 };
 
 constexpr std::string_view kGroup = "batch UInt64, epoch UInt64, seq UInt32";
+// One row per route, version, slot and epoch once the engine has merged them; `last` says up to
+// which group of the epoch: docs/adr/0008-clickhouse.md
+constexpr std::string_view kRollUpColumns =
+    "service String, slot UInt32, version String, method String, route String, epoch UInt64, "
+    "last AggregateFunction(max, UInt32), first AggregateFunction(min, Int64), "
+    "requests AggregateFunction(count), errors AggregateFunction(sum, UInt64), "
+    "sampled AggregateFunction(sum, UInt64), "
+    "ranks AggregateFunction(quantilesExactWeighted(0.5, 0.9, 0.95, 0.99), UInt64, UInt8), "
+    "longest AggregateFunction(max, UInt64), ran AggregateFunction(sum, UInt64), "
+    "waited AggregateFunction(sum, UInt64), in_queue AggregateFunction(sum, UInt64)";
+constexpr std::string_view kRollUpOrder = "(service, slot, version, method, route, epoch)";
+
 constexpr DataTable kTables[] = {
     {.name = "request",
      .columns = "service String, bucket UInt32, begin Int64, {group}, host String, version String, "
@@ -42,6 +55,18 @@ constexpr DataTable kTables[] = {
                 "errors UInt64, spans UInt64",
      .order = "(service, bucket)",
      .partition = "intDiv(bucket, 8640)",
+     .shard = "rand()"},
+    {.name = "latency_5m",
+     .columns = kRollUpColumns,
+     .engine = "AggregatingMergeTree",
+     .order = kRollUpOrder,
+     .partition = "intDiv(slot, 288)",
+     .shard = "rand()"},
+    {.name = "latency_1h",
+     .columns = kRollUpColumns,
+     .engine = "AggregatingMergeTree",
+     .order = kRollUpOrder,
+     .partition = "intDiv(slot, 24)",
      .shard = "rand()"},
     {.name = "source",
      .columns = "service String, host String, instance String, {group}, version String, "
@@ -81,6 +106,8 @@ constexpr std::string_view kLocalTables[] = {
     "ENGINE = ReplacingMergeTree(seq) PARTITION BY day ORDER BY epoch",
     "CREATE TABLE IF NOT EXISTS meta (version UInt32, cluster String, ledger UInt32) "
     "ENGINE = MergeTree PARTITION BY tuple() ORDER BY version",
+    "CREATE TABLE IF NOT EXISTS meta_rolled (since Int64) ENGINE = MergeTree PARTITION BY tuple() "
+    "ORDER BY since",
 };
 
 // Fed with every insert: an insert whose views failed is never committed, so they cannot drift.
@@ -92,6 +119,16 @@ constexpr std::string_view kViews[] = {
     "sum(status >= 500 OR error != '') AS errors, sum(toUInt64(spans)) AS spans FROM {db}.request "
     "GROUP BY service, bucket, batch, epoch, seq",
 };
+
+constexpr std::string_view kRollUpView =
+    "CREATE MATERIALIZED VIEW IF NOT EXISTS request_to_{table} TO {db}.{table} AS SELECT service, "
+    "intDiv(bucket, {buckets}) AS slot, version, method, route, epoch, maxState(seq) AS last, "
+    "minState(begin) AS first, {states} FROM {db}.request "
+    "GROUP BY service, slot, version, method, route, epoch";
+
+std::int64_t now_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(wall_now().time_since_epoch()).count();
+}
 
 std::string replace(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
@@ -146,12 +183,20 @@ Result<> migrate_node(ClickhouseNode& node, const ClickhouseSchema& wanted) {
         table.name, wanted.cluster, node.database(), table.shard)));
   }
   for (const auto view : kViews) TRY(node.run(replace(view, "{db}", node.database())));
+  for (const auto& level : kRollUps) {
+    auto view = replace(replace(kRollUpView, "{db}", node.database()), "{table}", level.table);
+    view = replace(view, "{buckets}", std::to_string(level.buckets));
+    TRY(node.run(replace(view, "{states}", rollup_states())));
+  }
   if (has.version == kClickhouseSchema) return {};
   ByteWriter row;
   row.write(wanted.version);
   write_text(row, wanted.cluster);
   row.write(wanted.ledger);
   TRY(node.run("INSERT INTO meta (version, cluster, ledger)", as_text(row.bytes())));
+  ByteWriter since;
+  since.write(wanted.rolled_since);
+  TRY(node.run("INSERT INTO meta_rolled (since)", as_text(since.bytes())));
   return {};
 }
 
@@ -170,6 +215,10 @@ Result<ClickhouseSchema> read_schema(ClickhouseNode& node) {
   schema.cluster = rows.text();
   schema.ledger = rows.number<std::uint32_t>();
   TRY(rows.done());
+  if (schema.version < 3) return schema;
+  Rows since{TRY(node.run("SELECT max(since) FROM meta_rolled"))};
+  schema.rolled_since = since.number<std::int64_t>();
+  TRY(since.done());
   return schema;
 }
 
@@ -182,6 +231,13 @@ Result<ClickhouseSchema> migrate_schema(std::span<const std::unique_ptr<Clickhou
     return fail(Errc::kUsage, "{} servers were named, but ClickHouse {} has no macro cluster",
                 nodes.size(), nodes.front()->name())
         .hint("set the macros cluster, shard and replica in its configuration, or name one server");
+  // Views see what is inserted after they exist; requests may begin up to a day ahead of us.
+  for (const auto& node : nodes) {
+    const auto has = TRY(read_schema(*node));
+    const auto since =
+        has.version == 1 || has.version == 2 ? now_seconds() + 86'400 : has.rolled_since;
+    wanted.rolled_since = std::max(wanted.rolled_since, since);
+  }
   for (const auto& node : nodes) TRY(migrate_node(*node, wanted));
   return wanted;
 }

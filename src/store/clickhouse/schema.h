@@ -10,12 +10,17 @@
 
 namespace clrscope::store {
 
-inline constexpr std::uint32_t kClickhouseSchema = 2;
+inline constexpr std::uint32_t kClickhouseSchema = 3;
+
+// Tables with a partition per day that hold requests or are made from them.
+inline constexpr const char* kTablesByDay[] = {"request", "trace", "service_10s", "latency_5m",
+                                               "latency_1h"};
 
 struct ClickhouseSchema {
-  std::uint32_t version = 0;  // 0: no tables
-  std::string cluster{};      // empty: one server alone
-  std::uint32_t ledger = 0;   // servers that hold the ledger
+  std::uint32_t version = 0;      // 0: no tables
+  std::string cluster{};          // empty: one server alone
+  std::uint32_t ledger = 0;       // servers that hold the ledger
+  std::int64_t rolled_since = 0;  // unix seconds: roll-ups are complete from here on
 
   // Where all rows of a table are read and written.
   std::string all(std::string_view table) const {

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "base/log.h"
+#include "store/cancel.h"
 
 namespace clrscope::store {
 namespace {
@@ -82,8 +83,11 @@ Result<> Database::run(const char* sql) {
   return {};
 }
 
+void Database::interrupt() { sqlite3_interrupt(database_.get()); }
+
 Failure Database::failure() const {
   const int code = database_ ? sqlite3_errcode(database_.get()) : SQLITE_NOMEM;
+  if (code == SQLITE_INTERRUPT) return cancelled();
   const auto kind = code == SQLITE_FULL                               ? Errc::kNoRoom
                     : code == SQLITE_BUSY                             ? Errc::kBusy
                     : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? Errc::kCorrupt

@@ -60,6 +60,7 @@ class Database {
   Result<> run(const char* sql);  // several statements
   Failure failure() const;        // the last one
   const std::string& path() const { return path_; }
+  void interrupt();  // any thread: ends the statement that runs
 
  private:
   struct Close {

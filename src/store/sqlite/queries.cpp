@@ -152,6 +152,7 @@ Result<> SqliteStore::visit(Database& database, const Selection& selection, cons
   std::uint64_t total = 0;
   std::vector<std::uint32_t> taken;
   while (TRY(rows.step())) {
+    TRY(check_cancelled());
     const auto bucket = rows.integer(0);
     if (on_sums && !rows.blob(3).empty() && filter.covers(bucket, rows.integer(2))) {
       const auto sums = TRY(ChunkSums::read(rows.blob(3)));
@@ -296,6 +297,7 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
           first = std::min<std::uint64_t>(first, chunk.first[i]),
           end = std::max<std::uint64_t>(end, std::uint64_t{chunk.first[i]} + chunk.count[i]);
       if (first >= end) continue;
+      TRY(check_cancelled());
       rows.bind(service, chunk.bucket, chunk.seq);
       if (!TRY(rows.step())) continue;
       const auto stacks = TRY(read_stacks(rows.blob(0), first, end - first));

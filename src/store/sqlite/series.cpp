@@ -45,10 +45,12 @@ struct Group {
   std::map<std::int64_t, Durations> points{};  // by number of the step
 };
 
-Series series_of(std::string name, Group& group, nanoseconds step) {
+Series series_of(std::string name, Group& group, const SeriesQuery& query) {
   Series series{.group = std::move(name), .latency = group.all.latency()};
+  for (const auto p : query.percentiles)
+    series.percentiles.push_back(ns(percentile(group.all.values, p)));  // sorted by latency()
   for (auto& [at, durations] : group.points)
-    series.points.push_back({wall(at * step.count()), durations.latency()});
+    series.points.push_back({wall(at * query.step.count()), durations.latency()});
   return series;
 }
 
@@ -136,7 +138,7 @@ Result<std::vector<Series>> SqliteStore::series(const SeriesQuery& query) {
         }
         return {};
       };
-      found.push_back(series_of(name(), group, query.step));
+      found.push_back(series_of(name(), group, query));
     }
   }
   const auto end = std::min(selection.range.to, query.now.time_since_epoch().count());

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/guarded.h"
+#include "store/cancel.h"
 #include "store/sqlite/chunk_sums.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/names.h"
@@ -122,6 +123,8 @@ auto SqliteStore::reading(F&& query) -> decltype(query(std::declval<Database&>()
   });
   if (!database) database = TRY(Database::open(writer_->path(), Database::Mode::kRead));
   auto answer = [&]() -> decltype(query(std::declval<Database&>())) {
+    TRY(check_cancelled());
+    const std::stop_callback interrupt{CancelScope::current(), [&] { database->interrupt(); }};
     const auto snapshot = TRY(Transaction::begin(*database, "BEGIN"));
     return query(*database);
   }();

@@ -1,6 +1,6 @@
 // What the pages of a fleet server share: the range of time, which requests, links that keep both. All of it is in the address.
 import {addressOf, type Place, type Query, usePlace} from '../frame/router';
-import type {FleetFlame, FleetRequest, FleetSeries} from './fleet-types';
+import type {FleetFlame, FleetFlameChange, FleetRequest, FleetSeries} from './fleet-types';
 import {type CallTree, flameFrom, type Interval, united} from '../views/requests/profile';
 import type {ListedRequest} from '../views/requests/tables';
 import type {Flame, ProfiledRequest, ProfiledRoute} from './types';
@@ -45,6 +45,7 @@ export const everyMs = (range: Range): number => (range.last ? kEveryMs : 0);
 
 const kSelection = ['service', 'route', 'version', 'host', 'status'];
 const kBand = ['fromPercentile', 'toPercentile'];
+const kBase = ['baseVersion', 'baseHost', 'baseShift', 'baseFrom', 'baseTo'];
 
 // Which requests the address chooses.
 export function selectionOf({query}: Place): Query {
@@ -52,6 +53,14 @@ export function selectionOf({query}: Place): Query {
   for (const name of [...kSelection, ...kBand]) out[name] = query.get(name) ?? undefined;
   return out;
 }
+
+// What the address compares them with; nothing: there is no such choice yet.
+export function baseOf({query}: Place): Query | undefined {
+  const out: Query = {};
+  for (const name of kBase) out[name] = query.get(name) ?? undefined;
+  return Object.values(out).some((value) => value !== undefined) ? out : undefined;
+}
+export const kNoBase: Query = Object.fromEntries(kBase.map((name) => [name, undefined]));
 
 // The path of a question about a range.
 export const askFor = (path: string, range: Range, more: Query = {}): string => addressOf(`/${path}`, {...range.words, ...more}).replace(/^.*?\/fleet\//, 'fleet/');
@@ -111,6 +120,12 @@ export function requestOf(one: FleetRequest): ProfiledRequest {
 }
 
 const kNsPerMs = 1e6;
+
+// Both sides of a comparison: nodes that one does not have weigh nothing there.
+export function flamesOfChange(flame: FleetFlameChange, title: string): {before: Flame; after: Flame} {
+  const side = (selfNs: number[], requests: number, samples: number, totalMs: number) => flameOfFleet({...flame, selfNs, calls: [], requests, spans: 0, samples, totalMs, shortestMs: 0, longestMs: 0}, title);
+  return {before: side(flame.beforeSelfNs, flame.beforeRequests, flame.beforeSamples, flame.beforeTotalMs), after: side(flame.afterSelfNs, flame.afterRequests, flame.afterSamples, flame.afterTotalMs)};
+}
 
 export function flameOfFleet(flame: FleetFlame, title: string): Flame {
   const tree: CallTree = {names: ['', ...flame.names], name: [0], parent: [0], on: [0], off: [0]};

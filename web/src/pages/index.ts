@@ -10,6 +10,7 @@ import {Doctor} from './doctor';
 import {DoctorReport} from './doctor-report';
 import {Exceptions} from './exceptions';
 import {Flame} from './flame';
+import {FleetComparePage} from './fleet/compare';
 import {FleetConfigurationsPage} from './fleet/configurations';
 import {FleetFlamePage} from './fleet/flame';
 import {FleetHostsPage} from './fleet/hosts';
@@ -61,6 +62,7 @@ export const fleetPages: Page[] = [
   {path: '/fleet/services', title: 'Services', group: 'fleet', Content: FleetServicesPage, key: 's'},
   {path: '/fleet/routes', title: 'Routes', group: 'fleet', Content: FleetRoutesPage, key: 'r'},
   {path: '/fleet/flame', title: 'Flame graph', group: 'fleet', Content: FleetFlamePage, key: 'f'},
+  {path: '/fleet/compare', title: 'Compare', group: 'fleet', Content: FleetComparePage, key: 'd'},
   {path: '/fleet/requests', title: 'Requests', group: 'fleet', Content: FleetRequestsPage, key: 'q'},
   {path: '/fleet/requests/{traceId}', title: 'Request', group: 'fleet', Content: FleetTracePage, isHidden: true},
   {path: '/fleet/hosts', title: 'Hosts', group: 'fleet', Content: FleetHostsPage, key: 'h'},

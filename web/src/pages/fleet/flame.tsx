@@ -7,7 +7,7 @@ import {type Query, useParam, usePlace} from '../../frame/router';
 import {formatMs, formatNumber} from '../../ui/format';
 import {Age, Loaded, Notice} from '../../ui/state';
 import {FlameView} from '../../views/flame/view';
-import {OfService, Trail} from './parts';
+import {CompareLinks, OfService, Trail} from './parts';
 import {Bands} from './routes';
 
 export function FleetFlamePage() {
@@ -21,6 +21,7 @@ export function FleetFlamePage() {
         {(service) => (
           <div class="request-profile">
             <Trail service={service} route={route} />
+            <CompareLinks range={range} selection={selection} />
             <Content range={range} selection={selection} title={route || service} />
           </div>
         )}

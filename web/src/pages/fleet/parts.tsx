@@ -3,7 +3,7 @@ import type {ComponentChildren} from 'preact';
 import {type Answer, useAnswer} from '../../api/answer';
 import {askFor, everyMs, type Range} from '../../api/fleet';
 import type {FleetServices} from '../../api/fleet-types';
-import {addressOf, usePlace} from '../../frame/router';
+import {addressOf, type Query, usePlace} from '../../frame/router';
 import {Loaded, Notice} from '../../ui/state';
 import {Wrapped} from '../../ui/wrapped';
 import {Filters} from '../../views/fleet/filters';
@@ -34,6 +34,36 @@ export function OfService({range, children}: {range: Range; children: (service: 
       </Loaded>
       {service ? children(service) : null}
     </>
+  );
+}
+
+// The newest two versions, as names are ordered; the one that is chosen counts as the newer.
+export function versionPair(versions: string[], chosen: string): {version: string; baseVersion: string} | undefined {
+  const known = versions.filter(Boolean).sort((a, b) => a.localeCompare(b, undefined, {numeric: true}));
+  const version = chosen || known[known.length - 1];
+  const others = known.filter((one) => one !== version);
+  const older = others.filter((one) => known.indexOf(one) < known.indexOf(version));
+  const baseVersion = older[older.length - 1] ?? others[others.length - 1];
+  return version && baseVersion ? {version, baseVersion} : undefined;
+}
+
+// Buttons to the page that compares these requests with those of another version or time.
+export function CompareLinks({range, selection}: {range: Range; selection: Query}) {
+  const services = useServices(range);
+  const service = services.data?.services.find((one) => one.service === selection.service);
+  const pair = versionPair(service?.versions ?? [], String(selection.version ?? ''));
+  const earlier = `${Math.max(1, Math.round(range.seconds))}s`;
+  return (
+    <p class="bar">
+      {pair ? (
+        <a class="button" data-compare="versions" href={addressOf('/fleet/compare', {...range.query, ...selection, ...pair})}>
+          Compare versions {pair.baseVersion} and {pair.version}
+        </a>
+      ) : null}
+      <a class="button" data-compare="time" href={addressOf('/fleet/compare', {...range.query, ...selection, baseShift: earlier})}>
+        Compare with the time before
+      </a>
+    </p>
   );
 }
 

@@ -10,7 +10,7 @@ import {Age, Loaded, Notice} from '../../ui/state';
 import {Wrapped} from '../../ui/wrapped';
 import {kMostLines, kPercentiles, LatencyChart, linesOf, type Percentile} from '../../views/fleet/latency';
 import {RequestTable, RouteTable} from '../../views/requests/tables';
-import {NoRequests, OfService, Trail} from './parts';
+import {CompareLinks, NoRequests, OfService, Trail} from './parts';
 
 const kListed = 50; // requests
 
@@ -30,6 +30,7 @@ export function FleetRoutesPage() {
                 <Wrapped text={route} />
               </h2>
             ) : null}
+            <CompareLinks range={range} selection={selection} />
             <OverTime range={range} selection={selection} />
             {route ? <OneRoute range={range} selection={selection} /> : <AllRoutes range={range} selection={selection} />}
           </div>
