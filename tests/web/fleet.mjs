@@ -233,7 +233,7 @@ const fleetTestsAll = [
       const server = await kit.serveFleet('--token-file', tokens);
       const ask = async (word, path, init = {}) => fetch(server.address + path, {...init, headers: {Accept: 'application/json', Authorization: `Bearer ${word}`}});
       const visitor = await kit.Visitor.come(server); // by the one-time address: whoever runs the server
-      const page = await visitor.open('/fleet/configurations?service=shop');
+      const page = await visitor.open('/fleet/configurations?service=shop', {expected: [409]});
       await page.locator('[name="include"]').fill('Shop.*\n Stock ');
       await page.locator('[name="sample"]').fill('25');
       await page.locator('[name="percent"]').fill('10');
