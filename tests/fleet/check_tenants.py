@@ -3,10 +3,12 @@
 
     check_tenants.py FOLDER
 """
-import http.cookiejar
+import html
+import http.client
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -110,18 +112,26 @@ def check_spans(server, tokens):
 
 def check_visit(server, tokens):
     """A browser that signed in with a token of alpha sees alpha's data, whatever it asks."""
-    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
-    form = urllib.parse.urlencode({"key": tokens["alpha"]["read"]}).encode()
-    url = server.address["http"]
-    request = urllib.request.Request(url + "/sign-in/key", data=form, headers={"Origin": url, "Sec-Fetch-Site": "same-origin"})
-    try:
-        opener.open(request, timeout=60).read()
-    except urllib.error.HTTPError as error:
-        error.read()
-    status, text = ask(server, "GET", "/fleet/services", None, "?tenant=beta", opener, **{"Sec-Fetch-Site": "same-origin"})
-    if status == 401:  # the pages of loopback have a name of their own, which this client does not resolve
-        return
-    check("secret-alpha" in text and "secret-beta" not in text, f"a visit is of its tenant: {text}")
+    address = urllib.parse.urlsplit(server.address["http"])
+    host, cookies = address.netloc, ""
+
+    def browse(method, place, body=None):
+        """One request as a browser sends it; the pages of loopback have a host name of their own, which need not be resolved here."""
+        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+        fields = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin", "Cookie": cookies, "Content-Type": "application/x-www-form-urlencoded"}
+        connection.request(method, place, body, {name: value for name, value in fields.items() if value})
+        answer = connection.getresponse()
+        return answer, answer.read().decode()
+
+    answer, text = browse("POST", "/sign-in/key", urllib.parse.urlencode({"key": tokens["alpha"]["read"]}))
+    while not answer.headers["Set-Cookie"] and (further := re.search(r'https?://[^"\'\s]*/sign-in\?once=[^"\'\s<]*', text)):
+        place = urllib.parse.urlsplit(html.unescape(further[0]))
+        host = place.netloc
+        answer, text = browse("GET", f"{place.path}?{place.query}")
+    check(answer.headers["Set-Cookie"], f"no cookie: {answer.status} {host} {text}")
+    cookies = answer.headers["Set-Cookie"].split(";")[0]
+    answer, text = browse("GET", "/fleet/services?tenant=beta")
+    check(answer.status == 200 and "secret-alpha" in text and "secret-beta" not in text, f"a visit is of its tenant: {answer.status} {text}")
 
 
 def check_names(folder, tokens):
