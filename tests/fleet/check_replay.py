@@ -16,7 +16,7 @@ def main(folder, hosts):
     with open(frames, "wb") as out:
         subprocess.run([BIN / "fleet_source", "web-1", "shop", "2", "10", "4"], stdout=out, stderr=subprocess.DEVNULL, check=True)
     server = Server(folder, listen="127.0.0.1:0")
-    words = ["replay", "--frames", frames, "--to", f"grpc://{server.address['grpc']}", "--hosts", hosts, "--duration", "2s", "--json"]
+    words = ["replay", "--frames", frames, "--to", f"grpc://{server.address['grpc']}", "--hosts", hosts, "--scale", "4", "--duration", "2s", "--json"]
     done = subprocess.run([BIN / "clrscope-fleet", *words], stdout=subprocess.PIPE, text=True)
     check(done.returncode == 0, f"all is delivered: {done.returncode}")
     told = json.loads(done.stdout)
