@@ -12,7 +12,8 @@ const tokens = JSON.parse(words);
 const proto = fileURLToPath(new URL('../../proto', import.meta.url));
 const files = readdirSync(`${proto}/clrscope/fleet/v1`).map(name => `clrscope/fleet/v1/${name}`);
 const definition = loader.loadSync(files, {includeDirs: [proto], keepCase: true, longs: String, enums: String, defaults: true, oneofs: true});
-const services = Object.entries(grpc.loadPackageDefinition(definition).clrscope.fleet.v1).filter(([, one]) => one.service);
+const packages = grpc.loadPackageDefinition(definition);
+const services = [packages.clrscope.fleet.v1, packages.opentelemetry.proto.collector.trace.v1].flatMap(one => Object.entries(one)).filter(([, one]) => one.service);
 const clients = Object.fromEntries(services.map(([name, Client]) => [name, new Client(address, grpc.credentials.createInsecure())]));
 const {OK, UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED} = grpc.status;
 
