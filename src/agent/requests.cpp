@@ -26,6 +26,7 @@ struct Globals {
   std::atomic<std::uint32_t> state{0};  // a futex: counts changes; odd: enabled
   std::atomic<std::uint32_t> last_number{0};
   std::atomic<std::uint32_t> first_number{1};  // of this order: earlier ones are forgotten
+  std::atomic<std::uint64_t> first_tick{0};    // of this order
   std::atomic<std::uint64_t> now_ns{0};  // of the last tick: hooks ask no clock but the processor's
   std::atomic<std::uint64_t> last_end_ns{0};
   std::uint32_t has_key = 0;
@@ -184,6 +185,8 @@ void on_end(void* record, std::uint32_t bytes) {
   auto* thread = this_probe_thread();
   if (!thread) return;
   auto* end = static_cast<wire::RequestEnd*>(record);
+  // Begun under an earlier order, or between two: not seen by this one.
+  if (end->begin < g_requests.first_tick.load(std::memory_order_relaxed)) return;
   end->header = header_of(wire::RecordKind::kRequestEnd, bytes, *thread, read_tsc());
   if (!wire::parse_request_end(end, bytes)) return;
   auto& header = g_requests.shared->header;
@@ -428,6 +431,7 @@ bool RequestTable::start() {
   }
   header.in_flight.store(0);
   g_requests.first_number.store(g_requests.last_number.load() + 1);
+  g_requests.first_tick.store(read_tsc());
   first_process_ns_ = clock_ns(kProcessClock);
   g_requests.now_ns.store(monotonic_ns());
   sampling_.start({.fixed = (order.flags & wire::kSampleFixed) != 0,

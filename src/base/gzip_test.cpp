@@ -23,7 +23,7 @@ std::string unpacked(const std::string& packed) {
 
 TEST(Gzip, IsReadBackWhole) {
   std::string text;
-  for (int i = 0; i < 200'000; ++i) text += static_cast<char>(i * i % 251);
+  for (std::uint32_t i = 0; i < 200'000; ++i) text += static_cast<char>(i * i % 251);
   EXPECT_EQ(unpacked(gzip(as_bytes(text))), text);
   EXPECT_LT(gzip(as_bytes(text)).size(), text.size());
 }

@@ -75,4 +75,10 @@ std::size_t utf8_length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
+std::string cut_utf8(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) --most;
+  return text.substr(0, most);
+}
+
 }  // namespace clrscope

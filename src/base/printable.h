@@ -20,4 +20,7 @@ bool commands_terminal(std::string_view character);
 // Bytes of the UTF-8 character that `text` begins with; 0 when it is none.
 std::size_t utf8_length(std::string_view text);
 
+// At most `most` bytes of UTF-8, without half a character at the end.
+std::string cut_utf8(const std::string& text, std::size_t most);
+
 }  // namespace clrscope

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
+
 namespace clrscope::fleet {
 namespace {
 
@@ -27,12 +29,13 @@ grpc::Status AgentsService::Configuration(grpc::ServerContext* context,
       request->instance().size() < 8 || request->instance().size() > 16)
     return {grpc::StatusCode::INVALID_ARGUMENT, "host, service and instance are required"};
   auto& configurations = entry.tenant().configurations();
-  configurations.note({.service = request->service(),
-                       .host = request->host(),
-                       .instance = hex(request->instance()),
-                       .configuration = request->applied_version(),
-                       .trouble = request->trouble().substr(0, kLongestTrouble),
-                       .time = wall_now()});
+  if (!entry.tenant().full())
+    configurations.note({.service = request->service(),
+                         .host = request->host(),
+                         .instance = hex(request->instance()),
+                         .configuration = request->applied_version(),
+                         .trouble = cut_utf8(request->trouble(), kLongestTrouble),
+                         .time = wall_now()});
   const auto wanted = configurations.for_host(request->service(), request->host());
   if (!wanted) return status_of(wanted.error());
   answer->set_version(wanted->version);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace clrscope::fleet {
@@ -14,11 +15,21 @@ constexpr std::size_t kLongestText = 500;
 constexpr std::chrono::seconds kFresh{2};
 constexpr std::chrono::minutes kNoteAgain{10};
 constexpr std::size_t kMostNoted = 100'000;
+constexpr std::size_t kMostWaiting = 5'000;
 
 // The same on every server and in every version.
 std::uint64_t stable_hash(std::string_view text, std::uint64_t hash) {
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3U;
   return hash;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 Result<std::vector<std::string>> patterns_at(const JsonValue& object, std::string_view name) {
@@ -29,7 +40,7 @@ Result<std::vector<std::string>> patterns_at(const JsonValue& object, std::strin
     return fail(Errc::kUsage, "{} must be a list of method patterns", name);
   for (const auto& one : *value->array()) {
     const auto* text = one.text();
-    if (text == nullptr || text->empty() || text->size() > kLongestText ||
+    if (text == nullptr || text->empty() || text->size() > kLongestText || !is_utf8(*text) ||
         std::ranges::any_of(*text, [](char c) { return static_cast<std::uint8_t>(c) < ' '; }))
       return fail(Errc::kUsage, "{} must be a list of method patterns of 1 to {} characters", name,
                   kLongestText);
@@ -59,7 +70,7 @@ Result<std::uint64_t> version_at(const JsonValue& value, std::string_view name) 
 Result<std::string> line_at(const JsonValue& object, std::string_view name, std::size_t most) {
   const auto* value = object.find(name);
   if (value == nullptr || value->is_null()) return std::string{};
-  if (value->text() == nullptr || value->text()->size() > most)
+  if (value->text() == nullptr || value->text()->size() > most || !is_utf8(*value->text()))
     return fail(Errc::kUsage, "{} must be a text of at most {} characters", name, most);
   return *value->text();
 }
@@ -173,8 +184,17 @@ Result<Configurations::Map> Configurations::read() {
   Map map;
   for (const auto& change : TRY(store_.configurations()))
     if (auto version = version_of(change)) map[change.service].push_back(*std::move(version));
-  for (auto& [service, versions] : map) std::ranges::reverse(versions);
-  cache_.with([&](Cache& cache) { cache = {map, TraceClock::now(), true}; });
+  // A replica of the store may be behind: nobody forgets a version that was there.
+  cache_.with([&](Cache& cache) {
+    for (auto& [service, versions] : cache.services)
+      for (auto& one : versions)
+        if (auto& known = map[service];
+            std::ranges::find(known, one.version, &ConfigurationVersion::version) == known.end())
+          known.push_back(std::move(one));
+    for (auto& [service, versions] : map)
+      std::ranges::sort(versions, std::greater{}, &ConfigurationVersion::version);
+    cache = {map, TraceClock::now(), true};
+  });
   return map;
 }
 
@@ -212,7 +232,9 @@ Result<ConfigurationVersion> Configurations::change(const WantedChange& wanted,
                                                     const std::string& who) {
   auto map = TRY(read());
   const auto& versions = map[wanted.service];
-  const auto newest = versions.empty() ? 0 : versions.front().version;
+  auto newest = versions.empty() ? 0 : versions.front().version;
+  for (const auto& one : TRY(store_.configurations()))  // also one that we cannot read
+    if (one.service == wanted.service) newest = std::max(newest, one.version);
   const auto conflict = [&](std::uint64_t version) {
     return fail(Errc::kBusy, "the configuration of {} was changed meanwhile: it has version {}",
                 wanted.service, version)
@@ -239,9 +261,11 @@ Result<ConfigurationVersion> Configurations::change(const WantedChange& wanted,
                                         .comment = std::move(comment),
                                         .percent = wanted.percent,
                                         .settings = text_of(settings)};
+  auto version = version_of(made);
+  if (!version) return fail(Errc::kUsage, "the settings cannot be stored");
   if (!TRY(store_.add_configuration(made))) return conflict(newest + 1);
   (void)read();  // the next question of a host is answered with it
-  return *version_of(made);
+  return *std::move(version);
 }
 
 Result<ConfigurationVersion> Configurations::for_host(const std::string& service,
@@ -260,8 +284,9 @@ void Configurations::note(const store::AgentState& state) {
     if (last.at != TraceTime{} && last.configuration == state.configuration &&
         last.trouble == state.trouble && now - last.at <= kNoteAgain)
       return;
+    if (states.waiting.size() >= kMostWaiting) return;  // it comes again
     last = {state.configuration, state.trouble, now};
-    if (states.waiting.size() < kMostNoted) states.waiting.push_back(state);
+    states.waiting.push_back(state);
   });
 }
 
@@ -274,6 +299,7 @@ Result<> Configurations::flush() {
   if (!done)
     states_.with([&](States& states) {
       states.waiting.insert(states.waiting.begin(), waiting.begin(), waiting.end());
+      if (states.waiting.size() > kMostWaiting) states.waiting.resize(kMostWaiting);
     });
   return done;
 }

@@ -49,6 +49,8 @@ TEST(ReadChange, NamesWhatIsWrong) {
                            R"({"service":"s","basedOn":0,"include":"A"})",
                            R"({"service":"s","basedOn":0,"include":[""]})",
                            R"({"service":"s","basedOn":0,"include":["A\nB"]})",
+                           "{\"service\":\"s\",\"basedOn\":0,\"include\":[\"A\xff\"]}",
+                           "{\"service\":\"s\xff\",\"basedOn\":0,\"include\":[\"A\"]}",
                            R"({"service":"s","basedOn":0,"include":["[x"]})",
                            R"({"service":"s","basedOn":0,"include":["A"],"sample":2})",
                            R"({"service":"s","basedOn":0,"include":["A"],"budgetPercent":0})",
@@ -82,6 +84,16 @@ class ConfigurationsTest : public testing::Test {
   std::unique_ptr<store::Store> store_;
   std::optional<Configurations> configurations_;
 };
+
+TEST_F(ConfigurationsTest, GoOnAfterAVersionThatCannotBeRead) {
+  ASSERT_TRUE(change(R"("basedOn":0,"include":["Old"])"));
+  ASSERT_TRUE(*store_->add_configuration(
+      {.service = "shop", .version = 2, .percent = 100, .settings = "of another version"}));
+  EXPECT_EQ(configurations_->for_host("shop", "web-1")->version, 1U);
+  const auto made = change(R"("basedOn":2,"include":["New"])");
+  ASSERT_TRUE(made) << made.error().what;
+  EXPECT_EQ(made->version, 3U);
+}
 
 TEST_F(ConfigurationsTest, FollowEachOtherAndAreRolledBack) {
   EXPECT_EQ(configurations_->for_host("shop", "web-1")->version, 0U);

@@ -127,6 +127,8 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
                    const Refusal& refusal) {
     const std::lock_guard lock{mutex_};
     --on_the_way_;
+    if (stored && stored->outcome == store::Stored::Outcome::kStored)
+      tenant_.count_refused(refusal.requests);
     if (gone_) return;
     if (!stored) {
       log(LogLevel::kWarning, "cannot store a batch: {}", stored.error().what);

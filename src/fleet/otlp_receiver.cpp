@@ -8,6 +8,7 @@
 #include "base/decompress.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "model/trace_id.h"
 #include "site/answer.h"
@@ -24,13 +25,6 @@ constexpr std::size_t kMostAttributes = 64;
 constexpr std::size_t kLongestKey = 128, kLongestValue = 1024, kLongestLabel = 255;
 constexpr std::chrono::hours kAhead{24};        // of our clock
 constexpr std::chrono::hours kLongest{7 * 24};  // span
-
-// At most `most` bytes, without half a character at the end.
-std::string cut(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) --most;
-  return text.substr(0, most);
-}
 
 std::string hex_of(std::string_view bytes) {
   std::string out;
@@ -82,7 +76,7 @@ void append_value(std::string& out, const otlp::AnyValue& value) {
 std::string value_of(const otlp::AnyValue& value, std::size_t most = kLongestValue) {
   std::string text;
   append_value(text, value);
-  return cut(text, most);
+  return cut_utf8(text, most);
 }
 
 std::string attribute(const otlp::Resource& resource, std::string_view key) {
@@ -124,10 +118,10 @@ store::OtlpSpan span_of(const otlp::Span& from, const store::OtlpSpan& common) {
   std::copy(from.trace_id().begin(), from.trace_id().end(), to.trace.begin());
   to.span_id = hex_of(from.span_id());
   if (is_id(from.parent_span_id(), kSpanIdBytes)) to.parent_id = hex_of(from.parent_span_id());
-  to.name = cut(from.name(), kLongestValue);
+  to.name = cut_utf8(from.name(), kLongestValue);
   to.kind = name_of(store::otlp_kinds(), from.kind());
   to.status = name_of(store::otlp_statuses(), from.status().code());
-  to.message = cut(from.status().message(), kLongestValue);
+  to.message = cut_utf8(from.status().message(), kLongestValue);
   const auto begin = from.start_time_unix_nano(), end = from.end_time_unix_nano();
   to.begin = WallTime{std::chrono::nanoseconds{begin}};
   to.duration = std::chrono::nanoseconds{end > begin ? end - begin : 0};
@@ -136,7 +130,7 @@ store::OtlpSpan span_of(const otlp::Span& from, const store::OtlpSpan& common) {
     if (to.attributes.size() == kMostAttributes)
       ++to.attributes_dropped;
     else
-      to.attributes.push_back({cut(one.key(), kLongestKey), value_of(one.value())});
+      to.attributes.push_back({cut_utf8(one.key(), kLongestKey), value_of(one.value())});
   }
   return to;
 }
@@ -256,7 +250,7 @@ OtlpConverted convert_otlp(const otlp::ExportTraceServiceRequest& request, WallT
                            .version = attribute(resource, "service.version")};
     if (common.service.empty()) common.service = "unknown_service";
     for (const auto& of_scope : of_resource.scope_spans()) {
-      common.scope = cut(of_scope.scope().name(), kLongestLabel);
+      common.scope = cut_utf8(of_scope.scope().name(), kLongestLabel);
       for (const auto& span : of_scope.spans()) {
         if (const auto flaw = flaw_of(span, oldest, now); !flaw.empty()) {
           ++done.rejected;

@@ -6,9 +6,12 @@
 
 #include "base/gzip.h"
 #include "base/proto_writer.h"
+#include "base/text.h"
 
 namespace clrscope::fleet {
 namespace {
+
+constexpr std::uint64_t kMostFrames = 20'000'000;
 
 // The table of texts: the first is empty, as the format requires.
 class Texts {
@@ -51,7 +54,14 @@ std::vector<std::string> comments_of(const store::Flame& flame, const store::Fla
 
 }  // namespace
 
-std::string pprof_of(const store::Flame& flame, const store::FlameQuery& query) {
+Result<std::string> pprof_of(const store::Flame& flame, const store::FlameQuery& query) {
+  // The format has the whole stack of each node.
+  std::uint64_t frames = 0;
+  for (const auto depth : flame.depth) frames += depth + 1;
+  if (frames > kMostFrames)
+    return fail(Errc::kTooLarge, "the stacks of this selection have {} frames, more than {}",
+                format_count(frames), format_count(kMostFrames))
+        .hint("choose a shorter time, a route or a band of percentiles");
   const bool cpu = query.weight == store::FlameWeight::kCpu;
   const std::string weight = cpu ? "cpu" : "running";
   Texts texts;

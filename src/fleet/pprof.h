@@ -4,12 +4,13 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "store/answers.h"
 
 namespace clrscope::fleet {
 
 // One sample per call path, with two values: calls and running time, or CPU samples and CPU time.
 // Times of a range without a begin or an end are left out.
-std::string pprof_of(const store::Flame& flame, const store::FlameQuery& query);
+Result<std::string> pprof_of(const store::Flame& flame, const store::FlameQuery& query);
 
 }  // namespace clrscope::fleet

@@ -124,9 +124,7 @@ Result<std::uint64_t> Tenant::take(store::Batch& batch, std::uint64_t bytes) {
   TRY(admit(batch.source.host,
             batch.requests.size() + batch.spans.method.size() + batch.samples.time.size()));
   received_ += bytes;
-  const auto gone = series_.apply(batch, setting().quota_series, TraceClock::now());
-  refused_requests_ += gone;
-  return gone;
+  return series_.apply(batch, setting().quota_series, TraceClock::now());
 }
 
 Result<> Tenant::take_spans(const std::string& host, std::uint64_t spans, std::uint64_t bytes) {
@@ -146,7 +144,7 @@ TenantUse Tenant::use() {
           .quota_series = setting.quota_series,
           .refused_batches = refused_batches_,
           .refused_requests = refused_requests_,
-          .full = setting.quota_bytes > 0 && used >= setting.quota_bytes};
+          .full = full()};
 }
 
 void Tenant::change(const TenantSetting& setting) {
@@ -185,15 +183,24 @@ Result<std::unique_ptr<Tenants>> Tenants::open(TenantsSetting setting) {
 Result<> Tenants::refresh() {
   if (!several()) return {};
   const auto text = TRY(read_file(setting_.file, kLargestFile));
-  if (state_.with([&](const State& state) { return state.text == text && !state.all.empty(); }))
+  constexpr std::chrono::seconds kTryAgain{10};
+  const auto now = TraceClock::now();
+  if (state_.with([&](const State& state) {
+        return state.text == text && !state.all.empty() && !(state.again && now >= *state.again);
+      }))
     return {};
-  // Also when it is wrong, or a store cannot be opened: once is enough to say so.
-  state_.with([&](State& state) { state.text = text; });
+  // Also when it is wrong: once is enough to say so.
+  state_.with([&](State& state) {
+    state.text = text;
+    state.again.reset();
+  });
   const auto wanted = TRY(parse_tenants(text, setting_.usual));
   if (wanted.empty())
     return fail(Errc::kUsage, "{} names no tenant", setting_.file)
         .hint("write a name on a line of its own");
-  return apply(wanted);
+  auto applied = apply(wanted);
+  if (!applied) state_.with([&](State& state) { state.again = now + kTryAgain; });
+  return applied;
 }
 
 Result<> Tenants::apply(const std::vector<TenantSetting>& wanted) {

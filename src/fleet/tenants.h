@@ -8,10 +8,12 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/guarded.h"
 #include "base/result.h"
 #include "base/shape.h"
@@ -64,11 +66,17 @@ class Tenant {
   // Before a batch is stored: a failure says why it must wait. Takes out the requests that the
   // quota of series does not allow, and says how many. `bytes`: as it was sent.
   Result<std::uint64_t> take(store::Batch& batch, std::uint64_t bytes);
+  // The rest of that batch was stored.
+  void count_refused(std::uint64_t requests) { refused_requests_ += requests; }
 
   // The same for spans of other tracers, which are no series.
   Result<> take_spans(const std::string& host, std::uint64_t spans, std::uint64_t bytes);
 
   bool has_byte_quota() const { return setting().quota_bytes > 0; }
+  bool full() const {
+    const auto quota = setting().quota_bytes;
+    return quota > 0 && used_ + received_ >= quota;
+  }
   TenantUse use();
   void change(const TenantSetting& setting);
   // It is no longer in the file: nothing is stored any more.
@@ -135,6 +143,7 @@ class Tenants {
   const TenantsSetting setting_;
   struct State {
     std::string text{};                                 // of the file
+    std::optional<TraceTime> again{};                   // a store could not be opened: try then
     std::map<std::string, Tenant*, std::less<>> now{};  // that callers may reach
     // Also those that were taken out: streams of theirs may be open, and they may come back.
     std::map<std::string, std::unique_ptr<Tenant>, std::less<>> all{};

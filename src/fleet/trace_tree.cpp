@@ -10,6 +10,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kSlack = std::chrono::milliseconds{1};  // between clocks of one machine
 constexpr std::size_t kNone = ~std::size_t{0};
+constexpr std::size_t kMostPlaced = 2000;  // requests; a trace with more of them is no tree to read
 
 struct Entry {
   bool is_request = false;
@@ -42,10 +43,15 @@ class Placing {
 
   std::vector<Entry> place() {
     by_span_id();
-    for (std::size_t i = 0; i < requests_; ++i) by_time(i, false);
+    children_.resize(entries_.size());
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (entries_[i].parent != kNone) children_[entries_[i].parent].push_back(i);
+    marked_.resize(entries_.size());
+    const auto placed = std::min(requests_, kMostPlaced);
+    for (std::size_t i = 0; i < placed; ++i) by_time(i, entries_.size());
     for (std::size_t i = requests_; i < entries_.size(); ++i)
       if (entries_[i].parent == kNone && !spans_[entries_[i].index].parent_id.empty())
-        by_time(i, true);
+        by_time(i, placed);
     return std::move(entries_);
   }
 
@@ -60,16 +66,28 @@ class Placing {
         entries_[i].parent = found->second;
   }
 
-  // Below the shortest that contains it.
-  void by_time(std::size_t at, bool only_requests) {
+  // Below the shortest of the first `last` that contains it.
+  void by_time(std::size_t at, std::size_t last) {
+    mark_below(at);
     auto best = kNone;
-    const auto last = only_requests ? requests_ : entries_.size();
     for (std::size_t i = 0; i < last; ++i)
-      if (i != at && entries_[i].contains(entries_[at]) && !is_above(at, i) &&
+      if (marked_[i] != at + 1 && entries_[i].contains(entries_[at]) &&
           (best == kNone || entries_[i].duration < entries_[best].duration))
         best = i;
     entries_[at].parent = best;
     entries_[at].by_time = best != kNone;
+    if (best != kNone) children_[best].push_back(at);
+  }
+
+  // It, and all that lies below it.
+  void mark_below(std::size_t at) {
+    open_.assign(1, at);
+    while (!open_.empty()) {
+      const auto one = open_.back();
+      open_.pop_back();
+      marked_[one] = at + 1;
+      open_.insert(open_.end(), children_[one].begin(), children_[one].end());
+    }
   }
 
   // Whether `above` is `at` or one of those that it lies below.
@@ -82,6 +100,9 @@ class Placing {
   std::span<const store::OtlpSpan> spans_;
   std::vector<Entry> entries_;
   std::size_t requests_ = 0;
+  std::vector<std::vector<std::size_t>> children_;
+  std::vector<std::size_t> marked_;  // 1 + the entry that it lies below
+  std::vector<std::size_t> open_;
 };
 
 }  // namespace

@@ -36,6 +36,18 @@ TEST(TraceTree, PutsARequestBelowTheCallThatContainsIt) {
   EXPECT_EQ(lines[2].duration, milliseconds{60});
 }
 
+// Took minutes: each step walked the whole chain.
+TEST(TraceTree, PlacesManyRequestsInALongChainOfSpans) {
+  std::vector<store::OtlpSpan> spans;
+  for (int i = 0; i < 10'000; ++i)
+    spans.push_back({.span_id = std::to_string(i),
+                     .parent_id = i == 0 ? "" : std::to_string(i - 1),
+                     .begin = at(0),
+                     .duration = milliseconds{10}});
+  const std::vector<store::StoredRequest> requests(2000, request(0, 10));
+  EXPECT_EQ(trace_tree(requests, spans).size(), 12'000U);
+}
+
 TEST(TraceTree, LeavesWhatNothingContainsAlone) {
   EXPECT_EQ(text_of(trace_tree(std::vector{request(200, 300)},
                                std::vector{span("a", "", 0, 100), span("b", "gone", 150, 180)})),

@@ -105,6 +105,7 @@ TEST(WatchSchedule, DearLooksAreRarer) {
   EXPECT_EQ(schedule.every(7, kStart), seconds{5}) << "the first look opens what the next use";
   EXPECT_TRUE(looks(schedule, 7, kStart + seconds{5}, costs(milliseconds{13})));
   EXPECT_EQ(schedule.every(7, kStart + seconds{5}), seconds{10}) << "somebody waits for it";
+  schedule.ask(7, kStart + seconds{10});
   EXPECT_TRUE(looks(schedule, 7, kStart + seconds{15}, costs(milliseconds{7})));
   EXPECT_EQ(schedule.every(7, kStart + seconds{15}), seconds{7});
   EXPECT_EQ(schedule.take(kStart + seconds{21}), std::nullopt);

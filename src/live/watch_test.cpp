@@ -80,7 +80,7 @@ TEST_F(WatchTest, TheFirstAskWaitsForTheFirstLook) {
   EXPECT_EQ(answer->process.verdict, "Deadlock");
   EXPECT_EQ(answer->process.findings, 1U);
   EXPECT_EQ(answer->looks, 1U);
-  EXPECT_EQ(answer->every, seconds{3});
+  EXPECT_EQ(answer->every, seconds{5});
   ASSERT_EQ(answer->findings.size(), 1U);
   EXPECT_EQ(answer->findings[0].id, "CS1001");
   EXPECT_TRUE(answer->checked_at);

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -198,15 +199,15 @@ class Profiling {
 
   // Requests that are in flight meanwhile are counted as lost.
   Result<> pause() {
-    const auto in_flight = requests_->counts().in_flight;
     TRY(connection_.demand(wire::RequestKind::kRequestsStop, 0, Deadline{kAnswer}));
+    const auto stopped = requests_->counts();
     drain();
     drain();
     assembler_.finish();
     TRY(hand_over());
     assembler_.restart();
     past_ = counts();  // the agent begins again at 0
-    past_.ends_dropped += in_flight;
+    past_.ends_dropped += stopped.seen - std::min(stopped.ended, stopped.seen);
     return {};
   }
 
@@ -248,7 +249,12 @@ class Profiling {
       const auto now = TraceClock::now();
       if (now >= next_batch) {
         if (written = hand_over(); !written) break;
-        if (written = follow_server(); !written) break;
+        if (written = follow_server(); !written) {
+          if (written.error().code != Errc::kGone) break;
+          alive_ = false;  // it ended meanwhile: no failure of ours
+          written = {};
+          break;
+        }
         next_batch = now + kHandOverEvery;
       }
       if (now >= next_status && watcher_.on_status) {
@@ -256,7 +262,7 @@ class Profiling {
         next_status = now + kStatusEvery;
       }
     }
-    alive_ = polled[0].revents == 0;
+    alive_ = alive_ && polled[0].revents == 0;
     if (!alive_ && watcher_.on_exit) watcher_.on_exit();
     duration_ = TraceClock::now() - started_;
     return written;

@@ -65,9 +65,18 @@ Result<std::unique_ptr<ClickhouseStore>> ClickhouseStore::open(std::string_view 
                                                                Retention retention,
                                                                QueryLimits limits) {
   auto nodes = TRY(parse_clickhouse(urls, limits));
+  // Of the servers that answer: a migration may have reached only some of them.
   Result<ClickhouseSchema> schema = fail(Errc::kUsage, "no server is named");
-  for (const auto& node : nodes)
-    if ((schema = read_schema(*node))) break;
+  for (const auto& node : nodes) {
+    auto one = read_schema(*node);
+    if (!one && schema) continue;
+    if (one && schema) {
+      const auto since = std::max(schema->rolled_since, one->rolled_since);
+      if (one->version > schema->version) one = schema;
+      one->rolled_since = since;
+    }
+    schema = std::move(one);
+  }
   if (!schema) return fail(schema.error());
   if (schema->version != kClickhouseSchema)
     return fail(Errc::kUnsupported, "ClickHouse has tables of version {}, this program needs {}",
@@ -109,8 +118,9 @@ Result<> ClickhouseStore::expire(WallTime now) {
     auto first = std::numeric_limits<std::int64_t>::max();
     for (const auto& node : nodes_) {
       Rows rows{TRY(node->run(fmt::format(
-          "SELECT sum(bytes_on_disk), minIf(toInt64OrZero(partition), table = 'request'), "
-          "countIf(table = 'request') FROM system.parts WHERE active AND database = {}",
+          "SELECT sum(bytes_on_disk), minIf(toInt64OrZero(partition), table IN ('request', "
+          "'otlp_span')), countIf(table IN ('request', 'otlp_span')) FROM system.parts WHERE "
+          "active AND database = {}",
           quoted(node->database()))))};
       used += rows.number<std::uint64_t>();
       const auto day = rows.number<std::int64_t>();

@@ -98,6 +98,7 @@ constexpr DataTable kTables[] = {
                 "trouble String, time Int64",
      .engine = "ReplacingMergeTree",
      .order = "(service, host, instance)",
+     .partition = "intDiv(time, 86400000000000)",
      .shard = "cityHash64(service, host)"},
     {.name = "path",
      .columns = "path UInt64, parent UInt64, method String",
@@ -206,15 +207,18 @@ Result<> migrate_node(ClickhouseNode& node, const ClickhouseSchema& wanted) {
     view = replace(view, "{buckets}", std::to_string(level.buckets));
     TRY(node.run(replace(view, "{states}", rollup_states())));
   }
+  // Before the version: who finds the version must find from when on the roll-ups are complete.
+  if (has.rolled_since < wanted.rolled_since || has.version < 3) {
+    ByteWriter since;
+    since.write(wanted.rolled_since);
+    TRY(node.run("INSERT INTO meta_rolled (since)", as_text(since.bytes())));
+  }
   if (has.version == kClickhouseSchema) return {};
   ByteWriter row;
   row.write(wanted.version);
   write_text(row, wanted.cluster);
   row.write(wanted.ledger);
   TRY(node.run("INSERT INTO meta (version, cluster, ledger)", as_text(row.bytes())));
-  ByteWriter since;
-  since.write(wanted.rolled_since);
-  TRY(node.run("INSERT INTO meta_rolled (since)", as_text(since.bytes())));
   return {};
 }
 

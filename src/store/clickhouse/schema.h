@@ -13,8 +13,8 @@ namespace clrscope::store {
 inline constexpr std::uint32_t kClickhouseSchema = 4;
 
 // Tables with a partition per day: requests, what is made from them, and spans of other tracers.
-inline constexpr const char* kTablesByDay[] = {"request",    "trace",      "service_10s",
-                                               "latency_5m", "latency_1h", "otlp_span"};
+inline constexpr const char* kTablesByDay[] = {
+    "request", "trace", "service_10s", "latency_5m", "latency_1h", "otlp_span", "agent"};
 
 struct ClickhouseSchema {
   std::uint32_t version = 0;      // 0: no tables

@@ -83,6 +83,7 @@ Result<> Database::run(const char* sql) {
   return {};
 }
 
+bool Database::in_transaction() const { return ::sqlite3_get_autocommit(database_.get()) == 0; }
 void Database::interrupt() { sqlite3_interrupt(database_.get()); }
 
 Failure Database::failure() const {

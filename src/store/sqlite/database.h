@@ -61,6 +61,7 @@ class Database {
   Failure failure() const;        // the last one
   const std::string& path() const { return path_; }
   void interrupt();  // any thread: ends the statement that runs
+  bool in_transaction() const;
 
  private:
   struct Close {

@@ -127,13 +127,15 @@ auto SqliteStore::reading(F&& query) -> decltype(query(std::declval<Database&>()
   if (!database) database = TRY(Database::open(writer_->path(), Database::Mode::kRead));
   auto answer = [&]() -> decltype(query(std::declval<Database&>())) {
     TRY(check_cancelled());
-    const std::stop_callback interrupt{CancelScope::current(), [&] { database->interrupt(); }};
     const auto snapshot = TRY(Transaction::begin(*database, "BEGIN"));
+    // Ends before the snapshot: its end must not be interrupted.
+    const std::stop_callback interrupt{CancelScope::current(), [&] { database->interrupt(); }};
     return query(*database);
   }();
-  readers_.with([&](auto& pool) {
-    if (pool.size() < 4) pool.push_back(std::move(database));
-  });
+  if (!database->in_transaction())
+    readers_.with([&](auto& pool) {
+      if (pool.size() < 4) pool.push_back(std::move(database));
+    });
   return answer;
 }
 

@@ -74,7 +74,7 @@ export function TraceView({trace}: {trace: FleetTrace}) {
       </div>
       {lines.length > kShown ? (
         <p class="dim">
-          and {formatNumber(lines.length - kShown)} more lines: <a href="?accept=application/json">JSON</a> has all of them.
+          and {formatNumber(lines.length - kShown)} more lines: <a href="?accept=application/json" data-outside>JSON</a> has all of them.
         </p>
       ) : null}
       {shown[chosen] ? <Details trace={trace} line={shown[chosen]} /> : null}
