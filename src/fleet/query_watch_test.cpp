@@ -55,6 +55,9 @@ class EndlessQueries final : public v1::Query::Service {
 };
 
 TEST(QueryWatch, CancelsTheQueryOfAGrpcClientThatLeaves) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the installed gRPC is not instrumented: its own locks look like races";
+#endif
   EndlessQueries service;
   grpc::ServerBuilder builder;
   int port = 0;
