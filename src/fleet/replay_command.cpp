@@ -104,7 +104,7 @@ void show(const Setting& setting, const Counts& counts, double true_rate) {
              format_count(counts.all.requests), format_bytes(counts.all.waiting_bytes));
 }
 
-// Until the time is over or we are told to stop.
+// Until the time is over or a stop is requested.
 Result<Counts> send(const Setting& setting, ReplayedHosts& hosts) {
   sigset_t signals;
   sigemptyset(&signals);

@@ -10,7 +10,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kSlack = std::chrono::milliseconds{1};  // between clocks of one machine
 constexpr std::size_t kNone = ~std::size_t{0};
-constexpr std::size_t kMostPlaced = 2000;  // requests; a trace with more of them is no tree to read
+constexpr std::size_t kMostPlaced = 2000;  // requests; nobody can read a larger tree
 
 struct Entry {
   bool is_request = false;

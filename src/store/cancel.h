@@ -3,7 +3,7 @@
 //   const CancelScope scope{stop.get_token()};
 //   store.flame(query);  // fails with Errc::kGone soon after stop.request_stop()
 //
-// The engine stops too: ClickHouse is told to kill the query, SQLite is interrupted.
+// The engine stops too: the query is killed in ClickHouse and interrupted in SQLite.
 #pragma once
 
 #include <stop_token>
