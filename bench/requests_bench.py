@@ -1,9 +1,13 @@
 """What request profiling costs: one probe in its three states, and the CPU time of a request under load at default sampling.
 
-The probe is put into a method of 2 ns of the sample shop, which times itself. Load is taken of two shops at the same time, one of which is profiled, by turns
-(lib/twins.py). What stays after a profile is the same comparison before it and after it.
+The probe is put into a method of 2 ns of the sample shop, which times itself. What hooks take of the process's CPU time is measured by sampling it: the share of
+samples in functions of the agent and of its managed helper (lib/direct_cost.py); after the profile there must be none. The branch in a method whose request is not
+sampled is part of that method and not seen there; it is what the first probe row says.
+
+As a check, two shops run under load at the same time, one of which is profiled, by turns (lib/twins.py). On a shared machine that tells a few percent only.
 """
 import json
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -11,10 +15,12 @@ import threading
 import time
 import urllib.request
 
+from direct_cost import load, share_of, stacks
 from kit import Row
 from twins import Estimate, Twins, percent
 
 KEY = "bench"
+MIX = str(pathlib.Path(__file__).parent / "lib/shop_mix.lua")
 
 
 def note(text):
@@ -24,11 +30,11 @@ def note(text):
 class Profiler:
     """`clrscope requests` for as long as the block lasts."""
 
-    def __init__(self, kit, pid, *options):
-        self.kit, self.pid, self.options = kit, pid, options
+    def __init__(self, kit, pid, *options, key=None):
+        self.kit, self.pid, self.options, self.key = kit, pid, options, key
 
     def __enter__(self):
-        env = dict(self.kit.env, CLRSCOPE_DEBUG_KEY=KEY)
+        env = dict(self.kit.env, **({"CLRSCOPE_DEBUG_KEY": self.key} if self.key else {}))
         self.process = subprocess.Popen([self.kit.clrscope, "requests", "-p", str(self.pid), "--include", "Samples.Shop", "--duration", "600s", "--json", *self.options],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
         self.kit.started.append(self.process)
@@ -64,7 +70,7 @@ def probe_rows(kit, address, pid):
     count, times = (100_000, 5) if kit.quick else (1_000_000, 20)
     call_ns(address, count, times)
     plain = call_ns(address, count, times)
-    with Profiler(kit, pid, "--sample", "0", "--method-budget", "0") as profiler:
+    with Profiler(kit, pid, "--sample", "0", "--method-budget", "0", key=KEY) as profiler:
         call_ns(address, count, times)  # compiled again, twice
         time.sleep(0.5)
         closed = call_ns(address, count, times)
@@ -80,6 +86,34 @@ def probe_rows(kit, address, pid):
     return [Row("probe while no request is sampled", "ns", closed - plain, 1),
             Row("probe while another request is sampled", "ns", passing - plain, 4),
             Row("probe of a sampled request, a span recorded", "ns", own - plain, 25)]
+
+
+def is_ours(frame):
+    return frame.startswith(("clrscope::", "Clrscope.", "dynamicClass.clrscope_")) or "clrscope::" in frame
+
+
+def hook_rows(kit):
+    """Of the CPU time of a shop under load: what is in hooks while it is profiled by default, and afterwards."""
+    seconds, settles = (1, 1) if kit.quick else (20, 8)
+    rows = []
+    process, ready = kit.sample("shop")
+    address = ready["truth"]["address"].rstrip("/")
+    loads = {"mix of routes": ["-s", MIX, address], **{path: address + path for path in ("/orders/17", "/products/3")}}
+    for path, url in list(loads.items())[:1 if kit.quick else None]:
+        load(url, settles, 64).wait()
+        with Profiler(kit, ready["pid"]) as profiler:
+            load(url, settles, 64).wait()  # the runtime compiles instrumented methods twice
+            during = stacks(kit, ready["pid"], url, seconds)
+        load(url, settles, 64).wait()
+        after = stacks(kit, ready["pid"], url, seconds)
+        there, left = (share_of(samples, lambda frames: any(map(is_ours, frames)), seconds) for samples in (during, after))
+        cost = profiler.seen["cost"]
+        note(f"{path}: hooks take {there} of the CPU time of the process, clrscope says {cost['cpuPercent']:.2f} %; afterwards {left}; "
+             f"{profiler.seen['seen']} requests, {profiler.seen['sampled']} sampled, {1000 * cost['processMs'] / max(profiler.seen['seen'], 1):.0f} us of CPU time a request")
+        rows += [Row(f"CPU time in hooks, default sampling, {path}", "%", there.percent, 1),
+                 Row(f"CPU time in hooks after removal, {path}", "%", left.percent, 0)]
+    kit.end_sample(process)
+    return rows
 
 
 def shops(kit):
@@ -109,7 +143,7 @@ def load_row(kit):
         kit.end_sample(process)
     estimate = Estimate(more)
     note(f"CPU per request, default sampling: {estimate}; the last one saw {profiler.seen.get('seen')} requests and sampled {profiler.seen.get('sampled')}")
-    return Row("CPU time of a request, default sampling", "%", estimate.mean, 1)
+    return Row("CPU time of a request beside its twin's, default sampling", "%", estimate.mean)
 
 
 def removal_row(kit):
@@ -125,7 +159,7 @@ def removal_row(kit):
         kit.end_sample(process)
     estimate = Estimate([percent(one - statistics.mean(before)) for one in after])
     note(f"CPU per request after removal: {estimate}; before the profile the two differed by {Estimate([percent(one) for one in before])}")
-    return Row("CPU time of a request after removal", "%", estimate.mean, 1)
+    return Row("CPU time of a request beside its twin's after removal", "%", estimate.mean)
 
 
 def run(kit):
@@ -133,6 +167,7 @@ def run(kit):
     address = ready["truth"]["address"]
     rows = probe_rows(kit, address, process.pid)
     kit.end_sample(process)
+    rows += hook_rows(kit)
     rows.append(load_row(kit))
     rows.append(removal_row(kit))
     return rows

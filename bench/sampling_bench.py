@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 
+from direct_cost import sampling_timer
 from kit import ROOT, Row
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -183,28 +184,20 @@ def idle_threads(kit):
 
 
 def kernel_time(kit):
-    """Time in the kernel's sampling timer, of the target's CPU; by BPF on the timer's two ends."""
-    if os.getuid() != 0 or not shutil.which("bpftrace"):
-        note("the kernel's time for a sample needs root and bpftrace: not measured by itself (see: by its CPU time)")
-        return []
-    seconds = 2 if kit.quick else 6
+    """Time in the kernel's sampling timer, of the target's CPU."""
     sample, ready = kit.sample("cpu")
     recording = Recording(kit, recorders(kit)["process"], ready["pid"])
-    program = ('tracepoint:timer:hrtimer_expire_entry /args->function == kaddr("perf_swevent_hrtimer") && pid == %d/ { @s[tid] = nsecs; } '
-               'tracepoint:timer:hrtimer_expire_exit /@s[tid]/ { @ns = sum(nsecs - @s[tid]); @n = count(); delete(@s[tid]); } '
-               'interval:s:%d { exit(); }') % (ready["pid"], seconds)
     before = cpu_seconds(ready["pid"])
-    mounted = "[ -d /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing; exec bpftrace -e \"$0\""
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", mounted, program], capture_output=True, text=True)
+    timer = sampling_timer(ready["pid"], 2 if kit.quick else 6)
     burnt = cpu_seconds(ready["pid"]) - before
     recording.stop()
     kit.end_sample(sample)
-    spent, count = re.search(r"@ns: (\d+)", done.stdout), re.search(r"@n: (\d+)", done.stdout)
-    if not spent or not count:
-        note(f"bpftrace did not tell the kernel's time: {done.stderr.strip()[-200:]}")
+    if not timer:
+        note("the kernel's time for a sample needs root and bpftrace: not measured by itself (see: by its CPU time)")
         return []
-    return [Row("kernel's time for a sample, probes included", "us", int(spent[1]) / int(count[1]) / 1000),
-            Row("kernel's time for sampling, of the target's CPU", "%", 100 * int(spent[1]) / 1e9 / max(burnt, 0.01), 1.3)]
+    nanoseconds, count = timer
+    return [Row("kernel's time for a sample, probes included", "us", nanoseconds / count / 1000),
+            Row("kernel's time for sampling, of the target's CPU", "%", 100 * nanoseconds / 1e9 / max(burnt, 0.01), 1.3)]
 
 
 def sample_price(kit):

@@ -11,7 +11,7 @@ from kit import ROOT, Row
 NODES = 200_000
 BUNDLE_KB = 150
 REDRAW_MS = 50
-FIRST_PAINT_MS = 300
+CONTENT_MS = 300
 IDLE_MB, OPEN_MB = 30, 60
 OPEN_CPU_PERCENT = 0.3
 FRAME_MS = 16.8  # 60 a second
@@ -34,7 +34,8 @@ def run(kit):
     for name in ["search", "invert", "hide"]:
         rows.append(Row(f"the same, {name}", "ms", got[f"{name}Ms"]))
     for path, took in first_paints(kit).items():
-        rows.append(Row(f"first paint of {path}", "ms", took, FIRST_PAINT_MS))
+        rows.append(Row(f"first paint of {path}", "ms", took["paintMs"]))
+        rows.append(Row(f"content of {path}", "ms", took["contentMs"], CONTENT_MS))
     return rows + open_pages(kit)
 
 

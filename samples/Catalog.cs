@@ -47,7 +47,7 @@ static class Catalog
         new("finalizer-backlog", "objects whose finalizers take longer than new ones take to come", "[--rate N/s] [--healthy]", FinalizerBacklog.Run),
         new("regex", "a regular expression that backtracks forever", "[--healthy]", RegexBacktracking.Run),
         new("hung-start", "an ASP.NET application whose Main waits forever before it starts", "[--healthy]", HungStart.Run),
-        new("compile", "methods that are made and compiled while it runs", "[--count N]", Compile.Run),
+        new("compile", "methods that are made and compiled while it runs, or all of an assembly", "[--count N] [--assembly NAMES]", Compile.Run),
         new("short-threads", "a new thread for every job; every tenth never ends", "[--rate N/s] [--count N]", ShortThreads.Run),
         new("stuck-tasks", "tasks that wait for a reply that never comes, among healthy ones", "[N]", StuckTasks.Run),
         new("tasks", "tasks of known fates: quick, slow, queued, failing, awaiting, and three that never end", "[--count N]", Tasks.Run),

@@ -33,6 +33,7 @@ internal static class QueuedSteps
         }
     }
 
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     public static object? ValueOf(object work, object local)
     {
         if (s_value is not { } value || work is not Task task) return null;

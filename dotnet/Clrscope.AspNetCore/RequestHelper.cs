@@ -13,7 +13,7 @@ namespace Clrscope.AspNetCore;
 /// </remarks>
 internal static unsafe class RequestHelper
 {
-    const uint Version = 2;
+    const uint Version = 3;
     const uint Faulted = 8, Cancelled = 16;
     const uint Ready = 1, EnabledState = 2, Failed = 3;
 
@@ -33,6 +33,7 @@ internal static unsafe class RequestHelper
         public delegate* unmanaged[SuppressGCTransition]<uint, void> Fault;
         public delegate* unmanaged[SuppressGCTransition]<uint, ulong, void> Queued;
         public delegate* unmanaged[SuppressGCTransition]<ulong> PlainSpan;
+        public delegate* unmanaged[SuppressGCTransition]<uint, ulong, void> Spent;
         public uint* HasKey;
     }
 
@@ -105,6 +106,7 @@ internal static unsafe class RequestHelper
     [MethodImpl(MethodImplOptions.NoInlining)]
     static IDisposable? Listen() => Enabled.HasKestrel() ? new RequestListener() : null;
 
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     static void OnFlow(AsyncLocalValueChangedArgs<Flow?> change)
     {
         var flow = change.CurrentValue;
@@ -121,7 +123,7 @@ internal static unsafe class RequestHelper
     }
 
     // The method's own changes of its context are undone when it returns to its caller: so is this one.
-    [MethodImpl(MethodImplOptions.NoInlining)]
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
     static long BeginSpan(int id, long start)
     {
         if (s_flow!.Value is not { } outer) return 0;
@@ -136,6 +138,7 @@ internal static unsafe class RequestHelper
     }
 
     /// <summary>What the queue of the thread pool calls with each piece of work while a sampled request runs. No span begins: 0.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     static long OnQueued(int id, nint saved, object work)
     {
         if (QueuedSteps.ValueOf(work, s_flow!) is Flow { Method: not 0 } flow) s_api->Queued(flow.Request, flow.Span);
@@ -155,24 +158,30 @@ internal static unsafe class RequestHelper
         if (inside is not null) QueuedSteps.Exchange(task, context, inside);
     }
 
+    /// <summary>How long the begin or the end of a request took here, by Stopwatch, whose ticks are nanoseconds on Linux.</summary>
+    public static void Spent(bool begin, long ticks) => s_api->Spent(begin ? 0u : 1u, (ulong)ticks);
+
     public static bool HasKey => *s_api->HasKey != 0;
 
     /// <summary>0: not sampled. Otherwise what happens in this context from now on belongs to the request.</summary>
-    public static void Begin(ref BeginningRequest request)
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    public static void Begin(BeginningRequest* request)
     {
-        fixed (BeginningRequest* at = &request)
-        {
-            if (s_api->Begin(at) != 0) s_flow!.Value = new Flow(request.Number, request.Root, 0);
-        }
+        if (s_api->Begin(request) != 0) s_flow!.Value = new Flow(request->Number, request->Root, 0);
     }
 
     /// <summary>The record is a wire::RequestEnd with its texts.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     public static void End(bool sampled, Span<byte> record)
     {
         if (sampled) s_flow!.Value = null;
         fixed (byte* at = record) s_api->End(at, (uint)record.Length);
     }
 }
+
+/// <summary>As W3C writes it, 16 bytes.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal readonly record struct TraceId(ulong First, ulong Second);
 
 /// <summary>agent::BeginningRequest.</summary>
 [StructLayout(LayoutKind.Sequential)]
@@ -181,7 +190,7 @@ internal unsafe struct BeginningRequest
     public const int KeySize = 64;
 
     public ulong PathHash;
-    public fixed byte TraceId[16];
+    public TraceId TraceId;
     public fixed byte Key[KeySize];
     public uint KeyBytes;
     public ushort Flags;
@@ -197,7 +206,7 @@ internal unsafe struct RequestEnd
 {
     public ulong Header, HeaderTime; // the agent fills these
     public ulong Begin;
-    public fixed byte TraceId[16];
+    public TraceId TraceId;
     public ulong Root;
     public ulong BytesIn, BytesOut;
     public uint Number;

@@ -4,6 +4,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Text.Unicode;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Routing;
 
 namespace Clrscope.AspNetCore;
@@ -21,17 +22,32 @@ internal sealed unsafe class RequestListener : IObserver<DiagnosticListener>, IO
     const ushort Aborted = 4, OwnId = 8;
     const int MostMethod = 16, MostRoute = 240, MostPath = 240, MostError = 120;
 
+    const int MeasuredTurn = 7; // odd: events begin and end requests by turns
+
     /// <summary>What is kept of a request until it ends, among the features of its context.</summary>
-    sealed class Seen
+    sealed class Seen(ulong ticks, ulong root, ulong shape, TraceId traceId, uint number, ushort flags, string method, string? path)
     {
-        public BeginningRequest Request;
+        public readonly ulong Ticks = ticks, Root = root, Shape = shape;
+        public readonly TraceId TraceId = traceId;
+        public readonly uint Number = number; // 0: not sampled
+        public readonly ushort Flags = flags;
+        public readonly string Method = method;
+        public readonly string? Path = path;
     }
 
+    [ThreadStatic] static int t_turn;
+
+    readonly PathShapes _shapes = new();
+    readonly Payload _usual = new(), _failed = new(); // each of one type of payloads
     readonly List<IDisposable> _subscriptions = [];
     readonly IDisposable _all;
     bool _disposed;
 
-    public RequestListener() => _all = DiagnosticListener.AllListeners.Subscribe(this);
+    public RequestListener()
+    {
+        KestrelRequest.Prepare();
+        _all = DiagnosticListener.AllListeners.Subscribe(this);
+    }
 
     public void Dispose()
     {
@@ -55,22 +71,30 @@ internal sealed unsafe class RequestListener : IObserver<DiagnosticListener>, IO
         if (_disposed) subscription.Dispose();
     }
 
-    // In the app's own request: nothing may leave.
+    // In the app's own request: nothing may leave. Some of the calls are timed: the agent holds its budget by what they really take. What runs in every request is
+    // compiled for speed at once.
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     public void OnNext(KeyValuePair<string, object?> happened)
     {
+        long began = 0;
+        if (++t_turn == MeasuredTurn)
+        {
+            t_turn = 0;
+            began = Stopwatch.GetTimestamp();
+        }
         try
         {
             if (happened.Value is not { } payload) return;
             switch (happened.Key)
             {
                 case BeginEvent:
-                    if (Payload.Context(payload) is { } beginning) Begin(beginning);
+                    if (_usual.Context(payload) is { } beginning) Begin(beginning);
                     break;
                 case EndEvent:
-                    if (Payload.Context(payload) is { } ending) End(ending, null);
+                    if (_usual.Context(payload) is { } ending) End(ending, null);
                     break;
                 case FailEvent:
-                    if (Payload.Context(payload) is { } failing) End(failing, Payload.Exception(payload));
+                    if (_failed.Context(payload) is { } failing) End(failing, Payload.Exception(payload));
                     break;
             }
         }
@@ -78,31 +102,38 @@ internal sealed unsafe class RequestListener : IObserver<DiagnosticListener>, IO
         {
             // The request counts as one whose end was not seen.
         }
+        if (began != 0) RequestHelper.Spent(happened.Key == BeginEvent, Stopwatch.GetTimestamp() - began);
     }
 
     public void OnCompleted() { }
     public void OnError(Exception error) { }
 
-    static void Begin(HttpContext context)
+    [SkipLocalsInit, MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    void Begin(HttpContext context)
     {
-        var seen = new Seen();
-        ref var request = ref seen.Request;
-        request.PathHash = HashOf(context.Request.Method, context.Request.Path.Value);
-        fixed (byte* id = request.TraceId)
+        // HttpContext.Request would ask for this by its type argument, once for each property: the cache there is empty yet.
+        var features = context.Features;
+        if (features[typeof(IHttpRequestFeature)] is not IHttpRequestFeature feature) return;
+        var method = feature.Method;
+        var path = feature.Path;
+        Unsafe.SkipInit(out BeginningRequest request);
+        request.KeyBytes = 0;
+        request.Flags = request.Reserved = 0;
+        request.PathHash = _shapes.KeyOf(method, path, out var shape);
+        var id = MemoryMarshal.AsBytes(new Span<TraceId>(ref request.TraceId));
+        if (!TryTraceId(feature, id))
         {
-            var target = new Span<byte>(id, 16);
-            if (!TryTraceId(context, target))
-            {
-                Random.Shared.NextBytes(target);
-                request.Flags |= OwnId;
-            }
+            Random.Shared.NextBytes(id);
+            request.Flags = OwnId;
         }
-        if (RequestHelper.HasKey) TakeKey(context, ref request);
-        RequestHelper.Begin(ref request);
-        context.Features.Set(seen);
+        if (RequestHelper.HasKey) TakeKey(feature, ref request);
+        RequestHelper.Begin(&request);
+        // Get and Set by type argument take several times as long.
+        features[typeof(Seen)] = new Seen(request.Ticks, request.Root, shape, request.TraceId, request.Number, request.Flags, method, path);
     }
 
-    static bool TryTraceId(HttpContext context, Span<byte> target)
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    static bool TryTraceId(IHttpRequestFeature request, Span<byte> target)
     {
         if (Activity.Current is { IdFormat: ActivityIdFormat.W3C } activity)
         {
@@ -110,7 +141,7 @@ internal sealed unsafe class RequestListener : IObserver<DiagnosticListener>, IO
             return true;
         }
         // 00-<32 digits>-<16 digits>-<flags>
-        var text = context.Request.Headers.TraceParent.ToString();
+        var text = request.Headers.TraceParent.ToString();
         if (text.Length < 55 || text[2] != '-' || text[35] != '-') return false;
         var any = 0;
         for (var i = 0; i < 16; ++i)
@@ -131,9 +162,9 @@ internal sealed unsafe class RequestListener : IObserver<DiagnosticListener>, IO
         _ => -1000,
     };
 
-    static void TakeKey(HttpContext context, ref BeginningRequest request)
+    static void TakeKey(IHttpRequestFeature feature, ref BeginningRequest request)
     {
-        var text = context.Request.Headers[KeyHeader].ToString();
+        var text = feature.Headers[KeyHeader].ToString();
         if (text.Length is 0 or > BeginningRequest.KeySize) return;
         fixed (byte* key = request.Key)
         {
@@ -142,46 +173,46 @@ internal sealed unsafe class RequestListener : IObserver<DiagnosticListener>, IO
         request.KeyBytes = (uint)text.Length;
     }
 
-    // Of a path without its digits: /orders/17 and /orders/18 are the same to the floor of the sampling.
-    static ulong HashOf(string method, string? path)
+    // Of a request that is not sampled, what takes long to ask is asked only where it matters.
+    [SkipLocalsInit, MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    void End(HttpContext context, Exception? exception)
     {
-        var hash = 0xcbf29ce484222325UL ^ (method.Length > 0 ? method[0] : 0u);
-        foreach (var c in path ?? "")
-        {
-            if (c is >= '0' and <= '9') continue;
-            hash = (hash ^ c) * 0x100000001b3UL;
-        }
-        return hash ^ hash >> 29;
-    }
-
-    [SkipLocalsInit]
-    static void End(HttpContext context, Exception? exception)
-    {
-        if (context.Features.Get<Seen>() is not { } seen) return; // it began before
-        ref var request = ref seen.Request;
+        var features = context.Features;
+        if (features[typeof(Seen)] is not Seen seen) return; // it began before
+        if (features[typeof(IHttpResponseFeature)] is not IHttpResponseFeature response) return;
         Span<byte> bytes = stackalloc byte[sizeof(RequestEnd) + MostMethod + MostRoute + MostPath + MostError + 8];
         ref var end = ref MemoryMarshal.AsRef<RequestEnd>(bytes);
         end = default;
-        end.Begin = request.Ticks;
-        for (var i = 0; i < 16; ++i) end.TraceId[i] = request.TraceId[i];
-        end.Root = request.Root;
-        end.Number = request.Number;
-        end.BytesIn = context.Request.ContentLength is { } received ? (ulong)received : ulong.MaxValue;
-        end.BytesOut = context.Response.ContentLength is { } sent ? (ulong)sent : ulong.MaxValue;
-        var status = context.Response.StatusCode;
+        end.Begin = seen.Ticks;
+        end.TraceId = seen.TraceId;
+        end.Root = seen.Root;
+        end.Number = seen.Number;
+        var sampled = seen.Number != 0;
+        var mayHaveBody = sampled || !(HttpMethods.IsGet(seen.Method) || HttpMethods.IsHead(seen.Method));
+        end.BytesIn = mayHaveBody && context.Request.ContentLength is { } received ? (ulong)received : ulong.MaxValue;
+        end.BytesOut = response.Headers.ContentLength is { } announced ? (ulong)announced : KestrelRequest.SentBytes(features) ?? ulong.MaxValue;
+        var status = response.StatusCode;
         end.Status = (ushort)(exception is not null && status < 400 ? 500 : status);
-        end.Flags = (ushort)(request.Flags | (context.RequestAborted.IsCancellationRequested ? Aborted : 0));
+        end.Flags = (ushort)(seen.Flags | (IsAborted(context, sampled || exception is not null || status >= 400) ? Aborted : 0));
         var at = sizeof(RequestEnd);
-        end.MethodBytes = Put(bytes, ref at, context.Request.Method, MostMethod);
-        end.RouteBytes = Put(bytes, ref at, (context.GetEndpoint() as RouteEndpoint)?.RoutePattern.RawText, MostRoute);
-        end.PathBytes = Put(bytes, ref at, context.Request.Path.Value, MostPath);
+        end.MethodBytes = Put(bytes, ref at, seen.Method, MostMethod);
+        var route = ((features[typeof(IEndpointFeature)] as IEndpointFeature)?.Endpoint as RouteEndpoint)?.RoutePattern.RawText;
+        if (route is not null) _shapes.Learn(seen.Shape, seen.Method, route);
+        end.RouteBytes = Put(bytes, ref at, route, MostRoute);
+        end.PathBytes = Put(bytes, ref at, seen.Path, MostPath);
         end.ErrorBytes = Put(bytes, ref at, exception?.GetType().FullName, MostError);
         var size = at + 7 & ~7;
         bytes[at..size].Clear();
-        RequestHelper.End(request.Number != 0, bytes[..size]);
+        RequestHelper.End(sampled, bytes[..size]);
     }
 
+    // Servers other than Kestrel may make an object for the answer.
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    static bool IsAborted(HttpContext context, bool likely) =>
+        KestrelRequest.IsAborted(context.Features) ?? (likely && context.RequestAborted.IsCancellationRequested);
+
     // As much of the text as fits, whole characters only.
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     static ushort Put(Span<byte> bytes, ref int at, string? text, int most)
     {
         if (text is null) return 0;
@@ -191,25 +222,26 @@ internal sealed unsafe class RequestListener : IObserver<DiagnosticListener>, IO
     }
 
     /// <summary>What the events carry: objects of a type that is not public, with these two properties.</summary>
-    static class Payload
+    sealed class Payload
     {
-        static Type? s_type;
-        static Func<object, HttpContext?>? s_context;
+        Type? _type;
+        Func<object, HttpContext?>? _context;
 
-        public static HttpContext? Context(object payload)
+        [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+        public HttpContext? Context(object payload)
         {
-            if (payload is HttpContext context) return context;
             var type = payload.GetType();
-            if (type != s_type || s_context is null)
+            if (type != _type || _context is null)
             {
+                if (payload is HttpContext context) return context;
                 var getter = Property(type, "httpContext")?.GetMethod;
                 if (getter is null) return null;
                 // Instance methods of reference types have one calling convention.
                 var typed = getter.CreateDelegate(typeof(Func<,>).MakeGenericType(type, typeof(HttpContext)));
-                s_context = Unsafe.As<Func<object, HttpContext?>>(typed);
-                s_type = type;
+                _context = Unsafe.As<Func<object, HttpContext?>>(typed);
+                _type = type;
             }
-            return s_context(payload);
+            return _context(payload);
         }
 
         public static Exception? Exception(object payload) => Property(payload.GetType(), "exception")?.GetValue(payload) as Exception;

@@ -4,12 +4,22 @@ namespace Samples.Symptoms;
 
 sealed class Account;
 
-/// <summary>Each thread holds one monitor and waits for the next one's.</summary>
+/// <summary>Each thread holds one monitor and waits for the next one's. With --wait-line all is well until the line comes.</summary>
 static class DeadlockMonitor
 {
     public static void Run(Stage stage)
     {
-        stage.Ready(Close(stage, LockCycle.Locks<Account>(stage)));
+        var accounts = LockCycle.Locks<Account>(stage);
+        if (stage.Options.Has("wait-line"))
+        {
+            stage.Ready(new { });
+            stage.WaitForGo();
+            if (!stage.Ending) stage.Done(Close(stage, accounts));
+        }
+        else
+        {
+            stage.Ready(Close(stage, accounts));
+        }
         stage.WaitForEnd();
     }
 

@@ -10,7 +10,7 @@ using System.Text.RegularExpressions;
 namespace Samples.Symptoms;
 
 /// <summary>
-/// Methods of every shape, each called a known number of times and timed with a Stopwatch around each call;
+/// Methods of every shape, each called a known number of times and timed with a Stopwatch around each call, and one inside;
 /// and a self-check of the class library whose result must not depend on who watches.
 /// </summary>
 static class Probes
@@ -52,7 +52,8 @@ static class Probes
         stage.FinishWork();
     }
 
-    sealed record Truth(string Method, long Calls, double? ElapsedMs);
+    /// <summary>A call takes at least as long as its work inside, and at most as long as the time around it.</summary>
+    sealed record Truth(string Method, long Calls, double? ElapsedMs, double? WorkMs = null);
 
     static void Measure(int calls, List<Truth> truths)
     {
@@ -95,6 +96,7 @@ static class Probes
         {
             if (times == 0) times = calls;
             long elapsed = 0;
+            Busy.Worked = 0;
             for (var i = 0; i < times; ++i)
             {
                 var begin = Stopwatch.GetTimestamp();
@@ -103,9 +105,11 @@ static class Probes
             }
             // The throw costs much beside the method that throws.
             var comparable = method != nameof(Probed.Throws);
-            truths.Add(new(Full(method), times, comparable ? elapsed * 1000.0 / Stopwatch.Frequency : null));
+            truths.Add(comparable ? new(Full(method), times, Ms(elapsed), Ms(Busy.Worked)) : new(Full(method), times, null));
         }
     }
+
+    static double Ms(long ticks) => ticks * 1000.0 / Stopwatch.Frequency;
 
     static string Full(string method) => $"{typeof(Probed).FullName}.{method}";
 
@@ -274,10 +278,17 @@ static class Busy
 {
     static readonly long Ticks = Stopwatch.Frequency / 100_000;  // 10 us
 
+    /// <summary>Ticks of this thread inside Work().</summary>
+    [ThreadStatic]
+    internal static long Worked;
+
     public static void Work()
     {
-        var end = Stopwatch.GetTimestamp() + Ticks;
-        while (Stopwatch.GetTimestamp() < end) { }
+        var begin = Stopwatch.GetTimestamp();
+        long now;
+        do now = Stopwatch.GetTimestamp();
+        while (now - begin < Ticks);
+        Worked += now - begin;
     }
 }
 

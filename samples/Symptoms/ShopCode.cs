@@ -191,6 +191,19 @@ static class Mail
         return $"queued {topic}";
     }
 
+    /// <summary>Leaves work behind that no await interrupts.</summary>
+    public static string Archive(string topic, int? ms)
+    {
+        _ = Task.Run(() => Store(ms ?? 60));
+        return $"archiving {topic}";
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Store(int ms)
+    {
+        if (ms > 0) Thread.Sleep(ms);
+    }
+
     /// <summary>Two plain methods deep; the second gives its work away and waits for it. Then one that throws is caught.</summary>
     public static string Campaign(string topic) => $"{topic}: {Deliver(5)} {Refused()}";
 

@@ -50,7 +50,9 @@ sealed class ShopServer : IDisposable
         _app.MapPost("/newsletter/{topic}", Mail.Newsletter);
         _app.MapGet("/quotes/{currency}", Quotes.Compute);
         _app.MapGet("/campaigns/{topic}", Mail.Campaign);
+        _app.MapPost("/archive/{topic}", Mail.Archive);
         _app.MapGet("/calls/{count}", Calls.Measure);
+        _app.MapGet("/check", () => ProbesCheck.Run(1));
         _app.MapGet("/truth", (string? traceId) => ShopTruth.Tell(traceId));
         _app.StartAsync().GetAwaiter().GetResult();
     }

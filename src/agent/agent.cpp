@@ -419,6 +419,7 @@ wire::Outcome Agent::on_request(const wire::Request& request, bool listens) {
     case wire::RequestKind::kRequestsOpen:
     case wire::RequestKind::kRequestsStart:
     case wire::RequestKind::kRequestsStop:
+    case wire::RequestKind::kRequestsFinish:
       return listens ? on_requests(request.kind) : wire::Outcome::kNotOpen;
     case wire::RequestKind::kDetach: {
       if (rejit_.is_enabled()) {
@@ -469,6 +470,7 @@ wire::Outcome Agent::on_probes(wire::RequestKind kind) {
   if (!rejit_.open()) return wire::Outcome::kRefused;
   if (kind == wire::RequestKind::kProbesOpen) return wire::Outcome::kDone;
   const bool applies = kind == wire::RequestKind::kProbesApply;
+  if (!applies) rejit_.cancel();  // one that is being applied takes back what it has done
   for (int waited = 0; waited < kPatienceMs; ++waited) {
     const auto state = worker_.load(std::memory_order_acquire);
     if (state != kPosted && state != kWorking) {
@@ -484,6 +486,7 @@ wire::Outcome Agent::on_probes(wire::RequestKind kind) {
 wire::Outcome Agent::on_requests(wire::RequestKind kind) {
   if (!rejit_.open() || !requests_.open()) return wire::Outcome::kRefused;
   if (kind == wire::RequestKind::kRequestsStop) requests_.stop();
+  if (kind == wire::RequestKind::kRequestsFinish) requests_.finish();
   if (kind == wire::RequestKind::kRequestsStart && !requests_.start())
     return wire::Outcome::kRefused;
   return wire::Outcome::kDone;

@@ -133,7 +133,24 @@ bool MethodFilter::chooses_step(const char* name, std::uint32_t size, Marks mark
 }
 
 bool is_runtime_helper(const char* name, std::uint32_t size) {
+  // What compiled code calls without saying so must keep its code: .NET 9 ends with a fault when it
+  // compiles a caller while such a method is about to be compiled again (dotnet/runtime#112636).
   static constexpr const char* kHelpers[] = {
+      "System.Array.Ctor*",
+      "System.Buffer.*",
+      "System.Diagnostics.Debugger.*",
+      "System.Math.ConvertTo*",
+      "System.Math.Div*",
+      "System.Math.Mod*",
+      "System.Math.Multiply*",
+      "System.RuntimeFieldHandle.*",
+      "System.RuntimeTypeHandle.*",
+      "System.SpanHelpers.ClearWith*",
+      "System.SpanHelpers.Fill*",
+      "System.SpanHelpers.Memmove*",
+      "System.Threading.Monitor.*",
+      "System.Threading.Thread.PollGC*",
+      "System.TypedReference.*",
       "System.StubHelpers.*",
       "Internal.Runtime.*",
       "System.Runtime.EH*",

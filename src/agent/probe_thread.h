@@ -28,6 +28,7 @@ struct alignas(64) ProbeThread {
   std::uint32_t depth;       // of `outer`
   Flow flow;                 // that holds now
   std::uint64_t flow_begin;  // ticks
+  std::uint64_t last_start;  // of a span
   Flow outer[kFlows];        // those that it replaced, for as long as it lasts
 };
 

@@ -50,6 +50,7 @@ ProbeThread* claim_probe_thread(std::uintptr_t self, std::uint32_t place) {
     thread.number = number;
     thread.children = 0;
     thread.flow = {};
+    thread.last_start = 0;
     thread.depth = thread.fault = thread.last_request = 0;
     return &thread;
   }

@@ -128,6 +128,10 @@ TEST(MethodFilter, KnowsHelpersOfTheRuntime) {
   };
   EXPECT_TRUE(is_helper("System.Runtime.CompilerServices.CastHelpers.ChkCastAny"));
   EXPECT_TRUE(is_helper("System.Runtime.EH.RhThrowEx"));
+  EXPECT_TRUE(is_helper("System.Buffer.MemCopyGC"));
+  EXPECT_TRUE(is_helper("System.Math.ConvertToInt32Checked"));
+  EXPECT_TRUE(is_helper("System.SpanHelpers.Memmove"));
+  EXPECT_FALSE(is_helper("System.SpanHelpers.IndexOfChar"));
   EXPECT_FALSE(is_helper("System.String.Concat"));
 }
 
@@ -189,12 +193,17 @@ struct TinyRuntime {
   static inline std::uint32_t signatures = 0;
   static inline std::vector<std::uint8_t> new_body;
   static inline HResult answer = kOk;
+  static inline Rejit* cancelled = nullptr;  // while it asks for methods
+  static inline std::uint32_t module_flags = 1, method_flags = 0;
 
   TinyRuntime() {
+    cancelled = nullptr;
     requested.clear();
     reverted.clear();
     new_body.clear();
     answer = kOk;
+    module_flags = 1;
+    method_flags = 0;
     for (auto& slot : info_table_) slot = reinterpret_cast<Slot>(&none);
     for (auto& slot : other_table_) slot = reinterpret_cast<Slot>(&none);
     for (auto& slot : modules_table_) slot = reinterpret_cast<Slot>(&none);
@@ -212,7 +221,7 @@ struct TinyRuntime {
     set(
         info::kGetModuleInfo2,
         +[](ComObject*, Id, const std::uint8_t**, std::uint32_t, std::uint32_t*, char16_t*, Id*,
-            std::uint32_t* flags) { return *flags = 1, kOk; });
+            std::uint32_t* flags) { return *flags = module_flags, kOk; });
     set(
         info::kGetModuleMetaData, +[](ComObject*, Id, std::uint32_t, const Guid*, ComObject** out) {
           return *out = &other_, kOk;
@@ -315,7 +324,7 @@ struct TinyRuntime {
     *signature = kReturnsInt;
     *signature_size = sizeof kReturnsInt;
     *address = 0x2000;
-    return *flags = 0, kOk;
+    return *flags = method_flags, kOk;
   }
   static HResult il_body(ComObject*, Id, Token token, const std::uint8_t** out,
                          std::uint32_t* size) {
@@ -334,6 +343,7 @@ struct TinyRuntime {
     EXPECT_EQ(flags, 1U);
     if (answer < 0) return answer;
     requested.insert(requested.end(), tokens, tokens + count);
+    if (cancelled) cancelled->cancel();
     return kOk;
   }
   static HResult revert(ComObject*, std::uint32_t count, const Id*, const Token* tokens, HResult*) {
@@ -399,6 +409,25 @@ TEST(Rejit, InstrumentsWhatIsChosenAndGivesItBack) {
   EXPECT_TRUE(rejit->is_enabled());
 }
 
+TEST(Rejit, TakesBackAnOrderThatIsCancelledWhileItIsCarriedOut) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  auto* shared = rejit->shared();
+  TinyRuntime::cancelled = rejit.get();
+  order(*rejit, shared, "+Shop\n");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_EQ(shared->header.progress.load(), static_cast<std::uint32_t>(wire::ProbeProgress::kIdle));
+  EXPECT_FALSE(TinyRuntime::requested.empty());
+  EXPECT_EQ(TinyRuntime::reverted, TinyRuntime::requested);
+  EXPECT_FALSE(rejit->is_applied());
+  TinyRuntime::cancelled = nullptr;
+  order(*rejit, shared, "+Shop.Orders.Save\n");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_TRUE(rejit->is_applied());
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+}
+
 TEST(Rejit, GivesBackAMethodThatCostsTooMuch) {
   TinyRuntime clr;
   const auto rejit = std::make_unique<Rejit>();
@@ -438,6 +467,32 @@ TEST(Rejit, SaysWhatTheRuntimeRefuses) {
   ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
   rejit->on_error(TinyRuntime::kModule, kSave, hresult(0x8013'1381));
   EXPECT_EQ(shared->methods[0].hresult.load(), hresult(0x8013'1381));
+}
+
+TEST(Rejit, LeavesModulesAloneThatCanBeUnloadedOrAreMadeAtRunTime) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  constexpr std::uint32_t kDynamic = 4, kCollectible = 8;
+  for (const auto flag : {kDynamic, kCollectible}) {
+    TinyRuntime::module_flags = 1 | flag;
+    order(*rejit, rejit->shared(), "+Shop");
+    ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+    EXPECT_EQ(rejit->shared()->header.skipped_modules.load(), 1U);
+    EXPECT_TRUE(TinyRuntime::requested.empty());
+  }
+}
+
+TEST(Rejit, SaysWhichMethodsTheRuntimeItselfSuspends) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  TinyRuntime::method_flags = 0x2000;  // MethodImplAttributes.Async, .NET 11
+  order(*rejit, rejit->shared(), "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_TRUE(TinyRuntime::requested.empty());
+  EXPECT_EQ(rejit->shared()->methods[0].reason.load(),
+            static_cast<std::uint32_t>(il::Reason::kRuntimeAsync));
 }
 
 TEST(Rejit, TakesNoOrderThatCannotBe) {

@@ -14,7 +14,7 @@
 
 namespace clrscope::agent {
 
-constexpr std::uint32_t kRequestsApiVersion = 2;
+constexpr std::uint32_t kRequestsApiVersion = 3;
 
 // What the helper says of a request that begins; it reads the rest.
 struct BeginningRequest {
@@ -53,6 +53,8 @@ struct RequestsApi {
   void (*queued)(std::uint32_t request, std::uint64_t span);
   // The call of a plain method that this thread is in; 0: none, or only an async one.
   std::uint64_t (*plain_span)();
+  // Nanoseconds that the helper took for the begin (0) or the end (1) of a request.
+  void (*spent)(std::uint32_t which, std::uint64_t ns);
   const std::uint32_t* has_key;
 };
 
@@ -66,15 +68,21 @@ class RequestTable {
   int fd() const { return fd_; }
   // False: the helper is not in the process.
   bool start();
+  // Requests that begin from now on are not seen; those in flight are until stop().
+  void finish();
   void stop();
   void tick(std::uint64_t now_ns);
 
   static HelperFunctions helper();
 
  private:
+  void look(std::uint64_t now_ns);
+
   wire::Requests* shared_ = nullptr;
   int fd_ = -1;
   Sampling sampling_;
+  HookCounts last_{};
+  std::uint64_t last_look_ns_ = 0;
   std::uint64_t first_process_ns_ = 0;
 };
 

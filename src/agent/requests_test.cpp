@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "agent/probe_thread.h"
 #include "agent/probes.h"
 #include "agent/syscalls.h"
 
@@ -149,6 +151,33 @@ TEST_F(RequestsTest, RecordsBeginSpansAndEnd) {
   EXPECT_EQ(shared()->header.in_flight.load(), 0U);
 }
 
+// Two ticks that are the same, and a thread that came to a processor whose counter is behind.
+TEST_F(RequestsTest, TellsCallsApartWhateverTheCounterSays) {
+  start();
+  const auto request = begin(7);
+  this_probe_thread()->last_start = (read_tsc() + (1ULL << 40)) & ~1ULL;
+  std::uint64_t saved[3]{};
+  const auto outer = request_enter(1, &saved[0]);
+  const auto step = begin_step(2, saved[1], request.number);
+  const auto inner = request_enter(3, &saved[2]);
+  request_leave(3, inner, saved[2]);
+  request_leave_step(2, step, saved[1], -2);
+  request_leave(1, outer, saved[0]);
+  end(request);
+  this_probe_thread()->last_start = 0;
+  const auto all = spans();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].parent, all[1].span);
+  EXPECT_EQ(all[1].parent, all[2].span);
+  EXPECT_EQ(all[2].parent, request.root);
+  std::set<std::uint64_t> different{request.root};
+  for (const auto& one : all) {
+    different.insert(one.span);
+    EXPECT_GE(one.end, one.header.time);
+  }
+  EXPECT_EQ(different.size(), 4U);
+}
+
 TEST_F(RequestsTest, MarksAPlainCallThatAnExceptionEndsAndKnowsTheOneItIsIn) {
   start();
   const auto request = begin(9);
@@ -268,6 +297,50 @@ TEST_F(RequestsTest, ForgetsRequestsOfAnEarlierOrder) {
   EXPECT_EQ(shared()->header.in_flight.load(), 0U);
 }
 
+TEST_F(RequestsTest, CountsARequestOfAnEarlierOrderInThatOneOnly) {
+  for (const std::uint32_t share : {1'000'000U, 0U}) {  // sampled or not
+    start(share);
+    const auto before = begin(1);
+    table().stop();
+    EXPECT_EQ(shared()->header.seen.load(), 1U);
+    EXPECT_EQ(shared()->header.ended.load(), 0U);
+    const auto between = begin(2);
+    start(share);
+    (void)drain();
+    end(before);
+    end(between);
+    const auto own = begin(3);
+    end(own, "/own");
+    std::uint64_t ends = 0;
+    for (const auto& record : drain()) ends += record.kind == wire::RecordKind::kRequestEnd ? 1 : 0;
+    EXPECT_EQ(ends, 1U);
+    EXPECT_EQ(shared()->header.seen.load(), 1U);
+    EXPECT_EQ(shared()->header.ended.load(), 1U);
+  }
+}
+
+TEST_F(RequestsTest, HearsTheEndsOfThoseInFlightAndNoMoreThatBeginOnceItFinishes) {
+  start();
+  auto& header = shared()->header;
+  const auto sampled = begin(1), other = begin(2);
+  table().finish();
+  // What begins at that moment may still be seen.
+  for (const auto until = monotonic_ns() + 20'000'000; monotonic_ns() < until;) {
+  }
+  const auto late = begin(3);
+  EXPECT_EQ(late.number, 0U);
+  EXPECT_EQ(header.seen.load(), 2U);
+  end(late);
+  EXPECT_EQ(header.ended.load(), 0U);
+  end(sampled);
+  end(other);
+  EXPECT_EQ(header.ended.load(), 2U);
+  EXPECT_EQ(header.in_flight.load(), 0U);
+  // The next order sees all again.
+  start();
+  EXPECT_NE(begin(4).number, 0U);
+}
+
 TEST_F(RequestsTest, TakesNoRecordThatDoesNotFitItsTexts) {
   start();
   alignas(8) std::uint8_t bytes[sizeof(wire::RequestEnd) + 8]{};
@@ -292,6 +365,135 @@ TEST_F(RequestsTest, CountsWhatItDropsWhenNobodyReads) {
   EXPECT_EQ(written + shared()->header.dropped_full.load(), kCalls);
   EXPECT_EQ(shared()->header.spans.load(), kCalls);
   end(request);
+}
+
+TEST_F(RequestsTest, KeepsTheGateOpenForWorkBehindARequest) {
+  start();
+  const auto& gate = *reinterpret_cast<const std::atomic<std::uint32_t>*>(request_gate_address());
+  const auto now = monotonic_ns();
+  const auto after = [&](std::uint64_t seconds) {
+    table().tick(now + seconds * 1'000'000'000);
+    return gate.load();
+  };
+  // An async method that nobody waits for.
+  const auto first = begin(1);
+  std::uint64_t saved = 0, resumed_saved = 0;
+  const auto step = begin_step(5, saved, first.number);
+  const auto span = api.span_of(step);
+  request_leave_step(5, step, saved, 0);
+  end(first);
+  EXPECT_EQ(after(3), 1U);
+  api.flow(first.number, span, 6);
+  const auto resumed = request_enter_step(5, &resumed_saved, 0);
+  ASSERT_GT(resumed, 0);
+  request_leave_step(5, resumed, resumed_saved, -2);
+  api.flow(0, 0, 0);
+  EXPECT_EQ(after(3), 0U);
+
+  // A thread that goes on, which is said.
+  const auto second = begin(2);
+  (void)drain();
+  std::uint32_t worker = 0;
+  std::thread{[&] {
+    worker = thread_id();
+    api.flow(second.number, second.root, 0);
+    std::thread{[&] { end(second); }}.join();
+    EXPECT_EQ(after(6), 1U);
+    api.flow(0, 0, 0);
+  }}.join();
+  api.flow(0, 0, 0);  // of the thread that the request began on
+  std::uint32_t said = 0;
+  for (const auto& record : drain())
+    if (const auto& flow = record.as<wire::FlowRecord>(); record.kind == wire::RecordKind::kFlow &&
+                                                          flow.end == flow.header.time &&
+                                                          flow.header.thread == worker) {
+      ++said;
+      EXPECT_EQ(flow.request, second.number);
+    }
+  EXPECT_EQ(said, 1U);
+  EXPECT_EQ(after(6), 0U);
+
+  // But not forever.
+  const auto third = begin(3);
+  const auto stuck = begin_step(5, saved, third.number);
+  request_leave_step(5, stuck, saved, 0);
+  end(third);
+  EXPECT_EQ(after(9), 1U);
+  EXPECT_EQ(after(60), 0U);
+}
+
+// Such as an endless loop that a request has started: later requests do not pay for it.
+TEST_F(RequestsTest, ClosesTheGateAsUsualBesideWorkThatNeverEnds) {
+  start();
+  const auto& gate = *reinterpret_cast<const std::atomic<std::uint32_t>*>(request_gate_address());
+  auto now = monotonic_ns();
+  const auto after = [&](std::uint64_t ms) {
+    table().tick(now += ms * 1'000'000);
+    return gate.load();
+  };
+  // An async method that has waited for the first time; returns its span.
+  std::uint64_t saved = 0;
+  const auto leave_behind = [&](const BeginningRequest& request) {
+    const auto step = begin_step(5, saved, request.number);
+    const auto span = api.span_of(step);
+    request_leave_step(5, step, saved, 0);
+    return span;
+  };
+  const auto go_on = [&](const BeginningRequest& request, std::uint64_t span) {
+    api.flow(request.number, span, 6);
+    const auto step = request_enter_step(5, &saved, 0);
+    request_leave_step(5, step, saved, -2);
+    api.flow(0, 0, 0);
+  };
+  const auto first = begin(1);
+  const auto endless = leave_behind(first);
+  end(first);
+  EXPECT_EQ(after(3'000), 1U);
+  // Sampled requests go on to come, each with work that ends.
+  for (int i = 0; i < 6; ++i) {
+    const auto next = begin(2);
+    const auto span = leave_behind(next);
+    end(next);
+    EXPECT_EQ(after(2'000), 1U);
+    go_on(next, span);
+  }
+  EXPECT_EQ(after(1'000), 0U) << "while the endless one goes on";
+  // Work behind a later one is waited for all the same.
+  const auto later = begin(3);
+  const auto span = leave_behind(later);
+  end(later);
+  EXPECT_EQ(after(3'000), 1U);
+  go_on(later, span);
+  EXPECT_EQ(after(1'000), 0U);
+  go_on(first, endless);
+
+  // A thread that goes on for long.
+  const auto fourth = begin(4);
+  std::thread{[&] {
+    api.flow(fourth.number, fourth.root, 0);
+    std::thread{[&] { end(fourth); }}.join();
+    EXPECT_EQ(after(6'000), 1U);
+    EXPECT_EQ(after(60'000), 0U);
+    std::thread{[&] { end(begin(5)); }}.join();
+    EXPECT_EQ(after(1'000), 0U);
+    api.flow(0, 0, 0);
+  }}.join();
+  api.flow(0, 0, 0);
+}
+
+TEST_F(RequestsTest, CountsHooksThatAreAlwaysSlow) {
+  const auto hearing = [&](std::uint64_t ns) {
+    start(0);
+    for (int i = 0; i < 1000; ++i) {
+      for (const std::uint32_t which : {0U, 1U}) api.spent(which, ns);
+      end(begin(1));
+    }
+    table().stop();
+    return shared()->header.hearing_ns.load();
+  };
+  const auto slow = hearing(9'000), slower = hearing(50'000);
+  EXPECT_GT(slow, 1000U * 2 * 9'000);
+  EXPECT_GT(slower, 1000U * 2 * 9'000);
 }
 
 TEST_F(RequestsTest, CrossesNothingOnManyThreads) {

@@ -3,22 +3,43 @@
 namespace clrscope::agent {
 namespace {
 
-// What the hooks cost, in nanoseconds: measured by bench/run requests.
+// What the hooks cost where they run all the time, in nanoseconds: measured by bench/run requests.
 constexpr std::uint64_t kSeenNs = 500;     // begin and end of any request
 constexpr std::uint64_t kSampledNs = 900;  // more, for a sampled one
 constexpr std::uint64_t kSpanNs = 30;
-constexpr std::uint64_t kStepNs = 120;  // more, for a step of an async method
+constexpr std::uint64_t kStepNs = 240;  // more, for a step of an async method, and for its queue
 constexpr std::uint64_t kFlowNs = 80;
+// What the host does before it calls the hooks of a request, by what they take themselves.
+constexpr double kOfTheHost = 1.2;
 
 constexpr double kFirstGuessNs = 20'000;     // of a sampled request, until one has ended
 constexpr double kLeastShareNs = 2'000'000;  // per second: an idle process may be looked at
 constexpr double kSmoothing = 0.3;
 
+// How many times as long as the prices say the hooks take here.
+double slowness(std::uint64_t seen_ns) {
+  const auto measured = kOfTheHost * static_cast<double>(seen_ns) / static_cast<double>(kSeenNs);
+  return measured > 1 ? measured : 1;
+}
+
 }  // namespace
 
+HookCounts HookCounts::since(const HookCounts& earlier) const {
+  return {.seen = seen - earlier.seen,
+          .sampled = sampled - earlier.sampled,
+          .spans = spans - earlier.spans,
+          .steps = steps - earlier.steps,
+          .flows = flows - earlier.flows,
+          .own_ns = own_ns - earlier.own_ns,
+          .seen_ns = seen_ns};
+}
+
 std::uint64_t Sampling::cost_of(const HookCounts& counts) {
-  return counts.seen * kSeenNs + counts.sampled * kSampledNs + counts.spans * kSpanNs +
-         counts.steps * kStepNs + counts.flows * kFlowNs;
+  // Spans come one after the other and find in the caches what they need.
+  const auto hooks = counts.seen * kSeenNs + counts.sampled * kSampledNs + counts.steps * kStepNs +
+                     counts.flows * kFlowNs;
+  return counts.own_ns + counts.spans * kSpanNs +
+         static_cast<std::uint64_t>(static_cast<double>(hooks) * slowness(counts.seen_ns));
 }
 
 void Sampling::start(const SamplingOptions& options, std::uint64_t now_ns,
@@ -28,6 +49,7 @@ void Sampling::start(const SamplingOptions& options, std::uint64_t now_ns,
   last_ns_ = now_ns;
   last_process_ns_ = process_ns;
   per_second_ = 0;
+  own_ns_ = 0;
   share_ns_ = kLeastShareNs;
   one_ns_.store(static_cast<std::int64_t>(kFirstGuessNs), std::memory_order_relaxed);
   budget_ns_.store(static_cast<std::int64_t>(kLeastShareNs), std::memory_order_relaxed);
@@ -68,20 +90,20 @@ void Sampling::update(const HookCounts& counts, std::uint64_t now_ns, std::uint6
   const auto seconds = static_cast<double>(now_ns - last_ns_) / 1e9;
   const auto blend = [](double old, double fresh) { return old + kSmoothing * (fresh - old); };
   const auto used = static_cast<double>(process_ns - last_process_ns_) / seconds;
-  const HookCounts fresh{.seen = counts.seen - last_.seen,
-                         .sampled = counts.sampled - last_.sampled,
-                         .spans = counts.spans - last_.spans,
-                         .steps = counts.steps - last_.steps,
-                         .flows = counts.flows - last_.flows};
+  const auto fresh = counts.since(last_);
   per_second_ = blend(per_second_, static_cast<double>(fresh.seen) / seconds);
+  own_ns_ = blend(own_ns_, static_cast<double>(fresh.own_ns) / seconds);
   const auto wanted = used * options_.budget_ppm / 1e6;
   share_ns_ = blend(share_ns_, wanted > kLeastShareNs ? wanted : kLeastShareNs);
   // All requests are seen: that much of the budget is gone. A tenth stays for samples in any case.
-  const auto fixed = per_second_ * static_cast<double>(kSeenNs);
+  const auto seen = static_cast<double>(kSeenNs) * slowness(counts.seen_ns);
+  const auto fixed = per_second_ * seen + own_ns_;
   const auto left = share_ns_ - fixed > share_ns_ / 10 ? share_ns_ - fixed : share_ns_ / 10;
   auto one = static_cast<double>(one_ns_.load(std::memory_order_relaxed));
   if (fresh.sampled > 0) {
-    const auto cost = cost_of(fresh) - fresh.seen * kSeenNs;
+    auto of_sampled = fresh;
+    of_sampled.seen = of_sampled.own_ns = 0;
+    const auto cost = cost_of(of_sampled);
     one = blend(one, static_cast<double>(cost) / static_cast<double>(fresh.sampled));
     one_ns_.store(static_cast<std::int64_t>(one), std::memory_order_relaxed);
   }

@@ -46,11 +46,7 @@ Outcome run(Sampling& sampling, const Load& load, int seconds, std::uint64_t& no
     process += load.process / 10;
     sampling.update(counts, now, process);
   }
-  out.counts = {.seen = counts.seen - before.seen,
-                .sampled = counts.sampled - before.sampled,
-                .spans = counts.spans - before.spans,
-                .steps = 0,
-                .flows = 0};
+  out.counts = counts.since(before);
   return out;
 }
 
@@ -81,6 +77,35 @@ TEST_F(SamplingTest, HoldsTheBudgetWhateverTheLoad) {
     EXPECT_LE(Sampling::cost_of(out.counts), 10 * kSecond / 100 * 11 / 10) << per_second;
     EXPECT_GT(out.counts.sampled, 100U) << per_second;
   }
+}
+
+TEST_F(SamplingTest, HoldsTheBudgetWhereHooksTakeLongerThanTheirPrice) {
+  start({.budget_ppm = 10'000});
+  counts.seen_ns = 2'500;
+  (void)run_for({.per_second = 2'000, .spans = 300}, 10);
+  const auto slow = run_for({.per_second = 2'000, .spans = 300}, 10);
+  EXPECT_LE(Sampling::cost_of(slow.counts), 10 * kSecond / 100 * 11 / 10);
+  counts.seen_ns = 0;
+  (void)run_for({.per_second = 2'000, .spans = 300}, 10);
+  const auto usual = run_for({.per_second = 2'000, .spans = 300}, 10);
+  EXPECT_GT(slow.counts.sampled, 0U);
+  EXPECT_LT(slow.counts.sampled, usual.counts.sampled / 2);
+}
+
+TEST_F(SamplingTest, CountsTheAgentsOwnThread) {
+  EXPECT_EQ(Sampling::cost_of({.own_ns = 700}), 700U);
+  start({.budget_ppm = 10'000});
+  const auto share = [&](std::uint64_t own_per_second) {
+    double sampled = 0;
+    for (int second = 0; second < 20; ++second) {
+      counts.own_ns += own_per_second;
+      const auto out = run_for({.per_second = 4'000, .spans = 300}, 1);
+      if (second >= 10) sampled += static_cast<double>(out.counts.sampled);
+    }
+    return sampled;
+  };
+  const auto without = share(0);
+  EXPECT_LT(share(5'000'000), without * 0.6);  // half of the budget
 }
 
 TEST_F(SamplingTest, SamplesInverselyToTheLoad) {

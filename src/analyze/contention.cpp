@@ -12,7 +12,7 @@ void LockWaits::add(const LockWaits& more) {
 }
 
 void Contention::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
-  if (!trace_) trace_.emplace(frames_);
+  if (!trace_) trace_.emplace(frames_, line_at_);
   for (const Event& event : batch.events) {
     const auto provider = trace_->providers.of(*event.type);
     if (provider == Provider::kUniversalEvents && only_counted_.on_event(reader, event))

@@ -46,6 +46,8 @@ class Contention {
  public:
   using Site = std::pair<const FrameId, LockWaits>;
 
+  explicit Contention(LineAt line_at = {}) : line_at_(std::move(line_at)) {}
+
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace(const nettrace::Reader& reader);
 
@@ -59,7 +61,7 @@ class Contention {
 
  private:
   struct Trace {
-    explicit Trace(FrameTable& frames) : sites(frames) {}
+    Trace(FrameTable& frames, const LineAt& line_at) : sites(frames, line_at) {}
     KnownEvents known;
     Providers providers;
     Sites sites;
@@ -72,6 +74,7 @@ class Contention {
   void end(const nettrace::Reader& reader, const Event& event);
   void add(const LockWaitPairs::Wait& wait, std::uint64_t unfinished);
 
+  LineAt line_at_;
   FrameTable frames_;
   std::optional<Trace> trace_;
   std::map<FrameId, LockWaits> sites_;

@@ -17,7 +17,7 @@ std::vector<std::pair<FrameId, std::uint64_t>> Exceptions::Type::ranked_sites() 
 }
 
 void Exceptions::on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) {
-  if (!trace_) trace_.emplace(frames_);
+  if (!trace_) trace_.emplace(frames_, line_at_);
   for (const Event& event : batch.events) {
     const auto provider = trace_->providers.of(*event.type);
     if (provider != Provider::kRundown) span_.on_event(event.time);

@@ -27,6 +27,8 @@ class Exceptions {
   };
   using Named = std::pair<const std::string, Type>;
 
+  explicit Exceptions(LineAt line_at = {}) : line_at_(std::move(line_at)) {}
+
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch);
   void end_of_trace(const nettrace::Reader& reader);
 
@@ -52,7 +54,7 @@ class Exceptions {
 
  private:
   struct Trace {
-    explicit Trace(FrameTable& frames) : sites(frames) {}
+    Trace(FrameTable& frames, const LineAt& line_at) : sites(frames, line_at) {}
     KnownEvents known;
     Providers providers;
     Sites sites;
@@ -60,6 +62,7 @@ class Exceptions {
   };
   void count(const nettrace::Reader& reader, const Event& event);
 
+  LineAt line_at_;
   FrameTable frames_;
   StringTable names_;
   std::optional<Trace> trace_;

@@ -26,6 +26,10 @@ Place place_of(const Frame& frame) {
   return place;
 }
 
+std::string site_text(const Frame& frame) {
+  return frame.line != 0 ? frame.method + "  " + place_text(frame) : frame.method;
+}
+
 const Shape& shape_of(const Times*) {
   static const auto shape = describe<Times>(
       "Times", "how often something happened, and how long it took",

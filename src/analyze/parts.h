@@ -20,6 +20,8 @@ struct Place {
 };
 const Shape& shape_of(const Place*);
 Place place_of(const Frame& frame);
+// "Shop.Cart.Add(int)  Cart.cs:22"; without a line the method alone.
+std::string site_text(const Frame& frame);
 
 // Of things that begin and end.
 struct Times {

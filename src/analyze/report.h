@@ -14,6 +14,7 @@
 #include "base/document.h"
 #include "base/shape.h"
 #include "nettrace/reader.h"
+#include "symbols/line_at.h"
 
 namespace clrscope {
 class SourceLines;
@@ -30,6 +31,7 @@ struct ReportOptions {
   bool messages = true;          // of exceptions: what the program said
   bool inclusive = false;        // methods by what they and their callees took
   SourceLines* lines = nullptr;  // source lines are wanted, and found by it; outlives the report
+  LineAt line_at{};              // of a process that runs: asked about the places that are shown
 };
 
 class Report {

@@ -110,22 +110,26 @@ const Shape& shape_of(const RequestLosses*) {
 
 const Shape& shape_of(const RequestCost*) {
   using A = RequestCost;
-  static const auto shape =
-      describe<A>("RequestCost", "what the profiling cost the process",
-                  {member<&A::cpu_percent>("cpuPercent", Unit::kPercent,
-                                           "CPU time of the hooks, of the CPU time of the process"),
-                   member<&A::hooks>("hooksMs", "CPU time of the hooks, estimated by the agent"),
-                   member<&A::process>("processMs", "CPU time of the process meanwhile")});
+  static const auto shape = describe<A>(
+      "RequestCost", "what the profiling cost the process",
+      {member<&A::cpu_percent>("cpuPercent", Unit::kPercent,
+                               "CPU time of the hooks, of the CPU time of the process"),
+       member<&A::hooks>("hooksMs", "CPU time of the hooks, estimated by the agent"),
+       member<&A::hearing>("hearingMs",
+                           "of it: what requests cause that are not sampled, too; absent in "
+                           "recordings of older versions"),
+       member<&A::process>("processMs", "CPU time of the process meanwhile")});
   return shape;
 }
 
 const Shape& shape_of(const ProbedMethods*) {
   using A = ProbedMethods;
-  static const auto shape =
-      describe<A>("RequestMethods", "the methods that the patterns chose",
-                  {member<&A::chosen>("chosen", "methods that match the patterns"),
-                   member<&A::instrumented>("instrumented", "of them: called, with probes"),
-                   member<&A::refused>("refused", "of them: could not be instrumented")});
+  static const auto shape = describe<A>(
+      "RequestMethods", "the methods that the patterns chose",
+      {member<&A::chosen>("chosen", "methods that match the patterns"),
+       member<&A::instrumented>("instrumented", "of them: called, with probes"),
+       member<&A::refused>("refused", "of them: could not be instrumented"),
+       member_unless_empty<&A::not_measured>("notMeasured", "which, and why; at most 1000")});
   return shape;
 }
 

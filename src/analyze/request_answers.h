@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyze/unmeasured_method.h"
 #include "base/shape.h"
 #include "model/request.h"
 #include "model/trace_id.h"
@@ -102,6 +103,7 @@ const Shape& shape_of(const RequestLosses*);
 struct RequestCost {
   double cpu_percent = 0;
   std::chrono::nanoseconds hooks{};
+  std::optional<std::chrono::nanoseconds> hearing{};  // older recordings do not have it
   std::chrono::nanoseconds process{};
 };
 const Shape& shape_of(const RequestCost*);
@@ -110,6 +112,7 @@ struct ProbedMethods {
   std::uint64_t chosen = 0;
   std::uint64_t instrumented = 0;
   std::uint64_t refused = 0;
+  std::vector<UnmeasuredMethod> not_measured{};
 };
 const Shape& shape_of(const ProbedMethods*);
 

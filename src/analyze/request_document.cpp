@@ -17,6 +17,7 @@ constexpr std::size_t kBar = 40;    // columns of a waterfall
 constexpr std::size_t kLabel = 38;  // columns of the method beside it
 constexpr std::size_t kMostLines = 40;
 constexpr std::size_t kMostWaits = 10;
+constexpr std::size_t kMostUnmeasured = 10;
 constexpr std::size_t kDeepest = 12;  // further levels are not indented more
 
 struct Marks {
@@ -263,6 +264,8 @@ Document requests_document(const RequestProfile& profile, std::size_t rows, Wate
       page.summary.push_back(
           fmt::format("{} wait to be sent: {}.", format_bytes(sent.waiting_bytes), sent.trouble));
   }
+  if (!profile.methods.not_measured.empty())
+    page.tables.push_back(unmeasured_table(profile.methods.not_measured, kMostUnmeasured));
   if (profile.requests.empty()) return page;
   page.blocks.emplace_back(Heading{.text = "Slowest sampled request"});
   add_waterfall(profile.requests.front(), style, page);

@@ -1,6 +1,7 @@
 #include "analyze/request_events.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyze/durations.h"
 #include "base/bytes.h"
@@ -11,10 +12,14 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-enum Id : std::uint32_t { kMethod = 1, kSpan, kStep, kPart, kRequest, kSummary };
+enum Id : std::uint32_t { kMethod = 1, kSpan, kStep, kPart, kRequest, kSummary, kUnmeasured };
 enum Flag : std::uint32_t { kSampled = 1, kForced = 2, kAborted = 4, kOwnId = 8 };
 constexpr std::size_t kMostHeld = 500'000;
 constexpr std::size_t kMostMethods = 1 << 17;
+constexpr std::size_t kMostRefused = 1000;
+constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kMostNameBytes = 16 << 20;  // of all methods
+constexpr nanoseconds kUnknown{-1};
 constexpr double kMillion = 1e6;
 
 Field field(std::string_view name, TypeCode type) {
@@ -56,8 +61,10 @@ std::vector<EventType> event_types() {
        field("InFlight", u64), field("ProbabilityPpm", u32), field("LostRecords", u64),
        field("LostRequests", u64), field("LostSpans", u64), field("Late", u64),
        field("Orphans", u64), field("Damaged", u64), field("HooksNs", i64), field("ProcessNs", i64),
-       field("MethodsChosen", u64), field("MethodsInstrumented", u64),
-       field("MethodsRefused", u64)});
+       field("MethodsChosen", u64), field("MethodsInstrumented", u64), field("MethodsRefused", u64),
+       field("HearingNs", i64)});
+  add(kUnmeasured, "Unmeasured",
+      {field("Name", text), field("Reason", text), field("Answer", text)});
   return out;
 }
 
@@ -174,6 +181,14 @@ Result<> RequestEventWriter::write_request(const RequestTrace& request) {
 Result<> RequestEventWriter::finish(const RequestProfile& profile, TraceTime now) {
   newest_ = std::max(newest_, now);
   ByteWriter payload;
+  for (const auto& one : profile.methods.not_measured) {
+    payload.clear();
+    put_text(payload, one.method);
+    put_text(payload, one.reason);
+    put_text(payload, one.code.value_or(""));
+    TRY(put(kUnmeasured, {}, payload.bytes()));
+  }
+  payload.clear();
   put_time(payload, profile.duration);
   payload.write(profile.seen);
   payload.write(profile.sampled);
@@ -191,6 +206,7 @@ Result<> RequestEventWriter::finish(const RequestProfile& profile, TraceTime now
   payload.write(profile.methods.chosen);
   payload.write(profile.methods.instrumented);
   payload.write(profile.methods.refused);
+  put_time(payload, profile.cost.hearing.value_or(kUnknown));
   return put(kSummary, {}, payload.bytes());
 }
 
@@ -211,6 +227,8 @@ void RequestEventReader::on_event(const Event& event) {
       return on_request(event);
     case kSummary:
       return on_summary(event);
+    case kUnmeasured:
+      return on_unmeasured(event);
     default:
       return;
   }
@@ -219,6 +237,7 @@ void RequestEventReader::on_event(const Event& event) {
 void RequestEventReader::end_of_trace() {
   pending_.clear();
   method_of_.clear();
+  unmeasured_.clear();
   held_ = 0;
 }
 
@@ -235,13 +254,17 @@ void RequestEventReader::on_method(const Event& event) {
   ByteReader in{event.payload};
   const auto number = in.read<std::uint32_t>();
   auto name = text_of(in);
-  if (!in.ok() || methods_.size() >= kMostMethods || method_of_.size() >= kMostMethods) {
+  if (!in.ok() || methods_.size() >= kMostMethods || method_of_.size() >= kMostMethods ||
+      name.size() > std::min(kLongestName, kMostNameBytes - name_bytes_)) {
     ++damaged_;
     return;
   }
   const auto [known, is_new] =
       by_name_.try_emplace(name, static_cast<std::uint32_t>(methods_.size()));
-  if (is_new) methods_.push_back(std::move(name));
+  if (is_new) {
+    name_bytes_ += name.size();
+    methods_.push_back(std::move(name));
+  }
   method_of_[number] = known->second;
 }
 
@@ -343,6 +366,18 @@ void RequestEventReader::on_request(const Event& event) {
   on_request_(std::move(out));
 }
 
+void RequestEventReader::on_unmeasured(const Event& event) {
+  ByteReader in{event.payload};
+  UnmeasuredMethod one{.method = text_of(in), .reason = text_of(in)};
+  if (auto code = text_of(in); !code.empty()) one.code = std::move(code);
+  const bool is_short = std::max({one.method.size(), one.reason.size(),
+                                  one.code.value_or("").size()}) <= kLongestName;
+  if (in.ok() && is_short && unmeasured_.size() < kMostRefused)
+    unmeasured_.push_back(std::move(one));
+  else
+    ++damaged_;
+}
+
 void RequestEventReader::on_summary(const Event& event) {
   ByteReader in{event.payload};
   RequestProfile out{.pid = static_cast<std::int32_t>(event.process), .duration = length_of(in)};
@@ -365,7 +400,13 @@ void RequestEventReader::on_summary(const Event& event) {
   out.methods.chosen = in.read<std::uint64_t>();
   out.methods.instrumented = in.read<std::uint64_t>();
   out.methods.refused = in.read<std::uint64_t>();
-  if (in.ok())
+  const bool is_whole = in.ok();
+  if (in.remaining() > 0)  // older versions end here
+    if (const nanoseconds hearing{in.read<std::int64_t>()}; in.ok() && hearing >= nanoseconds{})
+      out.cost.hearing = hearing;
+  out.methods.not_measured = std::exchange(unmeasured_, {});
+  order_and_cut(out.methods.not_measured);
+  if (is_whole)
     summary_ = std::move(out);
   else
     ++damaged_;

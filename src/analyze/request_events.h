@@ -64,14 +64,17 @@ class RequestEventReader {
   void on_part(const Event& event);
   void on_request(const Event& event);
   void on_method(const Event& event);
+  void on_unmeasured(const Event& event);
   void on_summary(const Event& event);
 
   OnRequest on_request_;
   std::unordered_map<std::uint64_t, Pending> pending_;
   std::size_t held_ = 0;
   std::vector<std::string> methods_;
+  std::size_t name_bytes_ = 0;                                  // of these
   std::unordered_map<std::uint32_t, std::uint32_t> method_of_;  // of this trace: index in methods_
   std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::vector<UnmeasuredMethod> unmeasured_;  // of the summary that follows
   std::optional<RequestProfile> summary_;
   std::uint64_t damaged_ = 0;
 };

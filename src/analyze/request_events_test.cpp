@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "analyze/request_recording.h"
 #include "analyze/test_trace.h"
 
@@ -91,7 +93,12 @@ TEST(RequestEvents, ComeBackAsTheyWere) {
   ASSERT_TRUE(written.events.write(batch));
   RequestProfile counted{.duration = milliseconds{2000}, .seen = 4, .sampled = 2};
   counted.lost.late = 9;
+  counted.cost.hearing = milliseconds{7};
   counted.methods.chosen = 2;
+  counted.methods.refused = 2;
+  counted.methods.not_measured = {
+      {.method = "Shop.Print", .reason = "variableArguments"},
+      {.method = "Shop.Sum", .reason = "refusedByRuntime", .code = "0x80004005"}};
   ASSERT_TRUE(written.events.finish(counted, at(3000)));
 
   // Straight, and through the file: the same profile.
@@ -110,7 +117,11 @@ TEST(RequestEvents, ComeBackAsTheyWere) {
   EXPECT_EQ(profile.lost.late, 9U);
   EXPECT_EQ(profile.lost.damaged, 0U);
   EXPECT_EQ(profile.methods.chosen, 2U);
+  // In the order for reading.
+  std::ranges::reverse(counted.methods.not_measured);
+  EXPECT_EQ(json_text(profile.methods), json_text(counted.methods));
   EXPECT_EQ(profile.pid, 4312);
+  EXPECT_EQ(profile.cost.hearing, milliseconds{7});
 }
 
 TEST(RequestEvents, CountWhatIsThereWhenTheRecordingWasCutShort) {
@@ -122,15 +133,76 @@ TEST(RequestEvents, CountWhatIsThereWhenTheRecordingWasCutShort) {
   EXPECT_THAT(recording.profile().notes, SizeIs(1));
 }
 
+Payload older_summary() {
+  Payload out;
+  out.add(2'000'000L).add(4UL).add(2UL).add(0UL).add(0UL).add(500'000U);
+  for (int i = 0; i < 6; ++i) out.add(0UL);  // losses
+  out.add(50L).add(1000L);                   // costs
+  for (int i = 0; i < 3; ++i) out.add(3UL);  // methods
+  return out;
+}
+
+TEST(RequestEvents, DoNotSayWhatAnOlderRecordingDoesNotHave) {
+  TestTrace trace;
+  trace.event("Clrscope-Requests", 6, 0, {.time = 10}, older_summary());
+  RequestRecording recording;
+  trace.read_into(recording);
+  const auto profile = recording.profile();
+  EXPECT_EQ(profile.seen, 4U);
+  EXPECT_EQ(profile.cost.hooks.count(), 50);
+  EXPECT_EQ(profile.methods.refused, 3U);
+  EXPECT_FALSE(profile.cost.hearing);
+  EXPECT_EQ(json_text(profile).find("hearingMs"), std::string::npos);
+  EXPECT_EQ(profile.lost.damaged, 0U);
+}
+
+// Of a recording that somebody made to take memory.
+TEST(RequestEvents, HoldFewMethodsThatWereNotMeasuredAndNoLongNames) {
+  TestTrace trace;
+  const std::string long_name(5000, 'x');
+  trace.event("Clrscope-Requests", 7, 0, {.time = 1}, Payload{}.text(long_name).text("r").text(""));
+  trace.event("Clrscope-Requests", 7, 0, {.time = 1},
+              Payload{}.text("a").text("r").text(long_name));
+  for (int i = 0; i < 1500; ++i)
+    trace.event("Clrscope-Requests", 7, 0, {.time = 1}, Payload{}.text("a").text("r").text(""));
+  trace.event("Clrscope-Requests", 1, 0, {.time = 1}, Payload{}.add(1U).text(long_name));
+  trace.event("Clrscope-Requests", 6, 0, {.time = 10}, older_summary());
+  RequestRecording recording;
+  trace.read_into(recording);
+  const auto profile = recording.profile();
+  EXPECT_THAT(profile.methods.not_measured, SizeIs(1000));
+  EXPECT_EQ(profile.lost.damaged, 2U + 500U + 1U);
+}
+
+TEST(RequestEvents, HoldNamesOfMethodsUpToALimit) {
+  constexpr std::uint32_t kEvents = 4200;
+  constexpr std::size_t kLength = 4096, kMost = 16 << 20;
+  const EventType type{.provider = "Clrscope-Requests", .name = "Method", .id = 1, .fields = {}};
+  RequestEventReader reader{[](RequestTrace) {}};
+  std::vector<std::uint8_t> payload(4 + (kLength + 1) * 2);
+  for (std::size_t i = 0; i < kLength; ++i) payload[4 + i * 2] = 'x';
+  for (std::uint32_t i = 0; i < kEvents; ++i) {
+    std::memcpy(payload.data(), &i, 4);
+    for (std::size_t digit = 0; digit < 4; ++digit)
+      payload[4 + digit * 2] = static_cast<std::uint8_t>('a' + (i >> digit * 4) % 16);
+    Event event{};
+    event.type = &type;
+    event.payload = payload;
+    reader.on_event(event);
+  }
+  EXPECT_EQ(reader.damaged(), kEvents - kMost / kLength);
+  EXPECT_EQ(reader.methods().size(), kMost / kLength);
+}
+
 TEST(RequestEvents, CountDamagedOnesAndGoOn) {
   TestTrace trace;
-  for (std::uint32_t id = 1; id <= 7; ++id)
+  for (std::uint32_t id = 1; id <= 8; ++id)
     trace.event("Clrscope-Requests", id, 0, {.time = 10}, Payload{}.add(std::uint32_t{1}));
   trace.event("Clrscope-Requests", 3, 0, {.time = 11},  // a step without its span
               Payload{}.add(1UL).add(2UL).add(3L).add(4L).add(5L));
   RequestRecording recording;
   trace.read_into(recording);
-  EXPECT_EQ(recording.profile().lost.damaged, 7U);
+  EXPECT_EQ(recording.profile().lost.damaged, 8U);
   EXPECT_EQ(recording.profile().seen, 0U);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "nettrace/payload_table.h"
 
@@ -60,6 +61,11 @@ bool has_name(const Frame& frame) { return frame.kind != FrameKind::kUnknown; }
 
 }  // namespace
 
+void Sites::on_name(const Event& event, Provider provider) {
+  if (!std::exchange(names_others_, true)) symbols_.keep_only(stacks_.all_addresses());
+  symbols_.on_event(event, provider);
+}
+
 FrameId Sites::site(StackId stack) { return first(stack, {is_own, is_unnamed_lambda}); }
 
 FrameId Sites::caller(StackId stack) {
@@ -77,10 +83,26 @@ FrameId Sites::first(StackId stack, std::initializer_list<Fits> requests) {
   const auto choose = [&](Fits fits) {
     return std::ranges::find_if(scratch_, [&](FrameId id) { return fits(frames_.frame(id)); });
   };
+  const auto with_its_line = [&](auto found) {
+    return with_line(
+        *found,
+        stacks_.addresses(stack)[static_cast<std::size_t>(std::distance(scratch_.begin(), found))]);
+  };
   for (const auto fits : requests)
-    if (const auto found = choose(fits); found != scratch_.end()) return *found;
+    if (const auto found = choose(fits); found != scratch_.end()) return with_its_line(found);
   const auto named = choose(has_name);
   return named != scratch_.end() ? *named : scratch_.front();
+}
+
+// The runtime's events come out of a call, also those of the leaf.
+FrameId Sites::with_line(FrameId id, std::uint64_t address) {
+  if (!line_at_ || !is_own(frames_.frame(id))) return id;
+  auto place = line_at_(address - 1);
+  if (!place) return id;
+  auto frame = frames_.frame(id);
+  frame.file = std::move(place->file);
+  frame.line = place->line;
+  return frames_.intern(std::move(frame));
 }
 
 std::string value_name(std::string_view enumeration, std::uint64_t value) {

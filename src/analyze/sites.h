@@ -12,6 +12,7 @@
 #include "analyze/stacks.h"
 #include "analyze/symbolizer.h"
 #include "nettrace/payload_events.h"
+#include "symbols/line_at.h"
 
 namespace clrscope::analyze {
 
@@ -33,14 +34,17 @@ class KnownEvents {
 
 class Sites {
  public:
-  explicit Sites(FrameTable& frames) : frames_(frames), symbols_(frames) {}
+  // `line_at`: asked for the line of each site that is the application's own code.
+  explicit Sites(FrameTable& frames, LineAt line_at = {})
+      : frames_(frames), symbols_(frames), line_at_(std::move(line_at)) {}
 
   StackId stack_of(const nettrace::Reader& reader, const Event& event) {
     return stacks_.intern(reader, event);
   }
   void on_other(const Event& event) { symbols_.on_event(event, providers_.of(*event.type)); }
-  // Of another trace, whose event types are others.
-  void on_name(const Event& event, Provider provider) { symbols_.on_event(event, provider); }
+  // Of another trace, whose event types are others. After all events of this one: methods that are
+  // in none of its stacks are not kept.
+  void on_name(const Event& event, Provider provider);
   void on_batch_end(const nettrace::Batch& batch) { stacks_.on_batch_end(batch); }
 
   // The first frame of the application; where there is none, the first that has a name.
@@ -55,11 +59,14 @@ class Sites {
  private:
   using Fits = bool (*)(const Frame& frame);
   FrameId first(StackId stack, std::initializer_list<Fits> requests);
+  FrameId with_line(FrameId id, std::uint64_t address);
 
   FrameTable& frames_;
   Providers providers_;
   Stacks stacks_;
   Symbolizer symbols_;
+  LineAt line_at_;
+  bool names_others_ = false;
   std::vector<FrameId> scratch_;
 };
 

@@ -1,5 +1,7 @@
 #include "analyze/stacks.h"
 
+#include <algorithm>
+
 namespace clrscope::analyze {
 
 StackId Stacks::intern_new(const nettrace::Reader& reader, const Event& event) {
@@ -16,6 +18,18 @@ StackId Stacks::intern_new(const nettrace::Reader& reader, const Event& event) {
     cache_[id] = {ours, event.process};
   }
   return ours;
+}
+
+std::vector<std::uint64_t> Stacks::all_addresses() const {
+  std::vector<std::uint64_t> all;
+  for (std::size_t id = 1; id < size(); ++id) {
+    const auto one = addresses(StackId{static_cast<std::uint32_t>(id)});
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  std::ranges::sort(all);
+  const auto doubles = std::ranges::unique(all);
+  all.erase(doubles.begin(), doubles.end());
+  return all;
 }
 
 }  // namespace clrscope::analyze

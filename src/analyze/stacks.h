@@ -37,6 +37,7 @@ class Stacks {
   }
   TraceTime first_seen(StackId id) const { return first_seen_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return table_.size(); }
+  std::vector<std::uint64_t> all_addresses() const;  // of all stacks: sorted, each once
 
  private:
   static constexpr StackId kUnknown{0xffffffff};

@@ -107,6 +107,13 @@ void Symbolizer::on_event(const Event& event, Provider provider) {
   }
 }
 
+// An address that is returned to may be one byte after its method.
+bool Symbolizer::is_wanted(const MethodCode& code) const {
+  if (!wanted_) return true;
+  const auto first = std::ranges::lower_bound(*wanted_, code.start);
+  return first != wanted_->end() && *first - code.start <= code.size;
+}
+
 // `id` is 0 for a rundown, which says that a method is there, but not since when.
 void Symbolizer::on_method(const Event& event, std::uint32_t id) {
   ByteReader in{event.payload};
@@ -117,6 +124,10 @@ void Symbolizer::on_method(const Event& event, std::uint32_t id) {
   code.size = in.read<std::uint32_t>();
   code.token = in.read<std::uint32_t>();
   const auto flags = in.read<std::uint32_t>();
+  // A rundown's start tells what was there then: our recorder writes some of it.
+  if (id == 0 && event.type->id == kMethodUnloadVerbose && in.ok())
+    spaces_[event.process].has_rundown = true;
+  if (!is_wanted(code)) return;
   code.dynamic = (flags & kDynamicFlag) != 0;
   code.jitted = (flags & kJittedFlag) != 0;
   code.type = in.take_utf16z();
@@ -137,8 +148,6 @@ void Symbolizer::on_method(const Event& event, std::uint32_t id) {
     methods.unloaded(code, event.time);
   else
     methods.known(code);
-  // A rundown's start tells what was there then: our recorder writes some of it.
-  if (id == 0 && event.type->id == kMethodUnloadVerbose) space.has_rundown = true;
 }
 
 void Symbolizer::on_module(const Event& event, bool of_domain) {

@@ -82,6 +82,9 @@ class Symbolizer {
   // Takes note of events that name something; others cost one comparison.
   void on_event(const Event& event, Provider provider);
 
+  // From now on only methods that one of these addresses belongs to: sorted, each once.
+  void keep_only(std::vector<std::uint64_t> addresses) { wanted_ = std::move(addresses); }
+
   FrameId frame(ProcessId process, std::uint64_t address, TraceTime when, AddressKind kind);
 
   // For a trace that is still being recorded: what was found may have got a better name since.
@@ -103,6 +106,7 @@ class Symbolizer {
   };
 
   void on_method(const Event& event, std::uint32_t id);
+  bool is_wanted(const MethodCode& code) const;
   void on_module(const Event& event, bool of_domain);
   void on_map(const Event& event, ManagedLines::Order order);
   void on_universal(const Event& event);
@@ -119,6 +123,7 @@ class Symbolizer {
   FrameId native_frame(std::uint64_t address, const UniversalMap::Found& found, bool has_rundown);
 
   FrameTable& frames_;
+  std::optional<std::vector<std::uint64_t>> wanted_;
   std::unordered_map<ProcessId, Space> spaces_;
   UniversalMap kernel_;  // the same for all processes
 };

@@ -22,7 +22,6 @@
 namespace clrscope::archive {
 namespace {
 
-constexpr std::uint64_t kLeastFree = 32 << 20;  // of the disk: less is full
 constexpr std::size_t kLargestNote = 1 << 20;
 constexpr std::uint64_t kStep = 1 << 20;  // shares grow by
 constexpr std::string_view kScratch = "scratch.";
@@ -295,10 +294,10 @@ std::uint64_t Recordings::room() const {
   std::uint64_t running = 0;
   for (const auto& one : every())
     if (one.state == RecordingState::kRecording) running += file_size(one.path);
-  running += shares_.with([](std::uint64_t bytes) { return bytes; });
+  running += shares_.with([](const Reserved& reserved) { return reserved.sum(); });
   const auto free = free_bytes(folder_);
   const auto limit = settings_.disk_limit > running ? settings_.disk_limit - running : 0;
-  return std::min(limit, free > kLeastFree ? free - kLeastFree : 0);
+  return std::min(limit, free > settings_.least_free ? free - settings_.least_free : 0);
 }
 
 std::uint64_t Recordings::used() const {
@@ -319,25 +318,32 @@ Failure Recordings::no_room() const {
 Result<> Recordings::make_room(std::uint64_t least) {
   (void)TRY(folder_.make());
   return shares_.with(
-      [&](std::uint64_t& shares) { return fit(shares, least, Share::Kind::kKept, {}); });
+      [&](const Reserved& reserved) { return fit(reserved, least, Share::Kind::kKept, {}); });
 }
 
-// With the lock of shares_ held: removes the oldest until so many bytes more have room.
-Result<> Recordings::fit(std::uint64_t shares, std::uint64_t more, Share::Kind kind,
+// With the lock of shares_ held: removes the oldest until so many bytes more have room. None goes
+// in vain, where even all of them would not make enough.
+Result<> Recordings::fit(const Reserved& reserved, std::uint64_t more, Share::Kind kind,
                          const std::string& in_use) {
-  const bool passing = kind == Share::Kind::kPassing;
   for (;;) {
-    std::uint64_t used = shares + more;
+    std::uint64_t used = reserved.sum() + more, removable = 0;
     std::optional<Recording> oldest;
     for (const auto& one : every()) {
       used += bytes_of(one);
-      if (one.state != RecordingState::kRecording && one.id != in_use)
-        oldest = one;  // the newest come first
+      if (one.state == RecordingState::kRecording || one.id == in_use) continue;
+      removable += one.bytes;
+      oldest = one;  // the newest come first
     }
-    const bool disk_has_room = free_bytes(folder_) >= kLeastFree + more;
+    const auto free = free_bytes(folder_), wanted = settings_.least_free + more;
+    const bool disk_has_room = free >= wanted;
     if (used <= settings_.disk_limit && disk_has_room) return {};
-    const bool may_go = !passing || (disk_has_room && shares + more <= settings_.disk_limit / 4);
-    if (!oldest || !may_go) return no_room();
+    const bool suffices =
+        used - removable <= settings_.disk_limit && (disk_has_room || wanted - free <= removable);
+    // What others put on the disk is made up for only where somebody asked for a recording.
+    bool may_go = kind == Share::Kind::kKept || disk_has_room;
+    if (kind == Share::Kind::kPassing)
+      may_go = may_go && reserved.under_way + more <= settings_.disk_limit / 4;
+    if (!oldest || !suffices || !may_go) return no_room();
     log(LogLevel::kWarning, "recording {} ({}) was removed to make room", oldest->id,
         oldest->title);
     TRY(discard(oldest->id));
@@ -348,18 +354,38 @@ Recordings::Share::Share(Recordings& all, Kind kind, std::string in_use)
     : all_(all), kind_(kind), in_use_(std::move(in_use)) {}
 
 Recordings::Share::~Share() {
-  all_.shares_.with([&](std::uint64_t& shares) { shares -= reserved_; });
+  all_.shares_.with([&](Reserved& reserved) { total_of(reserved) -= reserved_; });
+}
+
+std::uint64_t& Recordings::Share::total_of(Reserved& reserved) const {
+  return kind_ == Kind::kBeside ? reserved.beside : reserved.under_way;
 }
 
 Result<> Recordings::Share::grow(std::uint64_t bytes) {
   used_ += bytes;
   if (used_ <= reserved_) return {};
   const auto more = (used_ - reserved_ + kStep - 1) / kStep * kStep;
-  return all_.shares_.with([&](std::uint64_t& shares) -> Result<> {
-    TRY(all_.fit(shares, more, kind_, in_use_));
-    shares += more;
+  return all_.shares_.with([&](Reserved& reserved) -> Result<> {
+    TRY(all_.fit(reserved, more, kind_, in_use_));
+    total_of(reserved) += more;
     reserved_ += more;
     return {};
+  });
+}
+
+Result<> Recordings::Share::resize(std::uint64_t bytes) {
+  return all_.shares_.with([&](Reserved& reserved) -> Result<> {
+    if (bytes > reserved_) TRY(all_.fit(reserved, bytes - reserved_, kind_, in_use_));
+    total_of(reserved) += bytes - reserved_;
+    used_ = reserved_ = bytes;
+    return {};
+  });
+}
+
+void Recordings::Share::count(std::uint64_t bytes) {
+  all_.shares_.with([&](Reserved& reserved) {
+    total_of(reserved) += bytes - reserved_;
+    used_ = reserved_ = bytes;
   });
 }
 

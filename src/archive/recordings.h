@@ -98,21 +98,32 @@ class Recordings {
   Result<Recording> rename(const std::string& id, std::string name);
   Result<> discard(const std::string& id);  // also of one that is not shown: ask find() first
 
-  // Bytes of a file under way: they count in the disk limit until this ends.
+  struct Reserved {
+    std::uint64_t under_way = 0, beside = 0;
+    std::uint64_t sum() const { return under_way + beside; }
+  };
+
+  // Bytes of files that are not recordings (yet): they count in the disk limit until this ends.
   class Share {
    public:
     // kKept: it will be a recording, so the oldest that have ended go for it. kPassing: they go
-    // only as long as all that passes takes less than a quarter of the limit.
-    enum class Kind : std::uint8_t { kKept, kPassing };
+    // only as long as all that passes takes less than a quarter of the limit. kBeside: files that
+    // are kept elsewhere in the state folder; the oldest recordings go for them, too. For these
+    // two they go for the limit alone: on a disk that is full, none.
+    enum class Kind : std::uint8_t { kKept, kPassing, kBeside };
     // `in_use`: a recording that must not go.
     Share(Recordings& all, Kind kind, std::string in_use = {});
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    Result<> grow(std::uint64_t bytes);  // kNoRoom
+    Result<> grow(std::uint64_t bytes);    // kNoRoom
+    Result<> resize(std::uint64_t bytes);  // to exactly so many; kNoRoom
+    void count(std::uint64_t bytes);       // likewise, of files that are there: makes no room
 
    private:
+    std::uint64_t& total_of(Reserved& reserved) const;
+
     Recordings& all_;
     const Kind kind_;
     const std::string in_use_;
@@ -140,14 +151,14 @@ class Recordings {
   // removes if this one is killed.
   Result<std::string> scratch_path(std::string_view ending);
   std::uint64_t room() const;  // bytes that one more may have
-  std::uint64_t used() const;  // bytes of all there are; never waits
+  std::uint64_t used() const;  // bytes of all recordings; never waits
 
  private:
   std::vector<Recording> every() const;  // also what is not shown
   Result<> save(const Recording& recording) const;
   void load();
   void sweep() const;
-  Result<> fit(std::uint64_t shares, std::uint64_t more, Share::Kind kind,
+  Result<> fit(const Reserved& reserved, std::uint64_t more, Share::Kind kind,
                const std::string& in_use);
   Failure no_room() const;
   std::string path_of(const std::string& id) const;
@@ -155,8 +166,8 @@ class Recordings {
   const ArchiveSettings& settings_;
   FolderInState folder_;
   Guarded<std::map<std::string, Recording>> all_;
-  std::mutex saving_;              // what is saved last is what all_ has
-  Guarded<std::uint64_t> shares_;  // bytes reserved by all of them
+  std::mutex saving_;         // what is saved last is what all_ has
+  Guarded<Reserved> shares_;  // bytes reserved by all of them
   struct Scratch {
     UniqueFd folder{};  // locked
     std::string name{};

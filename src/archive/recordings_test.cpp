@@ -249,5 +249,50 @@ TEST_F(RecordingsTest, StayInTheFolderThatWasCheckedWhateverItsNameLeadsTo) {
   fs::remove_all(foreign);
 }
 
+// Such as copies of profiles that run, which are made every ten seconds.
+TEST_F(RecordingsTest, FilesBesideThemRemoveNoneOnADiskThatOthersHaveFilled) {
+  Recordings all{settings_};
+  const auto first = recorded(all, 1 << 20).id;
+  const auto second = recorded(all, 1 << 20).id;
+  settings_.least_free = 1ULL << 62;
+  Recordings::Share beside{all, Recordings::Share::Kind::kBeside};
+  Recordings::Share passing{all, Recordings::Share::Kind::kPassing};
+  for (auto* share : {&beside, &passing}) {
+    const auto refused = share->resize(1 << 20);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::kNoRoom);
+  }
+  EXPECT_TRUE(all.find(first));
+  EXPECT_TRUE(all.find(second));
+}
+
+TEST_F(RecordingsTest, NoneGoesWhereAllOfThemWouldNotMakeRoom) {
+  settings_.disk_limit = 4 << 20;
+  Recordings all{settings_};
+  const auto first = recorded(all, 1 << 20).id;
+  EXPECT_FALSE(all.make_room(5 << 20)) << "more than the limit";
+  EXPECT_TRUE(all.find(first));
+  settings_.least_free = 1ULL << 62;
+  EXPECT_FALSE(all.make_room()) << "the disk is full of other files";
+  EXPECT_TRUE(all.find(first));
+}
+
+TEST_F(RecordingsTest, OldOnesGoForFilesBesideThem) {
+  settings_.disk_limit = 3 << 20;
+  Recordings all{settings_};
+  const auto first = recorded(all, 1 << 20).id;
+  const auto second = recorded(all, 1 << 20).id;
+  Recordings::Share beside{all, Recordings::Share::Kind::kBeside};
+  ASSERT_TRUE(beside.resize(1 << 20));
+  EXPECT_TRUE(all.find(first));
+  ASSERT_TRUE(beside.resize(3 << 19));
+  EXPECT_FALSE(all.find(first));
+  EXPECT_TRUE(all.find(second));
+  EXPECT_FALSE(beside.resize(4 << 20));
+  EXPECT_EQ(all.room(), 3 << 19);  // as before the refusal; ended recordings may go
+  ASSERT_TRUE(beside.resize(0));
+  EXPECT_EQ(all.room(), 3 << 20);
+}
+
 }  // namespace
 }  // namespace clrscope::archive

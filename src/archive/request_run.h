@@ -39,7 +39,8 @@ struct RequestRun {
   std::chrono::nanoseconds duration{};
   std::uint64_t seen = 0, sampled = 0;
   std::shared_ptr<const ops::RequestProfile> profile{};
-  bool on_disk = false;  // an earlier server ran it: its profile is in a file
+  bool on_disk = false;     // an earlier server ran it: its profile is in a file
+  std::uint64_t bytes = 0;  // of its files
 
   bool running() const { return state < RunState::kFinished; }
   bool has_profile() const { return profile || on_disk; }

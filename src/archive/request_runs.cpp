@@ -15,6 +15,7 @@ constexpr std::size_t kMostOpened = 20;
 constexpr std::chrono::seconds kWanted{10};
 constexpr std::chrono::milliseconds kLook{50};
 constexpr std::chrono::seconds kSaveEvery{10};
+constexpr std::uint64_t kPartOfDisk = 4;  // one of so many parts of the disk limit
 
 std::size_t spans_of(const RequestRun& run) {
   std::size_t sum = 0;
@@ -34,6 +35,11 @@ Failure no_such(const std::string& id) {
       .hint("GET /requests/runs lists those that are kept; clrscope requests -o FILE keeps one");
 }
 
+RunLimits within(RunLimits limits, const ArchiveSettings& settings) {
+  limits.bytes = std::min(limits.bytes, settings.disk_limit / kPartOfDisk);
+  return limits;
+}
+
 void take_profile(RequestRun& run, ops::RequestProfile profile) {
   run.duration = profile.duration;
   run.seen = profile.seen;
@@ -48,17 +54,22 @@ std::vector<std::string> surplus(const std::vector<RequestRun>& all, const RunLi
   std::vector<std::string> out;
   std::size_t kept = static_cast<std::size_t>(std::ranges::count_if(all, &RequestRun::running));
   std::size_t spans = 0;
+  std::uint64_t bytes = 0;
+  for (const auto& run : all)
+    if (run.running()) bytes += run.bytes;
   bool is_newest = true;
   for (const auto& run : all) {
     if (run.running()) continue;
     const auto more = spans_of(run);
-    if (kept >= limits.kept || (!is_newest && spans + more > limits.spans)) {
+    const bool has_room = spans + more <= limits.spans && bytes + run.bytes <= limits.bytes;
+    if (kept >= limits.kept || (!is_newest && !has_room)) {
       out.push_back(run.id);
       continue;
     }
     is_newest = false;
     ++kept;
     spans += more;
+    bytes += run.bytes;
   }
   return out;
 }
@@ -71,12 +82,18 @@ void RequestRuns::Run::ask_to_stop() {
   (void)!::write(stop_event.get(), &word, sizeof word);
 }
 
-RequestRuns::RequestRuns(Operations& operations, const ArchiveSettings& settings, RunLimits limits)
-    : operations_(operations), limits_(limits), files_(settings) {
+RequestRuns::RequestRuns(Operations& operations, Recordings& recordings,
+                         const ArchiveSettings& settings, RunLimits limits)
+    : operations_(operations),
+      recordings_(recordings),
+      limits_(within(limits, settings)),
+      files_(settings) {
   auto earlier = files_.load();
   runs_.with([&](auto& runs) {
     for (auto& one : earlier) {
-      auto kept = std::make_shared<Run>();
+      auto kept = std::make_shared<Run>(recordings_);
+      kept->bytes = one.bytes;
+      kept->share.count(one.bytes);
       kept->kept.with([&](Kept& now) { now.run = std::move(one); });
       runs.push_back(std::move(kept));
     }
@@ -92,16 +109,23 @@ RequestRuns::~RequestRuns() {
   }
 }
 
-// Without a disk it is kept in memory only.
-void RequestRuns::save(const Run& run, const RequestRun& now) {
+// Without room on the disk it is kept in memory only.
+void RequestRuns::save(Run& run, const RequestRun& now) {
   if (run.is_discarded) return;
-  if (const auto saved = files_.save(now); !saved)
-    log(LogLevel::kWarning, "profile {} is not on disk: {}", now.id, saved.error().what);
+  const auto contents = files_.contents_of(now);
+  const auto before = run.bytes.exchange(contents.bytes());
+  (void)take_surplus();  // never this one: it runs as long as it is saved
+  auto saved = run.share.resize(contents.bytes());
+  if (saved)
+    saved = files_.write(now.id, contents);
+  else
+    run.bytes = before;
+  if (!saved) log(LogLevel::kWarning, "profile {} is not on disk: {}", now.id, saved.error().what);
 }
 
 Result<RequestRuns::Started> RequestRuns::start(ops::ProfileRequest request, const Process& process,
                                                 const std::string& by) {
-  auto made = std::make_shared<Run>();
+  auto made = std::make_shared<Run>(recordings_);
   const RequestRun view{.id = new_guid(),
                         .started = wall_now(),
                         .process = process,
@@ -140,11 +164,10 @@ Result<RequestRuns::Started> RequestRuns::start(ops::ProfileRequest request, con
                                        .process = process,
                                        .stop = conclude,
                                        .cancel = conclude});
-  save(*made, view);
+  save(*made, view);  // with it, old ones may go
   made->thread = std::jthread([this, run = made.get(), request = std::move(request)]() mutable {
     profile(*run, std::move(request));
   });
-  (void)take_surplus();  // joined here: they have ended
   return Started{.run = view};
 }
 
@@ -237,9 +260,19 @@ Result<RequestRun> RequestRuns::wait(const std::string& id, const std::function<
 std::vector<RequestRun> RequestRuns::list() const {
   return runs_.with([](const auto& runs) {
     std::vector<RequestRun> out;
-    for (const auto& one : runs)
+    for (const auto& one : runs) {
       out.push_back(one->kept.with([](const Kept& now) { return now.run; }));
+      out.back().bytes = one->bytes;
+    }
     return out;
+  });
+}
+
+std::uint64_t RequestRuns::bytes() const {
+  return runs_.with([](const auto& runs) {
+    std::uint64_t sum = 0;
+    for (const auto& one : runs) sum += one->bytes;
+    return sum;
   });
 }
 

@@ -2,7 +2,8 @@
 //
 // Each runs on a thread of its own until its time is over, somebody stops it or the process ends.
 // One at a time in a process. What it found stays until newer ones need the room, also when the
-// server starts again: then those that ran are listed as cut, with their data so far. Any thread.
+// server starts again: then those that ran are listed as cut, with their data so far. Their files
+// count in the disk limit and take at most a quarter of it. Any thread.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "archive/operations.h"
+#include "archive/recordings.h"
 #include "archive/request_run.h"
 #include "archive/run_files.h"
 #include "archive/settings.h"
@@ -31,6 +33,7 @@ struct RunLimits {
   std::size_t running = 8;
   std::size_t kept = 20;        // with those that run
   std::size_t spans = 400'000;  // of all that have ended; the newest is kept in any case
+  std::uint64_t bytes = ~std::uint64_t{0};  // on disk, with those that run; likewise
 };
 
 // Those that have to go, so that the rest is within the limits. The newest is first.
@@ -38,7 +41,8 @@ std::vector<std::string> surplus(const std::vector<RequestRun>& all, const RunLi
 
 class RequestRuns {
  public:
-  RequestRuns(Operations& operations, const ArchiveSettings& settings, RunLimits limits = {});
+  RequestRuns(Operations& operations, Recordings& recordings, const ArchiveSettings& settings,
+              RunLimits limits = {});
   ~RequestRuns();  // stops all
 
   struct Started {
@@ -50,6 +54,7 @@ class RequestRuns {
   Result<RequestRun> wait(const std::string& id, const std::function<bool()>& gone);
 
   std::vector<RequestRun> list() const;  // the newest first
+  std::uint64_t bytes() const;           // on disk
   Result<RequestRun> find(const std::string& id) const;
   // With single requests, also of one that runs: from the next second on. A request with
   // `trace_id` that is there now is there from now on.
@@ -68,6 +73,10 @@ class RequestRuns {
     TraceTime wanted_until{};                    // single requests
   };
   struct Run {
+    explicit Run(Recordings& recordings) : share(recordings, Recordings::Share::Kind::kBeside) {}
+
+    Recordings::Share share;
+    std::atomic<std::uint64_t> bytes{0};  // of its share
     UniqueFd stop_event{};
     std::unique_ptr<OperationHandle> operation{};
     Guarded<Kept> kept{};
@@ -79,11 +88,12 @@ class RequestRuns {
   using RunPointer = std::shared_ptr<Run>;
 
   void profile(Run& run, ops::ProfileRequest request);
-  void save(const Run& run, const RequestRun& now);
+  void save(Run& run, const RequestRun& now);
   RunPointer pointer(const std::string& id) const;
   std::vector<RunPointer> take_surplus();
 
   Operations& operations_;
+  Recordings& recordings_;
   const RunLimits limits_;
   const RunFiles files_;
   Guarded<std::list<RunPointer>> runs_;  // the newest first

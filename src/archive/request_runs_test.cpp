@@ -19,14 +19,16 @@ pid_t ended_pid() {
 
 class RequestRunsTest : public testing::Test {
  protected:
-  RequestRunsTest() {
-    char name[] = "/tmp/clrscope-runs-XXXXXX";
-    settings_.folder = ::mkdtemp(name);
-  }
   ~RequestRunsTest() override { std::filesystem::remove_all(settings_.folder); }
 
-  ArchiveSettings settings_;
+  static std::string new_folder() {
+    char name[] = "/tmp/clrscope-runs-XXXXXX";
+    return ::mkdtemp(name);
+  }
+
+  ArchiveSettings settings_{.folder = new_folder()};
   Operations operations_;
+  Recordings recordings_{settings_};
 };
 
 Process process(pid_t pid) { return {.pid = pid, .name = "shop", .user = {}}; }
@@ -46,7 +48,7 @@ RequestRun run(const std::string& id, RunState state, std::size_t spans) {
 using Ids = std::vector<std::string>;
 
 TEST_F(RequestRunsTest, ThatFailSayWhyAndAreOperations) {
-  RequestRuns all{operations_, settings_};
+  RequestRuns all{operations_, recordings_, settings_};
   const auto pid = ended_pid();
   const auto begun = all.start(request(pid), process(pid), "ann");
   ASSERT_TRUE(begun);
@@ -64,7 +66,7 @@ TEST_F(RequestRunsTest, ThatFailSayWhyAndAreOperations) {
 }
 
 TEST_F(RequestRunsTest, AreForgottenWhenThereAreMany) {
-  RequestRuns all{operations_, settings_, {.kept = 3}};
+  RequestRuns all{operations_, recordings_, settings_, {.kept = 3}};
   std::string last;
   for (int i = 0; i < 10; ++i) {
     const auto pid = ended_pid();
@@ -79,7 +81,7 @@ TEST_F(RequestRunsTest, AreForgottenWhenThereAreMany) {
 }
 
 TEST_F(RequestRunsTest, AreRefusedBeyondTheLimitOfThoseThatRun) {
-  RequestRuns all{operations_, settings_, {.running = 0}};
+  RequestRuns all{operations_, recordings_, settings_, {.running = 0}};
   const auto refused = all.start(request(1), process(1), "");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kBusy);
@@ -90,13 +92,13 @@ TEST_F(RequestRunsTest, AreFoundAgainAfterARestart) {
   const auto pid = ended_pid();
   std::string id;
   {
-    RequestRuns all{operations_, settings_};
+    RequestRuns all{operations_, recordings_, settings_};
     const auto begun = all.start(request(pid), process(pid), "ann");
     ASSERT_TRUE(begun);
     id = begun->run.id;
     ASSERT_TRUE(all.wait(id, [] { return false; }));
   }
-  RequestRuns again{operations_, settings_};
+  RequestRuns again{operations_, recordings_, settings_};
   const auto found = again.find(id);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, RunState::kFailed);
@@ -106,7 +108,7 @@ TEST_F(RequestRunsTest, AreFoundAgainAfterARestart) {
   EXPECT_FALSE(answer_of(*found).error.empty());
   EXPECT_FALSE(found->has_profile());
   EXPECT_TRUE(again.remove(id));
-  EXPECT_TRUE(RequestRuns(operations_, settings_).list().empty());
+  EXPECT_TRUE(RequestRuns(operations_, recordings_, settings_).list().empty());
 }
 
 // What a server that was killed leaves: a run that goes on by its file.
@@ -126,7 +128,7 @@ RequestRun left_running(const ArchiveSettings& settings, bool with_data) {
 
 TEST_F(RequestRunsTest, ThatRanWhenTheServerWasKilledAreCutAndHaveTheirDataSoFar) {
   const auto left = left_running(settings_, true);
-  RequestRuns all{operations_, settings_};
+  RequestRuns all{operations_, recordings_, settings_};
   const auto found = all.find(left.id);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, RunState::kFinished);
@@ -140,7 +142,7 @@ TEST_F(RequestRunsTest, ThatRanWhenTheServerWasKilledAreCutAndHaveTheirDataSoFar
 
 TEST_F(RequestRunsTest, ThatRanWithoutDataWhenTheServerWasKilledHaveFailed) {
   const auto left = left_running(settings_, false);
-  RequestRuns all{operations_, settings_};
+  RequestRuns all{operations_, recordings_, settings_};
   const auto found = all.find(left.id);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, RunState::kFailed);
@@ -165,6 +167,61 @@ TEST(RequestRuns, WithManySpansAreForgottenFirstButNotTheNewest) {
   EXPECT_EQ(surplus(all, {.spans = 1000}), Ids{});
   EXPECT_EQ(surplus(all, {.spans = 70}), Ids{"b"});
   EXPECT_EQ(surplus(all, {.spans = 20}), (Ids{"b", "a"}));
+}
+
+TEST(RequestRuns, WithLargeFilesAreForgottenFirstButNotTheNewest) {
+  std::vector<RequestRun> all{run("d", RunState::kRunning, 1), run("c", RunState::kFinished, 1),
+                              run("b", RunState::kFinished, 1), run("a", RunState::kFinished, 1)};
+  all[0].bytes = 40;
+  all[1].bytes = 60;
+  all[2].bytes = 50;
+  all[3].bytes = 10;
+  EXPECT_EQ(surplus(all, {.bytes = 160}), Ids{});
+  EXPECT_EQ(surplus(all, {.bytes = 110}), Ids{"b"});
+  EXPECT_EQ(surplus(all, {.bytes = 50}), (Ids{"b", "a"}));
+}
+
+// What an earlier server kept: a profile with so many requests, begun so many seconds after
+// another.
+RequestRun left_ended(const ArchiveSettings& settings, int number, std::size_t requests) {
+  auto profile = std::make_shared<ops::RequestProfile>();
+  profile->requests.resize(requests);
+  RequestRun run{.id = "ended" + std::to_string(number),
+                 .state = RunState::kFinished,
+                 .started = WallTime{std::chrono::seconds{1'700'000'000 + number}},
+                 .process = process(4242),
+                 .profile = std::move(profile)};
+  EXPECT_TRUE(RunFiles{settings}.save(run));
+  return run;
+}
+
+std::uint64_t bytes_in(const std::string& folder) {
+  std::uint64_t sum = 0;
+  for (const auto& one : std::filesystem::directory_iterator{folder}) sum += one.file_size();
+  return sum;
+}
+
+TEST_F(RequestRunsTest, CountInTheDiskLimitAndTakeAQuarterOfIt) {
+  for (int i = 0; i < 8; ++i) left_ended(settings_, i, 100);
+  const auto all_bytes = bytes_in(settings_.folder + "/requests");
+  settings_.disk_limit = all_bytes * 2;
+  const auto room = recordings_.room();
+  RequestRuns all{operations_, recordings_, settings_};
+  ASSERT_EQ(all.list().size(), 4U);
+  EXPECT_EQ(all.list().front().id, "ended7");
+  EXPECT_EQ(all.bytes(), bytes_in(settings_.folder + "/requests"));
+  EXPECT_EQ(recordings_.room() + all.bytes(), room);
+  ASSERT_TRUE(all.remove("ended7"));
+  EXPECT_EQ(all.bytes(), bytes_in(settings_.folder + "/requests"));
+  EXPECT_EQ(recordings_.room() + all.bytes(), room);
+}
+
+TEST_F(RequestRunsTest, TooLargeForTheDiskLimitAreStoredWithoutSingleRequests) {
+  const auto whole = RunFiles{settings_}.contents_of(left_ended(settings_, 0, 100));
+  settings_.disk_limit = whole.profile.size() * 32 - 1;
+  const auto less = RunFiles{settings_}.contents_of(left_ended(settings_, 0, 100));
+  EXPECT_LT(less.profile.size() * 10, whole.profile.size());
+  EXPECT_FALSE(less.profile.empty());
 }
 
 }  // namespace

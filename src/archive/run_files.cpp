@@ -1,5 +1,7 @@
 #include "archive/run_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::size_t kLargestNote = 1 << 20;
 constexpr std::size_t kLargestProfile = 64 << 20;
+constexpr std::uint64_t kProfilesInLimit = 32;
 constexpr std::string_view kNote = ".json", kProfile = ".profile.json", kText = ".txt";
 
 // As it lies in its file.
@@ -84,8 +87,8 @@ void cut(RequestRun& run) {
 RunFiles::RunFiles(const ArchiveSettings& settings)
     : settings_(settings), folder_(state_folder_path(settings.folder), "requests") {}
 
-Result<> RunFiles::save(const RequestRun& run) const {
-  const int folder = TRY(folder_.make());
+RunFiles::Contents RunFiles::contents_of(const RequestRun& run) const {
+  Contents out;
   StoredRun stored{.run = answer_of(run),
                    .foreign = run.process.foreign,
                    .has_profile = run.has_profile(),
@@ -93,16 +96,26 @@ Result<> RunFiles::save(const RequestRun& run) const {
                    .updated_unix_ms = unix_ms(run.updated)};
   if (run.running()) stored.server = mark_of_this_server();
   if (run.profile) {
-    auto json = json_text(*run.profile);
-    if (json.size() > kLargestProfile) {
+    out.profile = json_text(*run.profile);
+    if (out.profile.size() >
+        std::min<std::uint64_t>(kLargestProfile, settings_.disk_limit / kProfilesInLimit)) {
       auto routes = *run.profile;
       routes.requests.clear();
-      json = json_text(routes);
+      out.profile = json_text(routes);
     }
-    TRY(replace_private_file(folder, run.id + std::string{kProfile}, json));
-    TRY(replace_private_file(folder, run.id + std::string{kText}, text_of(*run.profile)));
+    out.text = text_of(*run.profile);
   }
-  return replace_private_file(folder, run.id + std::string{kNote}, json_text(stored));
+  out.note = json_text(stored);
+  return out;
+}
+
+Result<> RunFiles::write(const std::string& id, const Contents& contents) const {
+  const int folder = TRY(folder_.make());
+  if (!contents.profile.empty()) {
+    TRY(replace_private_file(folder, id + std::string{kProfile}, contents.profile));
+    TRY(replace_private_file(folder, id + std::string{kText}, contents.text));
+  }
+  return replace_private_file(folder, id + std::string{kNote}, contents.note);
 }
 
 std::vector<RequestRun> RunFiles::load() const {
@@ -121,6 +134,7 @@ std::vector<RequestRun> RunFiles::load() const {
       cut(run);
       (void)save(run);
     }
+    run.bytes = bytes_of(run.id);
     out.push_back(std::move(run));
   }
   std::ranges::sort(out, std::greater{}, &RequestRun::started);
@@ -137,6 +151,18 @@ Result<std::string> RunFiles::profile_json(const std::string& id) const {
 
 Result<std::string> RunFiles::profile_text(const std::string& id) const {
   return read(id + std::string{kText});
+}
+
+std::uint64_t RunFiles::bytes_of(const std::string& id) const {
+  std::uint64_t sum = 0;
+  const auto folder = folder_.open();
+  if (!folder) return sum;
+  for (const auto ending : {kNote, kProfile, kText}) {
+    struct stat status {};
+    if (::fstatat(*folder, (id + std::string{ending}).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+      sum += static_cast<std::uint64_t>(status.st_size);
+  }
+  return sum;
 }
 
 void RunFiles::remove(const std::string& id) const {

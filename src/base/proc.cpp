@@ -11,6 +11,8 @@
 #include <cctype>
 #include <cerrno>
 #include <climits>
+#include <optional>
+#include <sstream>
 
 #include "base/io.h"
 #include "base/target_root.h"
@@ -143,13 +145,32 @@ Result<ProcStatus> proc_status(pid_t pid) {
   return status;
 }
 
-bool has_ended(pid_t pid) {
+namespace {
+
+// The kernel's flags of a process that is there; nothing: it is gone, or a zombie.
+std::optional<std::uint64_t> kernel_flags(pid_t pid) {
   const auto stat = read_file(proc_path(pid, "stat"));
-  if (!stat) return true;
+  if (!stat) return std::nullopt;
   const auto end_of_name = stat->rfind(')');
-  if (end_of_name == std::string::npos || end_of_name + 2 >= stat->size()) return true;
-  const char state = (*stat)[end_of_name + 2];
-  return state == 'Z' || state == 'X';
+  if (end_of_name == std::string::npos || end_of_name + 2 >= stat->size()) return std::nullopt;
+  // State, parent, group, session, terminal and its group, flags.
+  std::istringstream fields{stat->substr(end_of_name + 2)};
+  char state = '?';
+  std::int64_t before = 0;
+  std::uint64_t flags = 0;
+  fields >> state >> before >> before >> before >> before >> before >> flags;
+  if (state == 'Z' || state == 'X') return std::nullopt;
+  return flags;
+}
+
+}  // namespace
+
+bool has_ended(pid_t pid) { return !kernel_flags(pid); }
+
+bool is_ending(pid_t pid) {
+  constexpr std::uint64_t kExiting = 4;
+  const auto flags = kernel_flags(pid);
+  return !flags || (*flags & kExiting) != 0;
 }
 
 Result<std::vector<std::string>> proc_command_line(pid_t pid) {

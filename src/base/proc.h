@@ -36,6 +36,8 @@ Result<std::vector<pid_t>> all_pids();
 Result<ProcStatus> proc_status(pid_t pid);
 // It is gone, or a zombie.
 bool has_ended(pid_t pid);
+// The same, or it is about to end: its memory may be gone already.
+bool is_ending(pid_t pid);
 Result<std::vector<std::string>> proc_command_line(pid_t pid);
 Result<std::map<std::string, std::string>> proc_environment(pid_t pid);
 

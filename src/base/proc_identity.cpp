@@ -6,12 +6,19 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/proc.h"
 #include "base/text.h"
 
 namespace clrscope {
 
+namespace {
+
+UniqueFd pidfd(pid_t pid) { return UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))}; }
+
+}  // namespace
+
 UniqueFd open_process_fd(pid_t pid, std::uint64_t start_ticks) {
-  UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+  auto process = pidfd(pid);
   const auto now = process ? proc_identity(pid) : std::nullopt;
   if (!now || now->start_ticks != start_ticks) return {};
   return process;
@@ -21,6 +28,10 @@ bool has_ended(const UniqueFd& process) {
   pollfd end{.fd = process.get(), .events = POLLIN, .revents = 0};
   return ::poll(&end, 1, 0) == 1;
 }
+
+ProcessEnd::ProcessEnd(pid_t pid) : pid_(pid), process_(pidfd(pid)) {}
+
+bool ProcessEnd::has_come() const { return process_ ? has_ended(process_) : has_ended(pid_); }
 
 std::optional<ProcIdentity> proc_identity(pid_t pid) {
   constexpr std::size_t kState = 0, kStart = 19;  // fields after the name: 3 and 22 of proc(5)

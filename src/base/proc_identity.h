@@ -23,6 +23,17 @@ UniqueFd open_process_fd(pid_t pid, std::uint64_t start_ticks);
 // It is a zombie, or gone. Costs less than any file of /proc.
 bool has_ended(const UniqueFd& process);
 
+// Asks again and again whether a process has ended; it must exist when this is made.
+class ProcessEnd {
+ public:
+  explicit ProcessEnd(pid_t pid);
+  bool has_come() const;
+
+ private:
+  pid_t pid_;
+  UniqueFd process_;
+};
+
 // Nothing: there is no such process. Reads one small file, where proc_status() reads two.
 std::optional<ProcIdentity> proc_identity(pid_t pid);
 

@@ -46,6 +46,20 @@ TEST(ProcessFd, TellsTheEndOfThatProcess) {
   EXPECT_TRUE(has_ended(process));
 }
 
+TEST(ProcessEnd, ComesWithTheEndOfTheProcess) {
+  const auto child = ::fork();
+  if (child == 0) ::_exit((::pause(), 0));
+  const ProcessEnd end{child};
+  EXPECT_FALSE(end.has_come());
+  ::kill(child, SIGKILL);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(end.has_come());
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(end.has_come());
+  EXPECT_TRUE(ProcessEnd{1 << 30}.has_come());
+}
+
 TEST(ProcessFd, IsNotOfAnotherProcessWithThatNumber) {
   EXPECT_FALSE(open_process_fd(::getpid(), proc_identity(::getpid())->start_ticks + 1));
   EXPECT_FALSE(open_process_fd(1 << 30, 1));

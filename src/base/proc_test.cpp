@@ -135,5 +135,18 @@ TEST(Proc, NamesUsers) {
   EXPECT_EQ(user_name(3'999'999'999), "3999999999");
 }
 
+TEST(Proc, TellsProcessesThatEnd) {
+  EXPECT_FALSE(has_ended(::getpid()));
+  EXPECT_FALSE(is_ending(::getpid()));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(has_ended(child));  // a zombie
+  EXPECT_TRUE(is_ending(child));
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(is_ending(child));
+}
+
 }  // namespace
 }  // namespace clrscope

@@ -74,6 +74,22 @@ TEST(BlockedFinalizer, IsNotOneThatHasNothingToDoOrThatMoves) {
   EXPECT_THAT(examined("CS1603", evidence), IsEmpty());
 }
 
+// The last snapshot came right after a stop, and a busy machine has not let the thread wait again.
+Evidence late(Evidence evidence) {
+  auto& last = evidence.snapshots.back();
+  last.pause = 1ms;
+  last.threads[0].running = true;
+  last.threads[0].waiting_for.reset();
+  return evidence;
+}
+
+TEST(BlockedFinalizer, IsUnknownWhileItRunsAfterAStop) {
+  EXPECT_THAT(examined("CS1603",
+                       late(with_finalizer(waiting(
+                           make_thread(120, "", "Shop.Connection.Finalize()"), WaitKind::kEvent)))),
+              IsEmpty());
+}
+
 // A thread that matches these texts, one in each snapshot, and uses all of a processor.
 Evidence matching(std::vector<std::uint64_t> texts) {
   std::vector<Snapshot> snapshots;
@@ -124,6 +140,10 @@ TEST(HungStart, IsAMainThatWaitsWhileNobodyListens) {
   EXPECT_EQ(found[0].severity, Severity::kError);
   EXPECT_THAT(found[0].title, HasSubstr("Shop.Program.Main"));
   EXPECT_THAT(found[0].threads[0].does, HasSubstr("of Shop.Program.Load()"));
+}
+
+TEST(HungStart, IsUnknownWhileMainRunsAfterAStop) {
+  EXPECT_THAT(examined("CS1308", late(starting(true, false, "of Shop.Program.Load()"))), IsEmpty());
 }
 
 TEST(HungStart, IsNotAServerThatListensNorAHostNorAnotherProgram) {

@@ -217,6 +217,20 @@ TEST(LongHolder, IsNoneWhenTheLockMoves) {
   EXPECT_THAT(examined("CS1002", same_snapshot(alone)), IsEmpty());
 }
 
+TEST(LongHolder, IsSeenThoughAStoppedThreadRunsLate) {
+  auto evidence = with_snapshots(
+      {held(131, 5ms), held(131, 5ms), held(131, 5ms + 80us), held(131, 5ms + 80us)});
+  EXPECT_THAT(examined("CS1002", evidence), IsEmpty());  // nobody stopped it
+  evidence.copies = {evidence.snapshot_times[1] - 1ms};
+  EXPECT_THAT(examined("CS1002", evidence), SizeIs(1));
+  evidence.snapshots[1].threads[1].running = true;
+  evidence.snapshots[1].threads[1].waiting_for.reset();
+  evidence.snapshots[1].locks.clear();
+  EXPECT_THAT(examined("CS1002", evidence), SizeIs(1));
+  evidence.copies = {evidence.snapshot_times[3] - 1ms};
+  EXPECT_THAT(examined("CS1002", evidence), IsEmpty());
+}
+
 TEST(LongHolder, AsksForLessWhereLessWasWatched) {
   EXPECT_THAT(examined("CS1002", same_snapshot(held(131, 5ms), 2)), SizeIs(1));
 }
@@ -358,6 +372,10 @@ TEST(ZombieThreads, AreMoreAndMoreThatWaitForEver) {
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].severity, Severity::kWarning);
   EXPECT_THAT(found[0].title, HasSubstr("Shop.Client.Await"));
+  // One that a busy machine has not let wait again after a stop is missed.
+  EXPECT_THAT(examined("CS1302", with_snapshots({idle_threads(10), idle_threads(13),
+                                                 idle_threads(12), idle_threads(15)})),
+              SizeIs(1));
   // Coming and going is no growth.
   EXPECT_THAT(examined("CS1302", with_snapshots({idle_threads(10), idle_threads(18),
                                                  idle_threads(12), idle_threads(15)})),

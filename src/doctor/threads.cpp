@@ -117,27 +117,55 @@ std::string_view words_for(WaitKind kind) {
   return "?";
 }
 
+namespace {
+
+// How often all threads were stopped between this snapshot and the one before it, its own stop
+// included.
+std::int64_t stops_before(const Evidence& evidence, std::size_t snapshot) {
+  const auto& times = evidence.snapshot_times;
+  const auto copies = std::ranges::count_if(evidence.copies, [&](auto time) {
+    return time <= times[snapshot] && (snapshot == 0 || time > times[snapshot - 1]);
+  });
+  return copies + (evidence.snapshots[snapshot].pause.count() > 0 ? 1 : 0);
+}
+
+}  // namespace
+
 bool unmoved(const Evidence& evidence, std::uint32_t os_id) {
-  // A thread that was stopped for a moment ran for a moment too.
+  // A thread that was stopped for a moment runs for a moment too, on a busy machine only after the
+  // next snapshot: a stop excuses what was used until the snapshot after that.
   constexpr std::chrono::nanoseconds kStopCosts = std::chrono::microseconds{100};
   if (evidence.snapshots.size() < 2) return false;
+  const auto* last = find_thread(*evidence.last_snapshot(), os_id);
+  if (!last || !last->waiting_for) return false;  // callers show what it waits for
   const ThreadView* before = nullptr;
+  std::int64_t excused = 0;
+  std::size_t seen = 0;
   for (std::size_t i = 0; i < evidence.snapshots.size(); ++i) {
-    const auto& snapshot = evidence.snapshots[i];
-    const auto* now = find_thread(snapshot, os_id);
-    if (!now || now->running || !now->waiting_for) return false;
+    const auto stops = stops_before(evidence, i);
+    excused += stops;
+    const auto* now = find_thread(evidence.snapshots[i], os_id);
+    if (!now) return false;
+    if (now->running && stops > 0) continue;  // it has not come to wait again
+    if (now->running || !now->waiting_for) return false;
     if (before) {
       if (now->waiting_for->kind != before->waiting_for->kind) return false;
       if (now->waiting_for->type != before->waiting_for->type) return false;
-      const auto copies = std::ranges::count_if(evidence.copies, [&](auto time) {
-        return time > evidence.snapshot_times[i - 1] && time <= evidence.snapshot_times[i];
-      });
-      const auto stops = copies + (snapshot.pause.count() > 0 ? 1 : 0);
-      if (now->os.cpu - before->os.cpu > stops * kStopCosts) return false;
+      if (now->os.cpu - before->os.cpu > excused * kStopCosts) return false;
     }
     before = now;
+    excused = stops;
+    ++seen;
   }
-  return true;
+  return seen >= 2;
+}
+
+bool falls(std::span<const std::size_t> counts) {
+  if (counts.empty()) return false;
+  const auto missed = counts.back() > counts.front() ? (counts.back() - counts.front()) / 5 : 0;
+  for (std::size_t i = 1; i < counts.size(); ++i)
+    if (counts[i] + missed < counts[i - 1]) return true;
+  return false;
 }
 
 std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id) {

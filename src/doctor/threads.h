@@ -1,6 +1,7 @@
 // Threads of a snapshot, as findings compare and show them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,14 @@ std::string object_text(std::string_view type, std::uint64_t address);
 // "Monitor", "Task" …
 std::string_view words_for(inspect::WaitKind kind);
 
-// Blocked in the same wait in every snapshot, and used (next to) no CPU between them. False when
-// there are fewer than two snapshots.
+// Blocked in the same wait in every snapshot, and used no CPU between them but what stops by us
+// cost; one that still runs after such a stop counts as blocked, but in the last snapshot. False
+// when it was seen so in fewer than two snapshots.
 bool unmoved(const Evidence& evidence, std::uint32_t os_id);
+
+// Of counts of threads, one of each snapshot: whether they come and go. A thread that was just
+// about to start or to wait may be missed: up to a fifth of what the count has grown by.
+bool falls(std::span<const std::size_t> counts);
 
 // CPU time between the first snapshot and the last; nothing when it is not in both.
 std::optional<std::chrono::nanoseconds> cpu_used(const Evidence& evidence, std::uint32_t os_id);

@@ -47,7 +47,7 @@ const Shape& shape_of(const Use*) {
        member<&U::address>("address", "address of the client"),
        member<&U::method>("method", "HTTP method"),
        member<&U::target>("target", "path and query, without secrets"),
-       member_unless_empty<&U::process>("process", "pid and name of the target process"),
+       member_unless_empty<&U::process>("process", "name and pid of the target process"),
        member<&U::status>("status", "HTTP status code"),
        member<&U::bytes>("bytes", Unit::kBytes, "size of the answer"),
        member<&U::took>("durationMs", "time until the answer was sent")});

@@ -98,7 +98,7 @@ struct Controller::Impl {
   archive::Recordings recordings{setting};
   archive::Sessions sessions{recordings, operations};
   archive::Examinations examinations{setting, operations};
-  archive::RequestRuns request_runs{operations, setting};
+  archive::RequestRuns request_runs{operations, recordings, setting};
   live::Live live{live::LiveSetting{.limits = {.keep = setting.keep_live}}};
   live::Watch watch{{.list = [this] { return processes.list(); },
                      .reach = [this](const Process& one) { return processes.target(one); },

@@ -39,16 +39,22 @@ std::optional<Process> Processes::by_pid(pid_t pid) const {
   return book_.find(pid);
 }
 
+bool Processes::still_there(pid_t pid) const {
+  if (runtimes_) return false;  // its pid may be of another namespace
+  const auto one = book_.still_there(pid);
+  return one && allowed(*one);
+}
+
 Result<Process> Processes::chosen(const Call& call, const Selector& selector) const {
   if (selector.pid)
     if (auto one = by_pid(*selector.pid); one && allowed(*one) && selector.fits(*one)) {
-      call.note_process(fmt::format("{} {}", one->pid, one->name));
+      call.note_process(fmt::format("{} ({})", one->name, one->pid));
       return *std::move(one);
     }
   auto found = TRY(list());
   std::erase_if(found, [&](const Process& process) { return !selector.fits(process); });
   if (found.size() == 1) {
-    call.note_process(fmt::format("{} {}", found.front().pid, found.front().name));
+    call.note_process(fmt::format("{} ({})", found.front().name, found.front().pid));
     return std::move(found.front());
   }
   if (found.empty())

@@ -37,6 +37,8 @@ class Processes {
   Result<Process> chosen(const Call& call) const;
   Result<Process> chosen(const Call& call, const Selector& selector) const;
   bool allowed(const Process& process) const { return setting_.visible.shows(process); }
+  // Whether it is sure that it runs and may be seen. Does not wait for its runtime.
+  bool still_there(pid_t pid) const;
   // Whether the whole machine may be recorded: not where only some processes may be seen.
   Result<> machine_allowed() const;
   // How an operation reaches it: by its pid, or through the port that it connected to.

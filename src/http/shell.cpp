@@ -89,12 +89,40 @@ const Route* shell_route(std::string_view path, const Route* data,
   return !data && prefers_html(kJson, accept) ? &kNotFound : nullptr;
 }
 
+namespace {
+
+std::string pid_in(std::string_view target) {
+  const auto mark = target.find('?');
+  if (mark != std::string_view::npos)
+    for (const auto part : split(target.substr(mark + 1), '&'))
+      if (part.starts_with("pid="))
+        if (const auto pid = parse_number(part.substr(4))) return std::to_string(*pid);
+  return {};
+}
+
+// The route that shows a page without a text of its own as text; empty: none.
+std::string text_instead(std::string_view target) {
+  const auto path = target.substr(0, target.find('?'));
+  const auto pid = pid_in(target);
+  if (path == "/overview" || path == "/agent") return pid.empty() ? "/watch" : "/watch/" + pid;
+  if (path == "/record") return "/sessions";
+  if (path == "/api") return "/openapi.json";
+  if (path == "/flame" && target.find("recording=") == std::string_view::npos) return "/recordings";
+  if (path.starts_with("/recordings/") && path.ends_with("/requests"))
+    return std::string{path.substr(0, path.rfind('/'))} + "/report/requests";
+  return path == "/" ? "/watch" : "";
+}
+
+}  // namespace
+
 std::string text_link(std::string_view base_path, std::string_view target, const Route* data) {
   const std::string base{base_path};
   const auto place = own_place(target);
+  if (const auto instead = text_instead(place); !instead.empty())
+    return base + with_accept(instead, kText);
   for (const auto type : {kText, kJson})
     if (data && offers(*data, type)) return base + with_accept(place, type);
-  return base + with_accept("/processes", kJson);
+  return base + with_accept("/watch", kText);
 }
 
 }  // namespace clrscope::http

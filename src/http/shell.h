@@ -19,8 +19,9 @@ bool is_page(std::string_view path);
 const Route* shell_route(std::string_view path, const Route* data,
                          const std::optional<std::string>& accept);
 
-// Where the same can be read without a script: `target` as text, or as JSON; what has neither leads
-// to the list of processes. `target` is without the base path.
+// Where the same can be read without a script: `target` as text, or what tells the most of it as
+// text; JSON where there is none. What has neither leads to the list of processes. `target` is
+// without the base path.
 std::string text_link(std::string_view base_path, std::string_view target, const Route* data);
 
 }  // namespace clrscope::http

@@ -41,7 +41,18 @@ TEST(Shell, LinksToTheSameAsTextOrAsJson) {
   EXPECT_EQ(text_link("", "/stacks", &kData), "/stacks?accept=text/plain");
   EXPECT_EQ(text_link("/b", "/stacks?pid=7", &kData), "/b/stacks?pid=7&accept=text/plain");
   EXPECT_EQ(text_link("", "/sessions", &kJsonOnly), "/sessions?accept=application/json");
-  EXPECT_EQ(text_link("/b", "/overview?pid=7", nullptr), "/b/processes?accept=application/json");
+  EXPECT_EQ(text_link("/b", "/nowhere?pid=7", nullptr), "/b/watch?accept=text/plain");
+}
+
+TEST(Shell, APageWithoutARouteOfItsOwnLinksToTheTextThatTellsItsData) {
+  EXPECT_EQ(text_link("", "/", nullptr), "/watch?accept=text/plain");
+  EXPECT_EQ(text_link("/b", "/overview?tab=x&pid=7", nullptr), "/b/watch/7?accept=text/plain");
+  EXPECT_EQ(text_link("", "/overview?pid=7%2f..", nullptr), "/watch?accept=text/plain");
+  EXPECT_EQ(text_link("", "/agent?pid=7", &kJsonOnly), "/watch/7?accept=text/plain");
+  EXPECT_EQ(text_link("", "/record?pid=7", nullptr), "/sessions?accept=text/plain");
+  EXPECT_EQ(text_link("", "/api", nullptr), "/openapi.json?accept=text/plain");
+  EXPECT_EQ(text_link("", "/recordings/5/requests?tab=x", nullptr),
+            "/recordings/5/report/requests?accept=text/plain");
 }
 
 TEST(Shell, TheLinkAsksForOneTypeOnly) {
@@ -50,7 +61,7 @@ TEST(Shell, TheLinkAsksForOneTypeOnly) {
 }
 
 TEST(Shell, TheLinkLeadsToThisServer) {
-  EXPECT_EQ(text_link("", "//evil.example/stacks", &kData), "/?accept=text/plain");
+  EXPECT_EQ(text_link("", "//evil.example/stacks", &kData), "/watch?accept=text/plain");
 }
 
 }  // namespace

@@ -240,6 +240,9 @@ Result<DotnetProcess> find_process(pid_t pid) {
             finder.describe(pid, sure ? Finder::Known::kRuntime : Finder::Known::kSocketName);
         process && (sure || !process->socket.empty()))
       return std::move(*process);
+  if (is_ending(pid))  // no mapping told what it was
+    return fail(Errc::kNotFound, "process {} ({}) has ended", pid, status->comm)
+        .hint("clrscope ps lists the .NET processes");
   return fail(Errc::kUnsupported, "process {} ({}) is not a .NET process", pid, status->comm)
       .hint("clrscope ps lists the .NET processes");
 }

@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "base/proc_identity.h"
 #include "model/provider_names.h"
+#include "ops/code_lines.h"
 #include "ops/counter_sources.h"
 #include "ops/counters.h"
 #include "ops/settled.h"
@@ -24,6 +25,9 @@ Result<LiveTarget> find_live_target(const LiveWho& who) {
   if (!who.target.uid) {
     ops::wait_until_settled(who.pid);
     live.start_ticks = TRY(proc_status(who.pid)).start_ticks;
+    live.open_lines = [pid = who.pid, ticks = live.start_ticks] {
+      return ops::open_code_lines(pid, ticks);
+    };
   }
   // All of it is kept while a session may need its endpoint.
   const auto target =

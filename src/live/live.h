@@ -20,6 +20,7 @@
 #include "analyze/report.h"
 #include "base/result.h"
 #include "base/shape.h"
+#include "live/exception_groups.h"
 #include "live/live_process.h"
 #include "live/request_rate.h"
 #include "ops/live_names.h"
@@ -99,7 +100,10 @@ struct ViewAnswer {
   WallTime from{};                                       // of what is shown
   std::optional<std::uint64_t> total{};                  // exceptions since it is watched
   std::optional<std::vector<RecentException>> recent{};  // the newest first
-  std::optional<double> queue_length{};                  // of the thread pool
+  std::optional<std::uint64_t> grouped{};                // how many exceptions the groups are of
+  std::optional<std::vector<ExceptionGroup>> groups{};
+  std::optional<std::uint64_t> more_groups{};
+  std::optional<double> queue_length{};  // of the thread pool
   std::shared_ptr<const analyze::Report> report{};
   Document page{};
 };

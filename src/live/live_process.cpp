@@ -120,6 +120,8 @@ LiveProcess::LiveProcess(LiveTarget target, const LiveLimits& limits)
           std::chrono::duration_cast<std::chrono::milliseconds>(wall_now().time_since_epoch())
               .count())),
       counters_(limits.counters),
+      lines_(target_.open_lines),
+      event_cpu_(target_.start_ticks != 0 ? fmt::format("/proc/{}/task", info_->pid) : ""),
       hub_(std::make_shared<hub::Hub>(limits.settle)) {}
 
 LiveProcess::~LiveProcess() { end("not requested any more"); }
@@ -270,6 +272,7 @@ void LiveProcess::let_go(Following& following) {
 }
 
 void LiveProcess::tick() {
+  if (ended().empty()) event_cpu_.look(TraceClock::now());
   const std::lock_guard lock{state_};
   std::erase_if(followers_, [&](Following& one) {
     if (one.follower->on_tick()) return false;
@@ -366,7 +369,7 @@ void LiveProcess::end(const std::string& why) {
 
 LiveProcess::Status LiveProcess::status() const {
   std::shared_ptr<hub::Hub> hub;
-  Status status;
+  Status status{.event_cpu = event_cpu_.total(), .event_cpu_unknown = event_cpu_.unknown()};
   {
     const std::lock_guard lock{state_};
     hub = hub_;

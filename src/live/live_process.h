@@ -16,7 +16,9 @@
 #include "base/fd.h"
 #include "base/guarded.h"
 #include "hub/hub.h"
+#include "live/code_lines.h"
 #include "live/counter_history.h"
+#include "live/event_cpu.h"
 #include "live/feed.h"
 
 namespace clrscope::live {
@@ -38,6 +40,7 @@ inline constexpr std::string_view kLimitHint =
 struct LiveTarget {
   std::shared_ptr<hub::Source> source{};
   std::uint64_t start_ticks = 0;  // with the pid it identifies a process; 0: unknown
+  CodeLines::Open open_lines{};   // empty: no source lines
 };
 
 class LiveProcess {
@@ -69,6 +72,9 @@ class LiveProcess {
   Names names() const;
   void set_names(Names names);
 
+  // Source lines for one answer. Of a process that has ended, what is known.
+  LineAt lines() { return lines_.for_answer(); }
+
   void tick();           // followers; four times a second
   bool keep_or_close();  // closes what nobody asked for lately; false: nothing is left
   bool lives();          // looks whether it is still there; tells followers when it is not
@@ -81,6 +87,8 @@ class LiveProcess {
   struct Status {
     std::size_t sessions = 0;
     std::uint64_t events = 0, lost = 0;
+    std::optional<std::chrono::nanoseconds> event_cpu{};  // of the process: see event_cpu.h
+    std::string event_cpu_unknown{};
     std::vector<FeedStatus> feeds{};
   };
   Status status() const;
@@ -108,6 +116,8 @@ class LiveProcess {
   const std::uint64_t epoch_;
   CounterHistory counters_;
   Guarded<Names> names_;
+  CodeLines lines_;
+  EventCpu event_cpu_;
 
   std::mutex changes_;        // while feeds are opened or closed
   mutable std::mutex state_;  // inside of it, for the moment; all below

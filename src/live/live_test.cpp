@@ -240,6 +240,32 @@ TEST_F(LiveTest, CountsEveryException) {
   EXPECT_THAT(view_json(*view), testing::HasSubstr("\"exceptions\":2500"));
 }
 
+TEST_F(LiveTest, GroupsAllExceptionsThatAreKept) {
+  Live live{setting()};
+  ASSERT_TRUE(live.exceptions(kPid, 20));
+  const auto process = live.process(kPid);
+  const auto feed = (*process)->ask(runtime_feed(Topic::kExceptions));
+  throw_one("Shop.Rare", "once");
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    throw_one("Shop.OutOfStock", fmt::format("item {}", i % 12));
+    ASSERT_TRUE(comes_true([&] { return (*feed)->exceptions.total() + 100 > i; }));
+  }
+  ASSERT_TRUE(comes_true([&] { return (*feed)->exceptions.total() == 401; }));
+  const auto view = live.view(kPid, Topic::kExceptions, {});
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->recent->size(), 50U);
+  EXPECT_EQ(view->grouped, 401U);
+  ASSERT_EQ(view->groups->size(), 2U);
+  const auto& many = view->groups->at(0);
+  EXPECT_EQ(many.type, "Shop.OutOfStock");
+  EXPECT_EQ(many.count, 400U);
+  EXPECT_EQ(many.messages.size(), 10U);
+  EXPECT_EQ(many.messages.front().text, "item 3");  // the newest: 399 % 12
+  EXPECT_GT(many.more_messages, 0U);
+  EXPECT_EQ(view->groups->at(1).type, "Shop.Rare");
+  EXPECT_EQ(view->groups->at(1).count, 1U);
+}
+
 TEST_F(LiveTest, WithheldMessagesAreInNoAnswer) {
   Live live{setting()};
   const auto open = std::make_shared<Reads>(), reader = std::make_shared<Reads>();

@@ -87,6 +87,24 @@ std::vector<RecentException> recent_of(std::vector<NamedException> thrown) {
   return out;
 }
 
+// All that are kept in groups, the last ones one by one.
+void add_exceptions(ViewAnswer& answer, const Feed& feed, StackNames& stacks,
+                    const LineAt& line_at) {
+  answer.total = feed.exceptions.total();
+  auto all = feed.exceptions.all();
+  answer.grouped = all.size();
+  auto grouped = group_exceptions(
+      all, [&](const Thrown& thrown) { return stacks.frames(thrown); }, line_at);
+  answer.groups = std::move(grouped.groups);
+  answer.more_groups = grouped.more;
+  std::vector<NamedException> recent;
+  for (auto i = all.size() - std::min(all.size(), kRecentShown); i < all.size(); ++i) {
+    auto frames = stacks.frames(all[i]);
+    recent.push_back({std::move(all[i]), std::move(frames)});
+  }
+  answer.recent = recent_of(std::move(recent));
+}
+
 }  // namespace
 
 LiveProcess::Names Live::names_of(LiveProcess& process) {
@@ -142,8 +160,9 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
                           .modules_only = topic == Topic::kJit,
                           .from = std::min(from, to),
                           .to = to};
+  const auto line_at = process->lines();
   const std::shared_ptr<analyze::Report> report =
-      kind->make({.rows = rows, .messages = messages == Messages::kShown});
+      kind->make({.rows = rows, .messages = messages == Messages::kShown, .line_at = line_at});
   TRY(read_window(trace, *report));
 
   ViewAnswer answer{.view = name_of(topic),
@@ -157,9 +176,8 @@ Result<ViewAnswer> Live::view(const LiveWho& who, Topic topic, nanoseconds lengt
                                            format_duration(trace.to - trace.from))}};
   }
   if (topic == Topic::kExceptions) {
-    auto recent = TRY(exceptions(who, kRecentShown, messages));
-    answer.total = recent.total;
-    answer.recent = recent_of(std::move(recent.thrown));
+    StackNames stacks{trace.names, trace.rundown, who.pid};
+    add_exceptions(answer, *feed, stacks, line_at);
   }
   if (topic == Topic::kThreadPool)
     if (const auto queue = queue_length(process->counters())) {
@@ -212,6 +230,9 @@ const Shape& shape_of(const ViewAnswer*) {
        member<&V::from>("from", "start of the shown time span"),
        member<&V::total>("total", "exceptions since watching started"),
        member<&V::recent>("recent", "last exceptions, the newest first"),
+       member<&V::grouped>("grouped", "exceptions that the groups are of: the last 1000"),
+       member<&V::groups>("groups", "exceptions by type and stack"),
+       member<&V::more_groups>("moreGroups", "groups that are left out, the oldest"),
        member<&V::queue_length>("queueLength", "work items in the thread pool's queue")});
   return shape;
 }

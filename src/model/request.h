@@ -17,6 +17,9 @@ namespace clrscope {
 
 using TraceId = std::array<std::uint8_t, 16>;  // W3C; all zero: none
 
+// Calls in a stack, and spans in one another, as a batch may have them.
+inline constexpr std::size_t kDeepestStack = 2048;
+
 // When a thread worked for a request or a span.
 struct RunningPart {
   TraceTime begin{};

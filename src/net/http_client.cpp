@@ -86,7 +86,8 @@ Result<HttpResponse> HttpClient::ask_once(const std::string& request, bool to_he
         const auto used = parser.put(buffer);
         buffer.erase(0, used);
         if (parser.phase() == HttpPhase::kBad)
-          return fail(Errc::kCorrupt, "the answer is invalid: {}", parser.why());
+          return fail(parser.too_large() ? Errc::kTooLarge : Errc::kCorrupt,
+                      "the answer is invalid: {}", parser.why());
         if (used == 0) break;
       }
       if (parser.phase() == HttpPhase::kDone) break;

@@ -37,8 +37,8 @@ class HttpClient {
   explicit HttpClient(HttpUrl url, std::shared_ptr<TlsContext> tls = {});
   ~HttpClient();
 
-  // To the URL's path. Any answer is a success here, whatever its status; its body is limited to
-  // a megabyte by default.
+  // To the URL's path. Any answer is a success here, whatever its status. Its body is limited to a
+  // megabyte by default; a longer one is an error kTooLarge.
   Result<HttpResponse> ask(std::string_view method, const std::vector<HttpField>& fields,
                            std::string_view body, const Deadline& deadline);
   const HttpUrl& url() const { return url_; }

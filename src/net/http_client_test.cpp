@@ -130,6 +130,18 @@ TEST(HttpClient, SaysWhatIsWrongWithAnAnswer) {
   }
 }
 
+TEST(HttpClient, TellsAnAnswerThatIsTooLargeFromADamagedOne) {
+  for (const std::string head :
+       {"Content-Length: 5\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\n"}) {
+    const Rude rude{"HTTP/1.1 200 OK\r\n" + head + "abcde\r\n0\r\n\r\n"};
+    HttpClient client{{.address = rude.address()}};
+    client.limit_answer(4);
+    EXPECT_EQ(client.ask("GET", {}, {}, Deadline{kLong}).error().code, Errc::kTooLarge) << head;
+    client.limit_answer(5);
+    EXPECT_TRUE(client.ask("GET", {}, {}, Deadline{kLong})) << head;
+  }
+}
+
 TEST(HttpClient, CanBeInterrupted) {
   const auto silent = listen_at({.host = "127.0.0.1", .port = "0"}).value();
   HttpClient client{{.address = silent.address}};

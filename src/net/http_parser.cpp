@@ -277,6 +277,7 @@ void HttpResponseParser::put_end() {
 
 HttpPhase HttpResponseParser::phase() const { return impl_->grammar.phase; }
 std::string_view HttpResponseParser::why() const { return impl_->grammar.why; }
+bool HttpResponseParser::too_large() const { return impl_->grammar.status == 413; }
 HttpResponse& HttpResponseParser::response() { return impl_->response; }
 bool HttpResponseParser::keep_alive() const { return impl_->grammar.keep_alive(); }
 

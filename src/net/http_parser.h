@@ -64,6 +64,7 @@ class HttpResponseParser {
 
   HttpPhase phase() const;
   std::string_view why() const;
+  bool too_large() const;  // kBad, because of a limit
   HttpResponse& response();
   bool keep_alive() const;
 

@@ -27,7 +27,7 @@ static_assert(std::size(kDropNames) == wire::kDropReasons);
 void drain_for(const ListenRequest& request, collect::AgentArena& arena,
                const collect::AgentConnection& connection, const TakeRecord& take) {
   const Deadline deadline{request.duration};
-  std::vector<pollfd> polled{{connection.fd(), POLLIN, 0}};
+  std::vector<pollfd> polled{{connection.fd(), POLLRDHUP, 0}};
   for (const auto fd : request.stop_fds) polled.push_back({fd, POLLIN, 0});
   do arena.drain(take);
   while (!deadline.passed() && ::poll(polled.data(), polled.size(), kDrainMs) <= 0);

@@ -1,14 +1,11 @@
 #include "ops/agent_methods.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/text.h"
 #include "collect/agent/probes.h"
-#include "il/body.h"
 #include "ops/agent_place.h"
 #include "ops/probe_progress.h"
 
@@ -18,41 +15,30 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kAnswer{10};
-constexpr int kLookMs = 5;
-constexpr std::size_t kMostListed = 1000;
+constexpr std::chrono::seconds kLook{1};
 constexpr std::size_t kMostRows = 40;
 
-// `reason` comes from the process; an unknown one is "unknown".
-std::string reason_text(std::uint32_t reason) {
-  return il::name_of(static_cast<il::Reason>(reason));
-}
-
 bool wait_for_end(const ListenRequest& request, const collect::AgentConnection& connection) {
-  const Deadline deadline{request.duration};
-  std::vector<pollfd> polled{{connection.fd(), POLLIN, 0}};
-  for (const auto fd : request.stop_fds) polled.push_back({fd, POLLIN, 0});
-  while (!deadline.passed() && ::poll(polled.data(), polled.size(), kLookMs) <= 0) {
-  }
-  return polled[0].revents == 0;
+  const StopCondition stop{.fds = request.stop_fds, .deadline = Deadline{request.duration}};
+  while (!stop.is_met())
+    if (stop.wait(connection.fd(), kLook)) return false;
+  return !connection.has_ended();
 }
 
 void put_methods(const collect::AgentArena& arena, const collect::AgentProbes& probes,
                  AgentMethods& out) {
   for (auto& method : probes.methods()) {
     ++out.chosen;
-    auto name = method.name.empty() ? std::string{"unknown"} : std::move(method.name);
+    if (method.name.empty()) method.name = "unknown";
     if (method.state == wire::ProbeState::kRefused) {
       ++out.not_measured_count;
-      UnmeasuredMethod one{.method = name, .reason = reason_text(method.reason)};
-      if (method.hresult < 0)
-        one.code = fmt::format("0x{:08x}", static_cast<std::uint32_t>(method.hresult));
-      out.not_measured.push_back(std::move(one));
+      out.not_measured.push_back(unmeasured(method));
     }
     if (method.enters == 0 && method.leaves == 0) continue;
     ++out.measured;
     out.calls += method.leaves;
     out.methods.push_back(
-        {.method = std::move(name),
+        {.method = std::move(method.name),
          .calls = method.leaves,
          .running = method.enters > method.leaves ? method.enters - method.leaves : 0,
          .total = arena.duration_of(method.total),
@@ -64,11 +50,7 @@ void put_methods(const collect::AgentArena& arena, const collect::AgentProbes& p
   std::ranges::sort(out.methods, [](const auto& a, const auto& b) {
     return std::pair{b.self, a.method} < std::pair{a.self, b.method};
   });
-  // Those that say something about the process first: intrinsic ones are many, and always the same.
-  std::ranges::sort(out.not_measured, {}, [](const auto& one) {
-    return std::tuple{one.reason == "intrinsic", one.reason, one.method};
-  });
-  if (out.not_measured.size() > kMostListed) out.not_measured.resize(kMostListed);
+  analyze::order_and_cut(out.not_measured);
   const auto& header = probes.header();
   out.modules = header.modules.load();
   out.skipped_modules = header.skipped_modules.load();
@@ -98,15 +80,14 @@ Result<AgentMethods> agent_methods(const MethodsRequest& request) {
                           .with_accessors = request.with_accessors,
                           .closed = request.closed}));
     const auto asked = TraceClock::now();
-    (void)TRY(connection.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
-    TRY(wait_for_probes(probes, connection, wire::ProbeProgress::kApplied));
+    const StopCondition stop{.fds = request.listen.stop_fds};
+    (void)TRY(change_methods(probes, connection, kChangeMethods, stop));  // stopped: ends below
     const auto started = TraceClock::now();
     out.applied_in = started - asked;
     const bool alive = wait_for_end(request.listen, connection);
     out.duration = TraceClock::now() - started;
     if (alive) {
-      (void)TRY(connection.demand(wire::RequestKind::kProbesRevert, 0, Deadline{kAnswer}));
-      TRY(wait_for_probes(probes, connection, wire::ProbeProgress::kIdle));
+      TRY(take_back_methods(probes, connection, stop));
       out.reverted = true;
     }
     put_methods(arena, probes, out);
@@ -133,20 +114,6 @@ const Shape& shape_of(const MeasuredMethod*) {
        member<&A::mean>("meanMs", "mean time of a call"),
        member<&A::shortest>("shortestMs", "shortest call"),
        member<&A::longest>("longestMs", "longest call")});
-  return shape;
-}
-
-const Shape& shape_of(const UnmeasuredMethod*) {
-  using A = UnmeasuredMethod;
-  static const auto shape = describe<A>(
-      "AgentUnmeasuredMethod", "a method that matches the patterns and was not measured to the end",
-      {member<&A::method>("method", "name of the method"),
-       member<&A::reason>("reason",
-                          "noBody, damaged, tooLarge, jmp, variableArguments, returnInClause, "
-                          "badTarget, unknownSignature, intrinsic (or used by the runtime itself), "
-                          "tooManyMethods, runtimeAsync, overBudget (measured until then), "
-                          "refusedByRuntime"),
-       member<&A::code>("hresult", "answer of the runtime")});
   return shape;
 }
 
@@ -203,12 +170,8 @@ Document methods_document(const AgentMethods& seen) {
     }
     page.tables.push_back(std::move(table));
   }
-  if (!seen.not_measured.empty()) {
-    DocumentTable table{.columns = {"NOT MEASURED", "METHOD"}};
-    for (std::size_t i = 0; i < std::min(seen.not_measured.size(), kMostRows); ++i)
-      table.rows.push_back({seen.not_measured[i].reason, seen.not_measured[i].method});
-    page.tables.push_back(std::move(table));
-  }
+  if (!seen.not_measured.empty())
+    page.tables.push_back(analyze::unmeasured_table(seen.not_measured, kMostRows));
   return page;
 }
 

@@ -1,6 +1,7 @@
 // Calls and times of methods, measured with probes that the agent puts into their code.
 #pragma once
 
+#include "analyze/unmeasured_method.h"
 #include "ops/agent.h"
 
 namespace clrscope::ops {
@@ -17,13 +18,6 @@ struct MeasuredMethod {
 };
 const Shape& shape_of(const MeasuredMethod*);
 
-struct UnmeasuredMethod {
-  std::string method{};
-  std::string reason{};
-  std::optional<std::string> code{};  // HRESULT of the runtime
-};
-const Shape& shape_of(const UnmeasuredMethod*);
-
 struct AgentMethods {
   pid_t pid = 0;
   std::chrono::nanoseconds duration{};
@@ -31,7 +25,7 @@ struct AgentMethods {
   std::uint64_t measured = 0;  // of them, those that were called
   std::uint64_t calls = 0;
   std::vector<MeasuredMethod> methods{};
-  std::vector<UnmeasuredMethod> not_measured{};
+  std::vector<analyze::UnmeasuredMethod> not_measured{};
   std::uint64_t not_measured_count = 0;
   std::uint32_t modules = 0;
   std::uint32_t skipped_modules = 0;

@@ -108,7 +108,7 @@ void WallCounter::name(const collect::AgentArena& arena, pid_t pid, AgentWall& o
 
 // True: somebody asked to stop, or the agent is gone.
 bool wait_until(TraceTime when, const ListenRequest& request, int connection) {
-  std::vector<pollfd> polled{{connection, POLLIN, 0}};
+  std::vector<pollfd> polled{{connection, POLLRDHUP, 0}};
   for (const auto fd : request.stop_fds) polled.push_back({fd, POLLIN, 0});
   for (;;) {
     const auto left = when - TraceClock::now();

@@ -254,7 +254,7 @@ class Visit {
     if (!patient_.foreign) add_memory(evidence);
     if (evidence.process.web_server) evidence.process.listens = has_listener(evidence.process.pid);
     // The last one is what people are shown.
-    if (reader_) take_snapshot(evidence, SnapshotReader::Detail::kLines);
+    if (reader_) take_last_snapshot(evidence);
     if (sources.async && !by_heap) take_async(evidence);
     evidence.watched = TraceClock::now() - start_;
     tell(evidence, evidence.watched, true);
@@ -305,6 +305,20 @@ class Visit {
     evidence.snapshots.push_back(std::move(*snapshot));
     evidence.snapshot_times.push_back(at);
     return true;
+  }
+
+  // Who waits for a lock is unreadable while a collection moves it: a deadlock that the snapshot
+  // before showed is looked for again.
+  void take_last_snapshot(Evidence& evidence) {
+    constexpr int kMostTries = 5;
+    constexpr std::chrono::milliseconds kBetween{50};
+    const auto cycles = evidence.snapshots.empty() ? 0 : evidence.snapshots.back().cycles.size();
+    for (int tries = 1; take_snapshot(evidence, SnapshotReader::Detail::kLines); ++tries) {
+      if (evidence.snapshots.back().cycles.size() >= cycles || tries == kMostTries) return;
+      evidence.snapshots.pop_back();
+      evidence.snapshot_times.pop_back();
+      if (wait_or_stop(request_.stop_fds, kBetween)) stopped_ = true;
+    }
   }
 
   // Each copies the process once, and pauses it for that.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <vector>
 
 #include "analyze/heap/finalizers.h"
@@ -40,22 +42,47 @@ struct Look {
   inspect::AsyncSnapshot async{};
 };
 
-// Threads that were stopped for a copy run for a moment before they wait again: a snapshot taken
-// meanwhile would miss what they wait for. Until few run, for a while.
-void let_settle(pid_t pid) {
-  constexpr milliseconds kLongest{200}, kBetween{5};
-  const auto until = TraceClock::now() + kLongest;
-  const auto process = inspect::open_process(pid);
-  if (!process) return;
-  do {
-    std::this_thread::sleep_for(kBetween);
-    const auto threads = (*process)->threads();
-    if (!threads) return;
-    const auto awake = std::ranges::count_if(
-        *threads, [](const auto& one) { return one.state == 'R' || one.state == 't'; });
-    if (awake <= static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency())) return;
-  } while (TraceClock::now() < until);
-}
+// Threads that were stopped for a copy run for a moment before they wait again, on a busy machine
+// only when it is their turn: a snapshot taken meanwhile would miss what they wait for. So those
+// that waited before must be seen waiting once more.
+class Sleepers {
+ public:
+  explicit Sleepers(pid_t pid) {
+    auto process = inspect::open_process(pid);
+    if (!process) return;
+    process_ = *std::move(process);
+    for_each([this](const auto& thread) {
+      if (waits(thread)) asleep_.insert(thread.tid);
+    });
+  }
+
+  void await() {
+    constexpr milliseconds kLongest{1000}, kBetween{5};
+    const auto until = TraceClock::now() + kLongest;
+    while (!asleep_.empty() && TraceClock::now() < until) {
+      std::this_thread::sleep_for(kBetween);
+      std::set<pid_t> missing;
+      for_each([&](const auto& thread) {
+        if (!waits(thread) && asleep_.contains(thread.tid)) missing.insert(thread.tid);
+      });
+      asleep_ = std::move(missing);
+    }
+  }
+
+ private:
+  static bool waits(const inspect::OsThread& thread) {
+    return thread.state == 'S' || thread.state == 'D';
+  }
+  template <class Do>
+  void for_each(Do&& act) {
+    if (!process_) return;
+    const auto threads = process_->threads();
+    if (threads) std::ranges::for_each(*threads, act);
+  }
+
+  std::unique_ptr<inspect::Target> process_;
+  std::set<pid_t> asleep_;
+};
 
 nanoseconds thread_cpu() {
   timespec used{};
@@ -67,8 +94,9 @@ Result<Look> look_once(pid_t pid, bool strings, std::mutex& stopping,
                        std::vector<TraceTime>& copies) {
   auto made = [&] {
     const std::lock_guard lock{stopping};
+    Sleepers sleepers{pid};
     auto twin = inspect::make_twin(pid);
-    let_settle(pid);
+    sleepers.await();
     copies.push_back(TraceClock::now());
     return twin;
   }();
@@ -80,7 +108,9 @@ Result<Look> look_once(pid_t pid, bool strings, std::mutex& stopping,
   reader.reset();
   const auto cost = [&] {
     const std::lock_guard lock{stopping};
+    Sleepers sleepers{pid};
     auto ended = twin.end();
+    sleepers.await();
     copies.push_back(TraceClock::now());
     return ended;
   }();

@@ -7,15 +7,19 @@
 namespace clrscope::ops {
 namespace {
 
-constexpr std::chrono::seconds kKnownFor{15};
-constexpr std::chrono::seconds kYoung{10};  // not yet what it will be
+constexpr std::chrono::seconds kKnownFor{90};  // pages ask once a minute
+constexpr std::chrono::seconds kYoung{10};     // not yet what it will be
+
+// Neither stopped nor over.
+bool is_usual(const ProcStatus& status) {
+  return status.state != 'T' && status.state != 't' && status.state != 'Z' && status.state != 'X';
+}
 
 }  // namespace
 
 // One that stands still, cannot be reached or has just started is asked each time.
 std::optional<Process> ProcessBook::known(pid_t pid, const ProcStatus& status) const {
-  if (status.state == 'T' || status.state == 't' || status.state == 'Z' || status.state == 'X')
-    return std::nullopt;
+  if (!is_usual(status)) return std::nullopt;
   const auto now = TraceClock::now();
   auto process = known_.with([&](const auto& known) -> std::optional<Process> {
     const auto at = known.find(pid);
@@ -57,6 +61,17 @@ Result<std::vector<Process>> ProcessBook::list() {
   }
   std::ranges::sort(all, {}, &Process::pid);
   return all;
+}
+
+std::optional<Process> ProcessBook::still_there(pid_t pid) const {
+  auto one = known_.with([&](const auto& known) -> std::optional<Known> {
+    const auto at = known.find(pid);
+    if (at == known.end()) return std::nullopt;
+    return at->second;
+  });
+  const auto status = one ? proc_status(pid) : fail(Errc::kNotFound, "it was not listed");
+  if (!status || status->start_ticks != one->start_ticks || !is_usual(*status)) return std::nullopt;
+  return std::move(one->process);
 }
 
 std::optional<Process> ProcessBook::find(pid_t pid) {

@@ -1,5 +1,5 @@
 // The .NET processes of this machine for those who ask again and again: what was found out of a
-// process is kept for some seconds, only its age, CPU and memory are read each time. Any thread.
+// process is kept for some time, only its age, CPU and memory are read each time. Any thread.
 #pragma once
 
 #include <map>
@@ -20,6 +20,8 @@ class ProcessBook {
   Result<std::vector<Process>> list();
   // One of them, without looking at all others. Nothing: the list tells whether there is one.
   std::optional<Process> find(pid_t pid);
+  // One that was listed lately and still runs. Does not wait for its runtime.
+  std::optional<Process> still_there(pid_t pid) const;
 
  private:
   struct Known {

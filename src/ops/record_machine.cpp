@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/io.h"
-#include "base/proc.h"
+#include "base/proc_identity.h"
 #include "base/text.h"
 #include "collect/machine/machine_recorder.h"
 #include "collect/machine/machine_writer.h"
@@ -67,6 +67,7 @@ Result<RecordSummary> record_with_kernel(const RecordRequest& request, const Pla
                                          const RecordWatcher& watcher) {
   const auto& providers = plan.selection;
   std::optional<Error> not_resumed;
+  const ProcessEnd target_end{target.process.pid};
   collect::MachineWriter writer{recording_file(request, summary.file, output)};
   MemoryNames memory;
   collect::MachineRequest machine{
@@ -113,7 +114,7 @@ Result<RecordSummary> record_with_kernel(const RecordRequest& request, const Pla
     machine.processes = TRY(reachable_runtimes());
   if (!request.whole_machine) {
     machine.processes = {target.process.pid};
-    machine.target_ended = [&] { return not_resumed.has_value() || has_ended(target.process.pid); };
+    machine.target_ended = [&] { return not_resumed.has_value() || target_end.has_come(); };
   }
   auto outcome =
       TRY(collect::record_machine(machine, [&](Bytes bytes) { return writer.write(bytes); }));

@@ -1,8 +1,6 @@
 #include "ops/request_profile.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "ops/probe_progress.h"
 #include "ops/request_file.h"
 #include "ops/request_samples.h"
+#include "ops/request_totals.h"
 #include "ops/startup_helper.h"
 #include "ops/trace_file.h"
 
@@ -31,8 +30,9 @@ constexpr std::chrono::seconds kAnswer{10};
 constexpr std::chrono::seconds kStatusEvery{1};
 constexpr std::chrono::milliseconds kHandOverEvery{100};
 constexpr std::chrono::seconds kFirstSettings{2};
-constexpr int kDrainMs = 5;                 // a ring holds some 2,000 spans
-constexpr std::size_t kLiveSpans = 20'000;  // told in a few milliseconds
+constexpr std::chrono::milliseconds kGrace{300};  // for requests in flight at the end
+constexpr std::chrono::milliseconds kDrain{5};    // a ring holds some 2,000 spans
+constexpr std::size_t kLiveSpans = 20'000;        // told in a few milliseconds
 
 // Tells the managed helper where the agent is, so that it reports requests to it.
 Result<> bring_helper(Target& target, std::uint64_t api) {
@@ -93,8 +93,7 @@ class Profiling {
     if (request_.uplink) uplink_.emplace(TRY(start_uplink(*request_.uplink)));
     if (request_.uplink && request_.samples)
       samples_.emplace(target_.process.pid, request_.uplink->rate);
-    TRY(begin_settings());
-    auto heard = listen();
+    auto heard = TRY(begin_settings()) == WaitEnd::kReached ? listen() : stopped_early();
     if (alive_) stop();
     if (heard) heard = take_rest();
     if (!heard) return fail(heard.error());
@@ -107,7 +106,7 @@ class Profiling {
   }
 
  private:
-  Result<> prepare() {
+  Result<WaitEnd> prepare() {
     const auto api = requests_->api();
     if (api == 0)
       return fail(Errc::kUnsupported, "the agent in process {} cannot profile requests",
@@ -117,10 +116,12 @@ class Profiling {
     if (helper != wire::HelperState::kReady && helper != wire::HelperState::kEnabled)
       TRY(bring_helper(target_, api));
     TRY(requests_->set_order(order_.sampling));
-    return probes_ ? instrument() : Result<>{};
+    return probes_ ? instrument(kChangeMethods) : Result<WaitEnd>{WaitEnd::kReached};
   }
 
-  Result<> instrument() {
+  // After a failure no method has probes. After a stop, until stop() takes them back.
+  Result<WaitEnd> instrument(nanoseconds patience) {
+    instrumented_ = false;
     TRY(probes_->set_order(
         {.include = order_.include,
          .exclude = order_.exclude,
@@ -128,28 +129,36 @@ class Profiling {
          .share_ppm = static_cast<std::uint32_t>(request_.method_percent * 10'000),
          .with_accessors = request_.with_accessors,
          .for_requests = true}));
-    (void)TRY(connection_.demand(wire::RequestKind::kProbesApply, 0, Deadline{kAnswer}));
-    const auto applied = wait_for_probes(*probes_, connection_, wire::ProbeProgress::kApplied);
-    if (!applied) {
-      (void)connection_.demand(wire::RequestKind::kProbesRevert, 0, Deadline{kAnswer});
-      return applied;
-    }
-    return {};
+    auto changed = change_methods(*probes_, connection_, patience, stop_);
+    instrumented_ = changed && *changed == WaitEnd::kReached;
+    if (!changed) TRY(take_back_methods(*probes_, connection_, stop_));
+    return changed;
   }
 
   // With the settings that the server wants, as far as they are known: those that were kept.
-  Result<> begin_settings() {
+  Result<WaitEnd> begin_settings() {
     if (!follows()) return prepare();
     TRY(uplink_->tell(0, ""));
     if (const auto wanted = uplink_->take_settings(kFirstSettings); wanted && wanted->version > 0) {
       order_ = order_of(*wanted);
       const auto prepared = prepare();
-      if (prepared) return settled(wanted->version, "");
+      if (prepared) {
+        TRY(settled(wanted->version, ""));
+        return *prepared;
+      }
       order_ = own_order();
       trouble_ = prepared.error().what;
     }
-    TRY(prepare());
-    return settled(0, trouble_);
+    const auto prepared = TRY(prepare());
+    TRY(settled(0, trouble_));
+    return prepared;
+  }
+
+  Result<> stopped_early() {
+    started_ = TraceClock::now();
+    started_wall_ = wall_now();
+    notes_.push_back("Stopped before all methods were instrumented: no request was recorded.");
+    return {};
   }
 
   // What the server wants now, if that is something else.
@@ -157,7 +166,7 @@ class Profiling {
     const auto wanted = follows() ? uplink_->take_settings() : std::nullopt;
     if (!wanted || wanted->version == configuration_) return {};
     const auto before = std::exchange(order_, order_of(*wanted));
-    if (order_ == before) return settled(wanted->version, "");
+    if (order_ == before && (instrumented_ || !probes_)) return settled(wanted->version, "");
     if (probes_ && !order_.include.empty()) {
       // What is wrong with them is known before anything stops.
       if (const auto checked = check_patterns(); !checked) {
@@ -166,19 +175,35 @@ class Profiling {
       }
     }
     TRY(pause());
-    const bool other_methods = order_.include != before.include || order_.exclude != before.exclude;
-    auto changed = requests_->set_order(order_.sampling);
-    if (changed && probes_ && other_methods) changed = instrument();
+    const bool other_methods =
+        order_.include != before.include || order_.exclude != before.exclude || !instrumented_;
+    auto changed = change_order(other_methods);
+    if (changed && *changed == WaitEnd::kStopped) return {};
     if (changed) {
       TRY(resume());
       notes_.push_back(fmt::format("Version {} of the server's configuration is in force since {}.",
                                    wanted->version, iso8601(wall_now())));
       return settled(wanted->version, "");
     }
+    if (changed.error().code == Errc::kGone) return fail(changed.error());
     order_ = before;
-    TRY(prepare());
+    auto trouble = fmt::format("version {}: {}", wanted->version, changed.error().what);
+    const auto back = prepare();
+    if (back && *back == WaitEnd::kStopped) return {};
+    if (!back) {
+      if (back.error().code == Errc::kGone) return fail(back.error());
+      // Requests go on without spans, until the server has another version.
+      trouble += fmt::format("; requests have no spans: {}", back.error().what);
+    }
     TRY(resume());
-    return settled(configuration_, changed.error().what);
+    notes_.push_back(fmt::format("The server's configuration was not applied: {}.", trouble));
+    return settled(configuration_, std::move(trouble));
+  }
+
+  Result<WaitEnd> change_order(bool other_methods) {
+    TRY(requests_->set_order(order_.sampling));
+    if (!probes_ || !other_methods) return WaitEnd::kReached;
+    return instrument(request_.uplink->change_timeout);
   }
 
   Result<> check_patterns() const {
@@ -200,33 +225,22 @@ class Profiling {
   // Requests that are in flight meanwhile are counted as lost.
   Result<> pause() {
     TRY(connection_.demand(wire::RequestKind::kRequestsStop, 0, Deadline{kAnswer}));
-    const auto stopped = requests_->counts();
     drain();
     drain();
     assembler_.finish();
     TRY(hand_over());
     assembler_.restart();
-    past_ = counts();  // the agent begins again at 0
-    past_.ends_dropped += stopped.seen - std::min(stopped.ended, stopped.seen);
+    totals_.pause(requests_->counts());
     return {};
   }
 
   Result<> resume() {
     TRY(connection_.demand(wire::RequestKind::kRequestsStart, 0, Deadline{kAnswer}));
+    totals_.resume();
     return wait_for_helper();
   }
 
-  collect::RequestCounts counts() const {
-    auto all = requests_->counts();
-    all.seen += past_.seen;
-    all.sampled += past_.sampled;
-    all.forced += past_.forced;
-    all.cost += past_.cost;
-    all.process += past_.process;
-    all.dropped += past_.dropped;
-    all.ends_dropped += past_.ends_dropped;
-    return all;
-  }
+  collect::RequestCounts counts() const { return totals_.with(requests_->counts()); }
 
   Result<> listen() {
     const auto begun = connection_.demand(wire::RequestKind::kRequestsStart, 0, Deadline{kAnswer});
@@ -238,13 +252,11 @@ class Profiling {
     started_ = TraceClock::now();
     started_wall_ = wall_now();
     if (watcher_.on_start) watcher_.on_start();
-    const Deadline deadline{request_.listen.duration};
-    std::vector<pollfd> polled{{connection_.fd(), POLLIN, 0}};
-    for (const auto fd : request_.listen.stop_fds) polled.push_back({fd, POLLIN, 0});
+    stop_.deadline = Deadline{request_.listen.duration};
     auto next_batch = started_ + kHandOverEvery;
     auto next_status = started_ + kStatusEvery;
     Result<> written;
-    while (!deadline.passed() && ::poll(polled.data(), polled.size(), kDrainMs) <= 0) {
+    while (!stop_.is_met() && !stop_.wait(connection_.fd(), kDrain)) {
       drain();
       const auto now = TraceClock::now();
       if (now >= next_batch) {
@@ -262,20 +274,20 @@ class Profiling {
         next_status = now + kStatusEvery;
       }
     }
-    alive_ = alive_ && polled[0].revents == 0;
+    alive_ = alive_ && !connection_.has_ended();
     if (!alive_ && watcher_.on_exit) watcher_.on_exit();
     duration_ = TraceClock::now() - started_;
     return written;
   }
 
-  // Until the helper hears requests: the first time it is compiled.
+  // Until the helper hears requests, or we are to stop: the first time it is compiled.
   Result<> wait_for_helper() {
     const Deadline deadline{kAnswer};
     for (;;) {
       const auto state = requests_->counts().helper;
       if (state == wire::HelperState::kEnabled) return {};
-      pollfd polled{connection_.fd(), POLLIN, 0};
-      if (::poll(&polled, 1, kDrainMs) > 0) {
+      if (stop_.is_met()) return {};
+      if (stop_.wait(connection_.fd(), kDrain)) {
         alive_ = false;
         return fail(Errc::kGone, "the process has ended");
       }
@@ -353,11 +365,24 @@ class Profiling {
 
   // The counters are of the order that ends here.
   void stop() {
+    if (!totals_.is_paused()) let_end();
     (void)connection_.demand(wire::RequestKind::kRequestsStop, 0, Deadline{kAnswer});
-    if (!probes_) return;
-    const auto reverts = connection_.demand(wire::RequestKind::kProbesRevert, 0, Deadline{kAnswer});
-    if (!reverts || !wait_for_probes(*probes_, connection_, wire::ProbeProgress::kIdle))
+    const StopCondition asked{.fds = request_.listen.stop_fds};
+    if (probes_ && !take_back_methods(*probes_, connection_, asked))
       notes_.push_back("The methods did not get their own code back in time.");
+  }
+
+  // Clients have their answers before the end of their requests is heard, and what is short may end
+  // as usual. No request begins meanwhile; an older agent, which cannot do that, ends at once.
+  void let_end() {
+    if (!connection_.demand(wire::RequestKind::kRequestsFinish, 0, Deadline{kAnswer})) return;
+    StopCondition grace{.fds = request_.listen.stop_fds, .deadline = Deadline{kGrace}};
+    if (grace.is_met()) grace.fds = {};  // it was asked for before
+    const auto in_flight = [this] {
+      const auto now = requests_->counts();
+      return now.ended < now.seen;
+    };
+    while (in_flight() && !grace.is_met() && !grace.wait(connection_.fd(), kDrain)) drain();
   }
 
   // The rings outlive a process.
@@ -396,7 +421,7 @@ class Profiling {
                 .late = losses.late,
                 .orphans = losses.orphans,
                 .damaged = losses.damaged + requests_->damaged()};
-    out.cost = {.hooks = counts.cost, .process = counts.process};
+    out.cost = {.hooks = counts.cost, .hearing = counts.hearing, .process = counts.process};
     if (counts.process.count() > 0)
       out.cost.cpu_percent = 100.0 * static_cast<double>(counts.cost.count()) /
                              static_cast<double>(counts.process.count());
@@ -422,13 +447,17 @@ class Profiling {
     add_requests(out);
     for (const auto& method : probes_ ? probes_->methods() : std::vector<collect::ProbedMethod>{}) {
       ++out.methods.chosen;
-      if (method.state == wire::ProbeState::kRefused)
+      if (method.state == wire::ProbeState::kRefused) {
         ++out.methods.refused;
-      else if (method.has_counter)
+        out.methods.not_measured.push_back(unmeasured(method));
+      } else if (method.has_counter) {
         ++out.methods.instrumented;
+      }
     }
+    analyze::order_and_cut(out.methods.not_measured);
     out.notes = notes_;
     if (!alive_) out.notes.push_back("The process ended.");
+    if (duration_ == nanoseconds{}) return out;  // stopped early: nothing was looked for
     if (out.seen == 0)
       out.notes.push_back(
           "No request began meanwhile. Check that the process is an ASP.NET Core app and that "
@@ -461,10 +490,12 @@ class Profiling {
   const ProfileWatcher& watcher_;
   Target& target_;
   collect::AgentConnection& connection_;
-  Order order_;  // in force
+  StopCondition stop_{.fds = request_.listen.stop_fds};
+  Order order_;                // in force
+  bool instrumented_ = false;  // by the order in force
   std::uint64_t configuration_ = 0;
   std::string trouble_;
-  collect::RequestCounts past_;  // of orders before this one
+  RequestTotals totals_;
   std::optional<collect::AgentArena> arena_;
   std::optional<collect::AgentProbes> probes_;  // nothing: beside another profiler
   std::optional<collect::AgentRequests> requests_;

@@ -71,8 +71,10 @@ Result<pid_t> spawn(std::vector<std::string> words, const SpawnActions& actions)
 
 Result<RequestUplink> RequestUplink::start(const UplinkRequest& request,
                                            const uplink::Source& source) {
-  if (!request.to.starts_with("grpc://") && !request.to.starts_with("grpcs://"))
-    return fail(Errc::kUsage, "--to must be grpc://HOST:PORT or grpcs://HOST:PORT: {}", request.to);
+  if (!request.to.starts_with("grpc://") && !request.to.starts_with("grpcs://") &&
+      !request.is_file())
+    return fail(Errc::kUsage, "--to must be grpc://HOST:PORT, grpcs://HOST:PORT or file:PATH: {}",
+                request.to);
   const auto own = TRY(proc_executable(::getpid()));
   std::vector<std::string> words{own.substr(0, own.rfind('/') + 1) + "clrscope-fleet", "relay",
                                  "--json", "--to", request.to};

@@ -19,7 +19,7 @@
 namespace clrscope::ops {
 
 struct UplinkRequest {
-  std::string to{};          // grpc://HOST:PORT or grpcs://HOST:PORT
+  std::string to{};          // grpc://HOST:PORT, grpcs://HOST:PORT, or file:PATH
   std::string token_file{};  // empty: none
   std::string ca_file{};     // empty: the certificates of the system
   std::string spool{};       // folder where batches wait; empty: in memory
@@ -27,6 +27,10 @@ struct UplinkRequest {
   std::string version{};     // of the service
   unsigned rate = 99;        // CPU samples a second
   bool central = true;       // the server may change patterns, sampling and budget
+  // That such a change may take; then what was before stays.
+  std::chrono::nanoseconds change_timeout{std::chrono::minutes{2}};
+
+  bool is_file() const { return to.starts_with("file:"); }
 };
 
 // Words of rooms below that are part of this interface.

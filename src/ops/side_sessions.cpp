@@ -24,6 +24,8 @@ using std::chrono::nanoseconds;
 // What an event costs the thread that causes it, its stack included: as `bench/run price` measures.
 constexpr std::uint64_t kEventNs = 2'000;
 constexpr std::uint64_t kFrameNs = 130;
+// An event of a DiagnosticSource, whose values are read by reflection and written one by one.
+constexpr std::uint64_t kReflectedEventNs = 20'000;
 // Parts of the processors' time while the process is watched that a session may cost: together a
 // quarter of a percent. One that was asked for by name may cost more.
 constexpr double kCallShare = 0.0015, kCommandShare = 0.0005, kAllocationShare = 0.0005;
@@ -95,7 +97,7 @@ class SideSessions::One {
   explicit One(std::unique_ptr<doctor::SideEvidence> evidence) : evidence_(std::move(evidence)) {}
 
   void open(ipc::Endpoint& runtime, pid_t pid, std::vector<Provider> providers,
-            std::uint64_t allowed) {
+            std::uint64_t event_ns, std::uint64_t allowed) {
     ipc::SessionConfig config{
         .buffer_mb = kBufferMb, .rundown_keyword = 0, .providers = std::move(providers)};
     auto session = ipc::start_tracing(runtime, config, kPatience);
@@ -109,6 +111,7 @@ class SideSessions::One {
     }
     session_ = std::move(*session);
     begun_ = TraceClock::now();
+    event_ns_ = event_ns;
     allowed_ = allowed;
     end_ = std::make_unique<collect::SessionEnd>(runtime, session_.id, pid);
   }
@@ -155,7 +158,7 @@ class SideSessions::One {
   }
   void on_batch(const nettrace::Batch& batch) {
     for (const Event& event : batch.events)
-      cost_ += kEventNs + kFrameNs * reader_.stack(event.stack).size();
+      cost_ += event_ns_ + kFrameNs * reader_.stack(event.stack).size();
     evidence_->on_batch(reader_, batch);
   }
 
@@ -165,6 +168,7 @@ class SideSessions::One {
   ipc::Session session_;
   TraceTime begun_{};
   nanoseconds lasted_{};
+  std::uint64_t event_ns_ = 0;
   std::uint64_t cost_ = 0, allowed_ = 0;  // nanoseconds of the program's time, all threads
   bool silent_ = false;
   bool cut_ = false;
@@ -201,7 +205,8 @@ void SideSessions::add_to(Evidence& evidence) {
 void SideSessions::open() {
   auto found = find_target(target_, kPatience, stop_.get());
   const auto add = [&](std::unique_ptr<doctor::SideEvidence> evidence,
-                       std::vector<Provider> providers, double share) {
+                       std::vector<Provider> providers, double share,
+                       std::uint64_t event_ns = kEventNs) {
     const auto* before = sessions_.empty() ? nullptr : sessions_.front().get();
     sessions_.push_back(std::make_unique<One>(std::move(evidence)));
     if (before && before->silent())
@@ -209,21 +214,21 @@ void SideSessions::open() {
     else if (!found)
       sessions_.back()->refuse(reason_of(found.error()));
     else
-      sessions_.back()->open(*found_.endpoint, found_.process.pid, std::move(providers),
+      sessions_.back()->open(*found_.endpoint, found_.process.pid, std::move(providers), event_ns,
                              allowance(wants_.generous ? kGenerousShare : share, duration_));
   };
   if (found) found_ = std::move(*found);
   if (wants_.calls) add(doctor::make_call_evidence(), call_providers(), kCallShare);
-  if (wants_.commands) add(doctor::make_command_evidence(), command_providers(), kCommandShare);
+  if (wants_.commands)
+    add(doctor::make_command_evidence(), command_providers(), kCommandShare, kReflectedEventNs);
   if (wants_.allocations)
     add(doctor::make_allocation_evidence(), allocation_providers(found_.process.runtime),
         kAllocationShare);
 }
 
 void SideSessions::run() {
-  const auto until = TraceClock::now() + duration_;
-  open();
-  read_until_end(until);
+  open();  // takes a busy runtime seconds
+  read_until_end(TraceClock::now() + duration_);
 }
 
 void SideSessions::read_until_end(TraceTime until) {

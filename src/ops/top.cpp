@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
 
-#include "base/proc.h"
+#include "base/proc_identity.h"
 #include "base/text.h"
 #include "collect/machine/machine_recorder.h"
 #include "ipc/discover.h"
@@ -78,7 +79,9 @@ class Top {
       // It has one listener.
       if (agents_.empty() && request_.may_load_agent) listen_to_agent(process.pid);
       machine.processes = {process.pid};
-      machine.target_ended = [&] { return has_ended(process.pid); };
+      machine.target_ended = [end = std::make_shared<ProcessEnd>(process.pid)] {
+        return end->has_come();
+      };
     } else if (plan_.agent) {
       for (const auto* agent : machine.agents) machine.processes.push_back(agent->process());
     } else if (plan_.rung.cpu != CpuRung::kMachine) {

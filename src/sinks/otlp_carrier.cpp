@@ -21,19 +21,24 @@ class OtlpCarrier : public Carrier {
               std::shared_ptr<Guarded<OtlpFate>> fate)
       : fields_(std::move(fields)), timeout_(timeout), fate_(std::move(fate)) {}
 
+  std::uint64_t refused() const override { return refused_; }
+
  protected:
   bool must_wait() const { return TraceClock::now() < not_before_; }
   void wait(std::chrono::nanoseconds time) {
     not_before_ = TraceClock::now() + std::min<std::chrono::nanoseconds>(time, kLongestWait);
   }
-  void taken(std::string_view body) {
-    fate_->with([](OtlpFate& fate) { ++fate.taken; });
+  void taken(std::string_view body, std::uint32_t items) {
     const auto part = read_otlp_answer(body);
-    if (part.rejected > 0) reject(part.rejected, part.why);
+    // A collector cannot reject more than it was sent.
+    if (part.rejected > 0)
+      reject(static_cast<std::uint32_t>(std::min<std::uint64_t>(part.rejected, items)), part.why);
   }
-  void reject(std::uint64_t count, std::string why) {
+  // All of a message, or some of its items.
+  void reject(std::uint32_t items, std::string why) {
+    refused_ += items;
     fate_->with([&](OtlpFate& fate) {
-      fate.rejected += count;
+      fate.rejected += items;
       fate.why = std::move(why);
     });
   }
@@ -43,6 +48,7 @@ class OtlpCarrier : public Carrier {
 
  private:
   TraceTime not_before_{};
+  std::uint64_t refused_ = 0;
   std::shared_ptr<Guarded<OtlpFate>> fate_;
 };
 
@@ -52,13 +58,13 @@ class HttpCarrier final : public OtlpCarrier {
   HttpCarrier(net::HttpUrl url, std::shared_ptr<net::TlsContext> tls, Shared&&... shared)
       : OtlpCarrier(std::forward<Shared>(shared)...), client_(std::move(url), std::move(tls)) {}
 
-  Result<> carry(std::string_view message) override {
+  Result<> carry(std::string_view message, std::uint32_t items) override {
     if (must_wait()) return fail(Errc::kTimeout, "{} requested a delay", client_.url().text());
     const auto answer = TRY(client_.ask("POST", fields_, message, Deadline{timeout_}));
-    if (answer.status == 200) return taken(answer.body), Result<>{};
+    if (answer.status == 200) return taken(answer.body, items), Result<>{};
     auto why = fmt::format("{} returned {} {}", client_.url().text(), answer.status,
                            net::status_text(answer.status));
-    if (!may_come_again(answer.status)) return reject(1, std::move(why)), Result<>{};
+    if (!may_come_again(answer.status)) return reject(items, std::move(why)), Result<>{};
     const auto after = net::find_field(answer.fields, "Retry-After");
     if (const auto seconds = after ? parse_number(trim(*after)) : std::nullopt)
       wait(std::chrono::seconds{
@@ -85,16 +91,16 @@ class GrpcCarrier final : public OtlpCarrier {
         method_(method),
         client_(std::move(target), std::move(tls)) {}
 
-  Result<> carry(std::string_view message) override {
+  Result<> carry(std::string_view message, std::uint32_t items) override {
     if (must_wait()) return fail(Errc::kTimeout, "{} requested a delay", client_.target().text());
     const auto answer = TRY(client_.call(method_, fields_, message, Deadline{timeout_}));
-    if (answer.status == net::GrpcStatus::kOk) return taken(answer.body), Result<>{};
+    if (answer.status == net::GrpcStatus::kOk) return taken(answer.body, items), Result<>{};
     auto why = fmt::format("{} returned {}", client_.target().text(), status_text(answer.status));
     if (!answer.message.empty())
       why += fmt::format(": {}", printable(answer.message.substr(0, kLongestReason)));
     const auto after = otlp_retry_delay(answer.details);
     if (!may_come_again(answer.status, after.has_value()))
-      return reject(1, std::move(why)), Result<>{};
+      return reject(items, std::move(why)), Result<>{};
     if (after) wait(*after);
     return fail(Errc::kSystem, "{}", why);
   }

@@ -1,5 +1,5 @@
 // Carries OTLP messages to a collector, over HTTP or gRPC, for an outbox: metrics of the sink
-// `otlp`, spans of the fleet server.
+// `otlp`, spans and profiles of the fleet server.
 #pragma once
 
 #include <chrono>
@@ -25,6 +25,10 @@ inline constexpr OtlpSignal kOtlpMetrics{
     "/v1/metrics", "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"};
 inline constexpr OtlpSignal kOtlpSpans{
     "/v1/traces", "/opentelemetry.proto.collector.trace.v1.TraceService/Export"};
+// Not stable yet: its number is part of its name.
+inline constexpr OtlpSignal kOtlpProfiles{
+    "/v1development/profiles",
+    "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"};
 
 struct OtlpPeer {
   OtlpSignal signal{};
@@ -43,8 +47,7 @@ Result<> add_headers_of_file(const std::string& path, std::vector<net::HttpField
 
 // What became of messages, told by the outbox's thread to another.
 struct OtlpFate {
-  std::uint64_t taken = 0;     // messages, at least in part
-  std::uint64_t rejected = 0;  // messages, and points of those that were taken in part
+  std::uint64_t rejected = 0;  // points or spans, of whole messages or some of one
   std::uint64_t told = 0;      // of these
   std::string why{};
 };

@@ -10,6 +10,7 @@
 #include "net/http_server.h"
 #include "net/listen.h"
 #include "net/test_certificate.h"
+#include "sinks/otlp_carrier.h"
 #include "sinks/otlp_message.h"
 #include "sinks/test_events.h"
 #include "sinks/test_wait.h"
@@ -137,13 +138,13 @@ TEST(OtlpSink, SendsAgainWhatTheCollectorCannotTakeNow) {
 
 TEST(OtlpSink, CountsWhatTheCollectorRefusesForGood) {
   ProtoWriter partial, answer;
-  partial.varint(1, 3);
+  partial.varint(1, 1);
   partial.text(2, "too old");
   answer.message(1, partial);
   for (const auto& [response, why] :
        {std::pair{net::HttpResponse{.status = 400}, "400 Bad Request"},
         std::pair{net::HttpResponse{.status = 500}, "500 Internal"},
-        std::pair{net::HttpResponse{.body = answer.bytes()}, "rejected 3 (too old)"}}) {
+        std::pair{net::HttpResponse{.body = answer.bytes()}, "rejected 1 (too old)"}}) {
     const Collector collector{{response}};
     const auto sink = opened("otlp:http://" + collector.address());
     const auto at_once = tell(*sink);  // the answer may be there already
@@ -163,6 +164,23 @@ TEST(OtlpSink, HasDeliveredNothingWhenAllWasRefused) {
     (void)sink->close({});
     EXPECT_EQ(sink->delivered() == 0U, status == 401) << sink->state();
   }
+}
+
+TEST(OtlpCarrier, CountsTheItemsOfARefusedMessageAsRefusedAndNotAsDelivered) {
+  ProtoWriter partial, answer;
+  partial.varint(1, 3);
+  answer.message(1, partial);
+  const Collector collector{{{.status = 400}, {.body = answer.bytes()}, {.status = 200}}};
+  const auto peer = parse_otlp_peer("http://" + collector.address(), kOtlpSpans).value();
+  auto fate = std::make_shared<Guarded<OtlpFate>>();
+  const auto outbox = Outbox::open({.name = "test"}, make_otlp_carrier(peer, fate)).value();
+  outbox->put("all of it is refused", 7);
+  outbox->put("three of it are refused", 5);
+  outbox->put("all of it is taken", 4);
+  outbox->finish(1min);
+  EXPECT_EQ(outbox->state().refused, 10U);
+  EXPECT_EQ(outbox->state().delivered, 6U);
+  EXPECT_EQ(fate->with([](const OtlpFate& one) { return one.rejected; }), 10U);
 }
 
 TEST(OtlpSink, SpeaksTlsToWhomItTrusts) {

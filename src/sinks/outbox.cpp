@@ -130,7 +130,7 @@ void Outbox::note(const Error& error) {
 void Outbox::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto message = next(stop);
-    const auto carried = message ? carrier_->carry(message->text) : Result<>{};
+    const auto carried = message ? carrier_->carry(message->text, message->items) : Result<>{};
     settle(carried ? carrier_->underway() : Result<Underway>{fail(carried.error())}, stop);
   }
 }
@@ -171,7 +171,10 @@ void Outbox::settle(const Result<Underway>& underway, const std::stop_token& sto
   auto settled = taken - std::min(taken, underway->repeatable);
   if (finishing_ && underway->unacknowledged == 0) settled = taken;
   if (settled > 0) {
-    state_.delivered += waiting_->forget(settled);
+    const auto gone = waiting_->forget(settled);
+    const auto refused = carrier_->refused();
+    state_.delivered += gone - std::min(gone, refused - state_.refused);
+    state_.refused = refused;
     pause_ = kFirstPause;
   }
   if (finishing_ && waiting_->taken() == 0 && waiting_->bytes() == 0) {

@@ -36,7 +36,10 @@ struct Underway {
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  virtual Result<> carry(std::string_view message) = 0;
+  // `items`: how many events or values it holds.
+  virtual Result<> carry(std::string_view message, std::uint32_t items) = 0;
+  // Items so far that the peer refused for good: they are not sent again.
+  virtual std::uint64_t refused() const { return 0; }
   // A failure: the connection broke since; what was under way is carried again.
   virtual Result<Underway> underway() { return Underway{}; }
   // Any thread: nothing will be carried any more; a call that waits for the peer ends soon.
@@ -55,6 +58,7 @@ class Outbox {
     std::uint64_t waiting_bytes = 0;  // not sent yet, or not acknowledged
     std::uint64_t delivered = 0;      // items; acknowledged where the peer does
     std::uint64_t reached = 0;        // the most that ever were, before a break made some repeat
+    std::uint64_t refused = 0;        // items, by the peer and for good; not delivered
     std::uint64_t dropped = 0;        // items
     std::uint64_t damaged = 0;        // places in the spool that could not be read again
     std::uint64_t failures = 0;       // attempts to deliver, and to write to the spool

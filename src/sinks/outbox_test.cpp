@@ -27,7 +27,7 @@ class PeerCarrier final : public Carrier {
  public:
   explicit PeerCarrier(Guarded<Peer>& peer) : peer_(peer) {}
 
-  Result<> carry(std::string_view message) override {
+  Result<> carry(std::string_view message, std::uint32_t /*items*/) override {
     return peer_.with([&](auto& peer) -> Result<> {
       if (peer.refuses) return fail(Errc::kSystem, "refused");
       peer.got.emplace_back(message);

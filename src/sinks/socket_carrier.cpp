@@ -85,7 +85,7 @@ Result<> StreamCarrier::send(Bytes bytes) {
   return {};
 }
 
-Result<> StreamCarrier::carry(std::string_view message) {
+Result<> StreamCarrier::carry(std::string_view message, std::uint32_t /*items*/) {
   if (interrupted_) return broken("interrupted");
   if (!socket_) TRY(connect());
   TRY(see_peer());
@@ -119,7 +119,7 @@ Result<Underway> StreamCarrier::underway() {
   return underway;
 }
 
-Result<> DatagramCarrier::carry(std::string_view message) {
+Result<> DatagramCarrier::carry(std::string_view message, std::uint32_t /*items*/) {
   if (!socket_)
     socket_ = TRY(net::connect(peer_, net::Transport::kDatagram, Deadline{patience_.connect}));
   auto done = net::send_all(socket_.get(), as_bytes(message), Deadline{patience_.connect});

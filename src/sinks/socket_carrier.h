@@ -30,7 +30,7 @@ class StreamCarrier final : public Carrier {
                          Patience patience = {})
       : peer_(std::move(peer)), repeat_(repeat), patience_(patience) {}
 
-  Result<> carry(std::string_view message) override;
+  Result<> carry(std::string_view message, std::uint32_t items) override;
   Result<Underway> underway() override;
   void interrupt() override { interrupted_ = true; }
 
@@ -63,7 +63,7 @@ class DatagramCarrier final : public Carrier {
   explicit DatagramCarrier(net::Address peer, Patience patience = {})
       : peer_(std::move(peer)), patience_(patience) {}
 
-  Result<> carry(std::string_view message) override;
+  Result<> carry(std::string_view message, std::uint32_t items) override;
 
  private:
   const net::Address peer_;

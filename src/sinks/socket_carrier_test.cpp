@@ -52,7 +52,7 @@ class SocketCarrierTest : public testing::Test {
 
 TEST_F(SocketCarrierTest, SaysThatNobodyListens) {
   StreamCarrier carrier{peer_};
-  const auto done = carrier.carry("x");
+  const auto done = carrier.carry("x", 1);
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().what, HasSubstr(peer_.path));
 }
@@ -60,7 +60,7 @@ TEST_F(SocketCarrierTest, SaysThatNobodyListens) {
 TEST_F(SocketCarrierTest, KeepsMessagesToRepeatUntilTheyAreOldAndFailsWhenThePeerCloses) {
   const auto listener = bind_to(SOCK_STREAM);
   StreamCarrier carrier{peer_, Repeat::kRecent};
-  ASSERT_TRUE(carrier.carry("one"));
+  ASSERT_TRUE(carrier.carry("one", 1));
   auto peer = accept(listener);
   EXPECT_EQ(receive(peer), "one");
   const auto underway = carrier.underway();
@@ -69,15 +69,15 @@ TEST_F(SocketCarrierTest, KeepsMessagesToRepeatUntilTheyAreOldAndFailsWhenThePee
   EXPECT_EQ(underway->repeatable, 1U);
   peer.reset();
   EXPECT_FALSE(carrier.underway());
-  ASSERT_TRUE(carrier.carry("one")) << "connects again";
+  ASSERT_TRUE(carrier.carry("one", 1)) << "connects again";
   EXPECT_EQ(receive(accept(listener)), "one");
 }
 
 TEST_F(SocketCarrierTest, CountsWhatThePeerHasNotTaken) {
   const auto listener = bind_to(SOCK_STREAM);
   StreamCarrier carrier{peer_};
-  ASSERT_TRUE(carrier.carry("one"));
-  ASSERT_TRUE(carrier.carry("two"));
+  ASSERT_TRUE(carrier.carry("one", 1));
+  ASSERT_TRUE(carrier.carry("two", 1));
   EXPECT_EQ(carrier.underway()->unacknowledged, 2U);
   const auto peer = accept(listener);
   std::string all;
@@ -89,13 +89,13 @@ TEST_F(SocketCarrierTest, CountsWhatThePeerHasNotTaken) {
 TEST_F(SocketCarrierTest, ThrowsAwayWhatAPeerSends) {
   const auto listener = bind_to(SOCK_STREAM);
   StreamCarrier carrier{peer_};
-  ASSERT_TRUE(carrier.carry("one"));
+  ASSERT_TRUE(carrier.carry("one", 1));
   const auto peer = accept(listener);
   const std::string garbage(30'000, '\xff');
   ASSERT_EQ(::send(peer.get(), garbage.data(), garbage.size(), 0),
             static_cast<ssize_t>(garbage.size()));
   EXPECT_TRUE(carrier.underway());
-  ASSERT_TRUE(carrier.carry("two"));
+  ASSERT_TRUE(carrier.carry("two", 1));
   std::string all;
   while (all.size() < 6) all += receive(peer);
   EXPECT_EQ(all, "onetwo");
@@ -106,7 +106,7 @@ TEST_F(SocketCarrierTest, GivesUpOnAPeerThatTakesNothing) {
   StreamCarrier carrier{peer_, Repeat::kRecent, {.send = std::chrono::milliseconds{50}}};
   const std::string much(100'000, 'x');
   Result<> done;
-  for (int i = 0; i < 100 && done; ++i) done = carrier.carry(much);
+  for (int i = 0; i < 100 && done; ++i) done = carrier.carry(much, 1);
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().what, HasSubstr("accepted no data"));
 }
@@ -117,22 +117,22 @@ TEST_F(SocketCarrierTest, IsInterruptedWhileItWaits) {
   std::jthread other{[&] { carrier.interrupt(); }};
   const std::string much(100'000, 'x');
   Result<> done;
-  for (int i = 0; i < 100 && done; ++i) done = carrier.carry(much);
+  for (int i = 0; i < 100 && done; ++i) done = carrier.carry(much, 1);
   EXPECT_FALSE(done);
 }
 
 TEST_F(SocketCarrierTest, SendsDatagramsAndTellsThatNobodyTookOne) {
   DatagramCarrier carrier{peer_};
-  EXPECT_FALSE(carrier.carry("a"));
+  EXPECT_FALSE(carrier.carry("a", 1));
   auto receiver = bind_to(SOCK_DGRAM);
-  ASSERT_TRUE(carrier.carry("b"));
-  ASSERT_TRUE(carrier.carry("c"));
+  ASSERT_TRUE(carrier.carry("b", 1));
+  ASSERT_TRUE(carrier.carry("c", 1));
   EXPECT_EQ(receive(receiver), "b");
   EXPECT_EQ(receive(receiver), "c");
   receiver.reset();
-  EXPECT_FALSE(carrier.carry("d"));
+  EXPECT_FALSE(carrier.carry("d", 1));
   receiver = bind_to(SOCK_DGRAM);
-  EXPECT_TRUE(carrier.carry("d"));
+  EXPECT_TRUE(carrier.carry("d", 1));
 }
 
 }  // namespace

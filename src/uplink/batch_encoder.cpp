@@ -90,6 +90,9 @@ class StackTable {
     const auto known = index_.find(stack);
     auto at = known == index_.end() ? 0 : known->second;
     for (; !open_.empty(); open_.pop_back()) {
+      const auto depth = at == 0 ? 1 : depths_[at - 1] + 1;
+      if (depth > kDeepestStack) return at;  // its innermost calls are left out
+      depths_.push_back(depth);
       const auto frame = batch_.stacks[open_.back() - 1].frame;
       const auto name = frame < batch_.frames.size() ? names.of(batch_.frames[frame]) : 0;
       parent_.add(at);
@@ -109,6 +112,7 @@ class StackTable {
   const RequestBatch& batch_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_;  // of the batch → 1 + position
   std::vector<std::uint32_t> open_;
+  std::vector<std::uint32_t> depths_;  // by position
   Column parent_, method_;
 };
 
@@ -154,14 +158,22 @@ std::size_t write_spans(ProtoWriter& out, const RequestTrace& request,
   const auto self = self_times(request);
   std::unordered_map<std::uint64_t, std::uint32_t> positions;  // id → 1 + position
   positions.reserve(count);
+  struct Place {
+    std::uint32_t parent = 0, depth = 1;
+  };
+  std::vector<Place> places;
   SpanWriter columns;
   for (std::size_t at = 0; at < count; ++at) {
     const auto& span = request.spans[at];
-    const auto parent = positions.find(span.parent);
+    const auto found = positions.find(span.parent);
+    Place place{.parent = found == positions.end() ? 0 : found->second};
+    if (place.parent != 0) place.depth = places[place.parent - 1].depth + 1;
+    if (place.depth > kDeepestStack) place = places[place.parent - 1];  // beside its caller
+    places.push_back(place);
     positions.try_emplace(span.id, static_cast<std::uint32_t>(at + 1));
     const auto name = span.method < methods.size() ? names.of(methods[span.method]) : 0;
     columns.method.add(name != 0 ? name : names.of("(unknown)"));
-    columns.parent.add(parent == positions.end() ? 0 : parent->second);
+    columns.parent.add(place.parent);
     columns.begin.add(count_of(span.begin - request.begin));
     columns.duration.add(count_of(span.end - span.begin));
     columns.self.add(count_of(self[at]));

@@ -15,7 +15,7 @@
 namespace clrscope::wire {
 
 constexpr std::uint64_t kArenaMagic = 0x31414752'4352'4c43;  // "CLRCRGA1"
-constexpr std::uint16_t kProtocol = 1;
+constexpr std::uint16_t kProtocol = 2;
 
 constexpr std::uint32_t kRings = 32;
 constexpr std::uint32_t kRingBytes = 128 << 10;

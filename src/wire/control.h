@@ -31,9 +31,10 @@ enum class RequestKind : std::uint16_t {
   kProbesRevert = 50,  // give all methods their own code back
   kHeap = 80,          // objects of the heap by type into the rings; value: HeapOptions
   // Request profiling: see wire/requests.h.
-  kRequestsOpen = 64,   // pass me the memory of the requests
-  kRequestsStart = 65,  // sample as the order in it says; needs the helper in the process
-  kRequestsStop = 66,   // sample no more
+  kRequestsOpen = 64,    // pass me the memory of the requests
+  kRequestsStart = 65,   // sample as the order in it says; needs the helper in the process
+  kRequestsStop = 66,    // sample no more
+  kRequestsFinish = 67,  // hear no more that begin, until a stop; those in flight may end
 };
 
 enum class Outcome : std::int32_t {

@@ -84,7 +84,7 @@ struct SpanRecord {
   std::uint32_t reserved;
 };
 
-// The thread worked for a request from `header.time` to `end`, in the flow of this span.
+// The thread worked for a request from `header.time` to `end`. Both are equal: it still does.
 struct FlowRecord {
   RecordHeader header;
   std::uint64_t end;
@@ -159,6 +159,7 @@ struct RequestsHeader {
   std::atomic<std::uint32_t> in_flight;        // sampled ones
   std::atomic<std::uint32_t> probability_ppm;  // that holds now
   std::atomic<std::uint64_t> cost_ns;          // CPU time of the hooks, estimated
+  std::atomic<std::uint64_t> hearing_ns;       // that part which requests cause, sampled or not
   std::atomic<std::uint64_t> process_ns;       // CPU time of the process meanwhile
   std::atomic<std::uint64_t> dropped_full;     // records: a ring was full
   std::atomic<std::uint64_t> dropped_busy;     // records: the shared ring was being written

@@ -18,6 +18,7 @@ static const uint8_t factory_interface[16] = {1, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0
 static const uint8_t unknown_interface[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0x46};
 enum { kInfoSlots = 115, kAttach = 80, kAttachComplete = 81, kDetachSucceeded = 82, kThrown = 54, kCatcherEnter = 66 };
 
+enum { kProtocol = 2 };
 struct AttachData { uint32_t magic; uint16_t protocol, reserved; uint64_t build; char socket[108]; };
 struct Request { uint32_t magic; uint16_t protocol, kind; uint32_t id, value; };
 
@@ -40,7 +41,7 @@ static int fail(const char* what) {
 // The outcome of the reply; -1: the connection ended.
 static int ask(int fd, uint16_t kind, uint32_t value) {
   static uint32_t id;
-  const struct Request request = {0x52414c43, 1, kind, ++id, value};
+  const struct Request request = {0x52414c43, kProtocol, kind, ++id, value};
   uint8_t reply[256];
   if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != sizeof request) return -1;
   if (recv(fd, reply, sizeof reply, 0) < 72) return -1;
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
   if (get_class(main_class, factory_interface, (void**)&factory) != 0) return fail("no class");
   if (factory->table[3](factory, NULL, unknown_interface, &callbacks) != 0) return fail("no instance");
   for (int round = 0; round < 3; ++round) {
-    struct AttachData data = {0x52414c43, 1, 0, 7, ""};
+    struct AttachData data = {0x52414c43, kProtocol, 0, 7, ""};
     if (snprintf(data.socket, sizeof data.socket, "%s/agent/control", argv[2]) >= (int)sizeof data.socket) return fail("folder");
     if (callbacks->table[kAttach](callbacks, &runtime, &data, (uint32_t)sizeof data) != 0) return fail("attach");
     callbacks->table[kAttachComplete](callbacks);

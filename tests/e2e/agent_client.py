@@ -2,6 +2,7 @@
 import socket
 import struct
 
+PROTOCOL = 2
 OPEN, SWITCH, SNAPSHOT = 2, 3, 4
 ALL_SOURCES = 0x517 | (99 << 16)  # CPU samples 99 times a second
 DONE = 0
@@ -21,7 +22,7 @@ class Agent:
 
     def ask(self, kind, value=0):
         """Outcome and HRESULT; no outcome: the process has ended."""
-        self.peer.send(struct.pack("<IHHII", 0x52414C43, 1, kind, 1, value))
+        self.peer.send(struct.pack("<IHHII", 0x52414C43, PROTOCOL, kind, 1, value))
         reply, fds, *_ = socket.recv_fds(self.peer, 256, 1)
         for fd in fds:
             socket.close(fd)

@@ -5,12 +5,13 @@
 
 FOLDER is the temporary folder of the process, SNAPSHOTS are those of one round. Every second round reads nothing of the
 rings and ends without a farewell. Prints what was done and what has grown since the first tenth of the rounds, as JSON:
-the lowest of ten values each, because the process itself goes up and down.
+the lowest of up to ten rounds each.
 """
 import json
 import pathlib
 import subprocess
 import sys
+import time
 
 from agent_client import ALL_SOURCES, DONE, OPEN, SNAPSHOT, SWITCH, Agent
 
@@ -47,10 +48,19 @@ def one_round(number):
         done["rounds"] += 1
 
 
-def size():
+def size_now():
     process = pathlib.Path("/proc", pid)
     (rss,) = (int(line.split()[1]) for line in (process / "status").read_text().splitlines() if line.startswith("VmRSS:"))
     return rss, len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))
+
+
+def size():
+    """The lowest of 20 values, because the process itself goes up and down."""
+    values = []
+    for _ in range(20):
+        values.append(size_now())
+        time.sleep(0.02)
+    return [min(one) for one in zip(*values)]
 
 
 sizes = []

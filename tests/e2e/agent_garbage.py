@@ -10,6 +10,8 @@ import socket
 import struct
 import sys
 
+from agent_client import PROTOCOL
+
 folder, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 (path,) = folder.glob("clrscope-agent-*/control")
 numbers = random.Random(7)
@@ -20,7 +22,7 @@ def message(number):
     if number % 2 == 0:
         return numbers.randbytes(numbers.randint(1, 200))
     kind = numbers.choice([numbers.randint(0, 65535), *range(1, DETACH), *range(DETACH + 1, 60)])
-    whole = struct.pack("<IHHII", 0x52414C43, numbers.choice([1, 1, numbers.randint(0, 65535)]), kind if kind != DETACH else 0,
+    whole = struct.pack("<IHHII", 0x52414C43, numbers.choice([PROTOCOL, PROTOCOL, numbers.randint(0, 65535)]), kind if kind != DETACH else 0,
                         numbers.getrandbits(32), numbers.getrandbits(32))
     return numbers.choice([whole, whole, whole[:numbers.randint(1, 15)], whole + b"x"])
 

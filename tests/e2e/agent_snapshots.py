@@ -12,6 +12,8 @@ import socket
 import struct
 import sys
 
+from agent_client import PROTOCOL
+
 folder, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 OPEN, SWITCH, SNAPSHOT = 2, 3, 4
 outcomes = collections.Counter()
@@ -22,7 +24,7 @@ for path in agents:
         peer.connect(str(path))
 
         def ask(kind, value=0):
-            peer.send(struct.pack("<IHHII", 0x52414C43, 1, kind, 1, value))
+            peer.send(struct.pack("<IHHII", 0x52414C43, PROTOCOL, kind, 1, value))
             reply, *_ = socket.recv_fds(peer, 256, 1)
             outcome, hresult = struct.unpack_from("<i", reply, 12)[0], struct.unpack_from("<I", reply, 40)[0]
             return outcome if outcome == 0 else f"{outcome} {hresult:#x}"

@@ -28,7 +28,7 @@ class Case:
     name: str = ""
     targets: tuple = ("net10.0",)
     each: bool = False  # what is tested differs by runtime: always on all targets, not on one in rotation
-    limit: float = 60
+    limit: float = 180
     long: bool = False
     quick: bool = False
     alone: bool = False  # what else runs on the machine would change its answer

@@ -5,8 +5,10 @@
 
 Every route of /openapi.json that answers JSON is called; one that CALLS does not know fails.
 """
+import concurrent.futures
 import json
 import sys
+import threading
 
 from schemas import Schemas
 from serve_kit import SCOPES, Serve, check, finish, until
@@ -26,6 +28,7 @@ class Walk:
         self.schemas = Schemas(self.document)
         self.seen = set()
         self.events = set()
+        self.lock = threading.Lock()
 
     def ask(self, route, path=None, accept=JSON, body=None, status=None, timeout=90):
         """One request; checks its answer. Gives the answer."""
@@ -40,9 +43,16 @@ class Walk:
             return answer
         content = described.get("content", {}).get(kind)
         check(content is not None, f"{route}: {kind} is described for {answer.status}")
-        self.seen.add((route, kind))
-        self.validate(route, kind, content or {}, answer)
+        with self.lock:
+            self.seen.add((route, kind))
+            self.validate(route, kind, content or {}, answer)
         return answer
+
+    def together(self, calls):
+        """Streams, each of which lasts for a while: (arguments of ask, its options)."""
+        with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+            for call in [pool.submit(self.ask, *words, **options) for words, options in calls]:
+                call.result()
 
     def validate(self, route, kind, content, answer):
         if kind == EVENTS:
@@ -139,12 +149,16 @@ class Walk:
         counter = until(lambda: self.ask("GET /counters", "/counters" + of + "&history=1").json()["counters"])
         check(counter, "there are counters")
         provider, name = counter[0]["provider"], counter[0]["name"]
-        for route, path in (("GET /counters", "/counters"), ("GET /counters/{provider}", f"/counters/{provider}"),
-                            ("GET /counters/{provider}/{name}", f"/counters/{provider}/{name}")):
-            for accept in (JSON, NDJSON, EVENTS):
-                self.ask(route, path + of + "&durationSeconds=2", accept=accept)
+        places = {"GET /counters": "/counters", "GET /counters/{provider}": f"/counters/{provider}",
+                  "GET /counters/{provider}/{name}": f"/counters/{provider}/{name}"}
+        streams = [((route, path + of + "&durationSeconds=2"), {"accept": accept}) for route, path in places.items() for accept in (JSON, NDJSON, EVENTS)]
+        for accept in (NDJSON, SEQUENCE):
+            for path, body in (("/livemetrics", '{"includeDefaultProviders":true}'), ("/logs", '{"logLevel":"Trace"}')):
+                place = path + of + "&durationSeconds=2"
+                streams += [(("GET " + path, place), {"accept": accept}), (("POST " + path, place), {"accept": accept, "body": body})]
         topics = "counters,gc,jit,exceptions,contention,threadpool,thread-starts,logs,events&providers=Microsoft-Windows-DotNETRuntime:0x1:4"
-        self.ask("GET /live", "/live" + of + f"&durationSeconds=8&topics={topics}", accept=EVENTS)
+        streams.append((("GET /live", "/live" + of + f"&durationSeconds=8&topics={topics}"), {"accept": EVENTS}))
+        self.together(streams)
         for name in ("counters", "exceptions", "contention", "gc"):
             check(name in self.events, f"/live tells {name}: {sorted(self.events)}")
         for name in ("gc", "jit", "exceptions", "contention", "threadpool", "thread-starts"):
@@ -152,11 +166,6 @@ class Walk:
         for accept in (JSON, NDJSON, SEQUENCE):
             self.ask("GET /exceptions", "/exceptions" + of, accept=accept)
             self.ask("POST /exceptions", "/exceptions" + of, accept=accept, body='{"exclude":[{"exceptionType":"None"}]}')
-        for accept in (NDJSON, SEQUENCE):
-            for path, body in (("/livemetrics", '{"includeDefaultProviders":true}'), ("/logs", '{"logLevel":"Trace"}')):
-                place = path + of + "&durationSeconds=2"
-                self.ask("GET " + path, place, accept=accept)
-                self.ask("POST " + path, place, accept=accept, body=body)
 
     def recordings(self, of):
         made = self.ask("POST /sessions", "/sessions" + of, body='{"profile":"dotnet-common,cpu-sampling"}', status=201).json()
@@ -202,8 +211,8 @@ class Walk:
         self.ask("GET /recordings/{id}/heap", f"/recordings/{second}/heap?diff={whole['recording']}")
 
     def doctor(self, of):
-        self.ask("GET /doctor", "/doctor" + of + "&durationSeconds=2")
-        begun = self.ask("POST /doctor", "/doctor" + of + "&durationSeconds=2", status=202).json()["id"]
+        self.ask("GET /doctor", "/doctor" + of + "&durationSeconds=1")
+        begun = self.ask("POST /doctor", "/doctor" + of + "&durationSeconds=1", status=202).json()["id"]
         report = f"/doctor/reports/{begun}"
         check(until(lambda: self.ask("GET /doctor/reports/{id}", report).json()["state"] != "running", 60, 0.5), "the examination ends")
         self.ask("GET /doctor/reports")

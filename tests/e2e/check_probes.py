@@ -3,7 +3,8 @@
 
     check_probes.py DONE SEEN      two files: the last line of the sample, and agent methods --json
 
-Calls must be equal. Times must agree within 1 % and 1 microsecond per call, where the sample has a time.
+Calls must be equal. Where the sample has times, a method must take no longer than the time around its calls and no less than the
+work inside, each within 1 % and 1 microsecond per call. On a busy machine the two differ by what happens between the two clocks.
 """
 import json
 import sys
@@ -26,8 +27,9 @@ def main():
         if elapsed is None:
             continue
         timed += 1
-        if abs(one["totalMs"] - elapsed) > elapsed * 0.01 + calls * 0.001:
-            wrong.append(f"{name}: {one['totalMs']:.3f} ms, not {elapsed:.3f} ms")
+        least, most = truth["WorkMs"] * 0.99 - calls * 0.001, elapsed * 1.01 + calls * 0.001
+        if not least <= one["totalMs"] <= most:
+            wrong.append(f"{name}: {one['totalMs']:.3f} ms, not {truth['WorkMs']:.3f} to {elapsed:.3f} ms")
     outer, inner = (measured[f"Samples.Symptoms.Probed.{name}"] for name in ("Outer", "Inner"))
     if abs(outer["totalMs"] - outer["selfMs"] - inner["totalMs"]) > inner["totalMs"] * 0.01 + inner["calls"] * 0.001:
         wrong.append(f"self time of Outer: {outer}, Inner: {inner}")

@@ -9,7 +9,7 @@ import sys
 
 from kill_readers import PATIENCE, fail, faults_in_all, wait_for_progress
 
-GONE = re.compile(r"ended|does not exist|not a \.NET")
+GONE = re.compile(r"ended|does not exist")
 
 
 def start(sample):

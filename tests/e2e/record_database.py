@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Records what Entity Framework tells while a web application asks a real PostgreSQL: record_database.py CLRSCOPE TRACE SHOP
+"""Records what Entity Framework tells while a web application asks a real PostgreSQL: record_database.py CLRSCOPE TRACE PROFILED SHOP
 
-The server is this script's own, in a temporary folder; SHOP is the program of bench/shop. Prints one JSON object.
+TRACE gets all events of Entity Framework, PROFILED what --profile database records. The server is this script's own, in a temporary
+folder; SHOP is the program of bench/shop. Prints one JSON object: the requests, each of them one command, of each recording.
 """
 import json
 import pathlib
@@ -17,28 +18,35 @@ import postgres  # noqa: E402
 
 REQUESTS = 10
 LISTENERS = "Microsoft.EntityFrameworkCore\n[AS]*"
-clrscope, trace, shop = sys.argv[1:4]
+clrscope, trace, profiled, shop = sys.argv[1:5]
 server = postgres.Postgres()
 started = []
-try:
-    app = subprocess.Popen([shop, server.connection], stdout=subprocess.PIPE, text=True)
-    started.append(app)
-    ready = json.loads(app.stdout.readline())
-    recorder = subprocess.Popen(
-        [clrscope, "collect", "-p", str(ready["pid"]), "--rundown", "false", "-o", trace, "--providers",
-         f'Microsoft-Diagnostics-DiagnosticSource:0x3:5:FilterAndPayloadSpecs="{LISTENERS}"'],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def record(file, address, pid, *options):
+    """Returns the exit code."""
+    recorder = subprocess.Popen([clrscope, "collect", "-p", str(pid), "-o", file, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     started.append(recorder)
     while not recorder.stderr.readline().startswith("Recording"):
         if recorder.poll() is not None:
             sys.exit(f"collect ended with {recorder.returncode}")
     time.sleep(1.5)  # Entity Framework remembers for a second that nobody listens
     for customer in range(REQUESTS):
-        with urllib.request.urlopen(f"{ready['truth']['address']}/orders?customer={customer}") as answer:
+        with urllib.request.urlopen(f"{address}/orders?customer={customer}") as answer:
             answer.read()
     recorder.send_signal(signal.SIGTERM)
     recorder.communicate(timeout=60)
-    print(json.dumps({"requests": REQUESTS, "exit": recorder.returncode}))
+    return recorder.returncode
+
+
+try:
+    app = subprocess.Popen([shop, server.connection], stdout=subprocess.PIPE, text=True)
+    started.append(app)
+    ready = json.loads(app.stdout.readline())
+    place = ready["truth"]["address"], ready["pid"]
+    exits = [record(trace, *place, "--rundown", "false", "--providers", f'Microsoft-Diagnostics-DiagnosticSource:0x3:5:FilterAndPayloadSpecs="{LISTENERS}"'),
+             record(profiled, *place, "--profile", "database")]
+    print(json.dumps({"requests": REQUESTS, "exits": exits}))
 finally:
     for process in started:
         if process.poll() is None:

@@ -17,7 +17,7 @@ from processes import MARK, Interrupted, Started, as_user, copy_for_user, end_st
 from values import CaseError, Missing, Variables
 
 SHOWN = 6000  # characters of an output in a transcript
-REPEAT = 0.1  # seconds between two attempts of UNTIL RUN and UNTIL HTTP
+REPEAT, MOST_REPEAT = 0.1, 1.0  # seconds between two attempts of UNTIL RUN and UNTIL HTTP: as long as the attempt took, so that no processor is kept busy
 
 
 @dataclasses.dataclass
@@ -28,6 +28,7 @@ class Outcome:
     seconds: float
     reason: str = ""
     transcript: str = ""
+    times: tuple = ()  # (seconds, text) of each step
 
 
 class Run:
@@ -46,7 +47,7 @@ class Run:
         self.user, self.extra_environment = 0, {}
         self.named, self.started, self.apps, self.last = {}, [], 0, None
         self.address = ""  # where HTTP goes: a URL, or unix:PATH
-        self.transcript = []
+        self.transcript, self.times = [], []
         self.bin = kit.bin
         self.variables = Variables(tmp=str(self.tmp), bin=str(kit.bin), target=target, root=str(kit.root), here=str(case.path.parent))
         text = "\n".join(step.text for step in case.steps)  # what is not used is not published
@@ -313,21 +314,25 @@ class Run:
     def execute(self):
         for step in self.case.steps:
             shown = f"UNTIL {step.word} {step.text} => {step.until}" if step.until else f"{step.word} {step.text}"
-            self.transcript.append(f"{self.case.path.name}:{step.line}: {shown}")
+            shown = f"{self.case.path.name}:{step.line}: {shown}"
+            self.transcript.append(shown)
             if time.monotonic() >= self.deadline:
                 raise CaseError(f"LIMIT of {self.case.limit:g} s reached")
-            do = getattr(self, "do_" + step.word.lower())
-            if step.until:
-                self.repeat(do, step)
-            else:
-                do(step)
+            do, began = getattr(self, "do_" + step.word.lower()), time.monotonic()
+            try:
+                if step.until:
+                    self.repeat(do, step)
+                else:
+                    do(step)
+            finally:
+                self.times.append((time.monotonic() - began, shown))
 
     def repeat(self, do, step):
         """Runs a step until it succeeds and its expectation holds; the transcript keeps the last attempt."""
         kept, failure = len(self.transcript), None
         while True:
             del self.transcript[kept:]
-            before = len(self.started)
+            before, began = len(self.started), time.monotonic()
             try:
                 do(step)
                 holds, failure = self.judge(step.until, self.last)
@@ -343,7 +348,7 @@ class Run:
             for started in self.started[before:]:
                 started.forget()
             del self.started[before:]
-            time.sleep(REPEAT)
+            time.sleep(min(max(REPEAT, time.monotonic() - began), MOST_REPEAT))
 
     def clean_up(self):
         for started in self.started:
@@ -371,7 +376,7 @@ def run_case(case, target, kit, stop):
         state, reason = "failed", traceback.format_exc()
     finally:
         run.clean_up()
-    return Outcome(case, target, state, time.monotonic() - began, reason, "\n".join(run.transcript))
+    return Outcome(case, target, state, time.monotonic() - began, reason, "\n".join(run.transcript), tuple(run.times))
 
 
 def failing_line(run):

@@ -151,6 +151,14 @@ class RunnerTest(unittest.TestCase):
         self.run_case("RUN clrscope json")
         self.assertRegex(self.output, r"slow: +[0-9.]+ s  one.case \[net10.0\]")
 
+    def test_slow_steps_are_listed_on_request(self):
+        slow = "RUN timeout 0.6 tail -f /dev/null"
+        self.run_case(slow, "EXIT 124", "RUN clrscope json", options=("--times",))
+        self.assertRegex(self.output, rf"\n +\d+\.\d s  one\.case:3: {slow}\n")
+        self.assertNotIn("one.case:5", self.output)
+        self.run_case(slow, "EXIT 124")
+        self.assertNotIn("one.case:3", self.output)
+
     def test_http_status_header_and_body(self):
         serve = self.serve()
         self.assert_passes(f"AT {serve}", "HTTP GET /hello?a=1", "EXPECT .path == /hello?a=1", "EXPECT status == 200", "EXPECT header X-Test == yes",

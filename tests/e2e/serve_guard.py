@@ -482,7 +482,7 @@ def limits():
             serve.ask(one.headers["Location"], "DELETE", key=key)
         uses = serve.ask("/audit", key=serve_admin(serve)).json()["uses"]
         check(any(use["status"] == 429 and use["caller"] == "one" for use in uses), "the refusal is written down")
-        check(any(use["status"] == 200 and use.get("process", "").startswith(pid) for use in uses), f"and which process it was about: {uses[-3:]}")
+        check(any(use["status"] == 200 and use.get("process", "").endswith(f"({pid})") for use in uses), f"and which process it was about: {uses[-3:]}")
     finish()
 
 

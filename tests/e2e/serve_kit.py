@@ -74,14 +74,14 @@ class Serve:
         known = until(lambda: self.ask("/processes", key=self.newest, whole=False).status not in (401, 429), pause=0.25)
         check(known, "the server takes new keys")
 
-    def connect(self, timeout=20):
+    def connect(self, timeout=60):
         if self.url.startswith("https"):
             context = ssl.create_default_context()
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             return http.client.HTTPSConnection(self.at.hostname, self.at.port, timeout=timeout, context=context)
         return http.client.HTTPConnection(self.at.hostname, self.at.port, timeout=timeout)
 
-    def ask(self, path, method="GET", key=None, body=None, headers=None, whole=True, timeout=20):
+    def ask(self, path, method="GET", key=None, body=None, headers=None, whole=True, timeout=60):
         """One request; `whole`: False reads the head only and leaves."""
         connection = self.connect(timeout)
         fields = dict(headers or {})
@@ -127,7 +127,7 @@ class Serve:
             raise SystemExit(f"serve ended with {code}: {self.said()}")
 
 
-def until(truth, seconds=30, pause=0.05):
+def until(truth, seconds=90, pause=0.05):
     """What `truth` returns once that is true; None when it never was."""
     deadline = time.monotonic() + seconds
     while True:

@@ -67,7 +67,8 @@ const Shape& shape_of(const ContentionAnswer*) {
 
 class ContentionReport final : public ReportOf<ContentionAnswer> {
  public:
-  explicit ContentionReport(const ReportOptions& options) : options_(options) {}
+  explicit ContentionReport(const ReportOptions& options)
+      : options_(options), waits_(options.line_at) {}
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     waits_.on_batch(reader, batch);
@@ -150,7 +151,7 @@ Document ContentionReport::page() const {
     table.rows.push_back({count_text(waits.count),
                           waits.unfinished > 0 ? count_text(waits.unfinished) : "",
                           format_duration(waits.total), format_duration(waits.mean()),
-                          format_duration(waits.longest), held, waits_.frame(site).method});
+                          format_duration(waits.longest), held, site_text(waits_.frame(site))});
   }
   if (rows < sites.size())
     table.note = fmt::format("{} more places: -n {}", sites.size() - rows, sites.size());

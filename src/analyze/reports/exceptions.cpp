@@ -74,7 +74,8 @@ const Shape& shape_of(const ExceptionsAnswer*) {
 
 class ExceptionsReport final : public ReportOf<ExceptionsAnswer> {
  public:
-  explicit ExceptionsReport(const ReportOptions& options) : options_(options) {}
+  explicit ExceptionsReport(const ReportOptions& options)
+      : options_(options), thrown_(options.line_at) {}
 
   void on_batch(const nettrace::Reader& reader, const nettrace::Batch& batch) override {
     thrown_.on_batch(reader, batch);
@@ -137,12 +138,12 @@ Document ExceptionsReport::page() const {
     const auto& [name, type] = *types[i];
     const auto sites = type.ranked_sites();
     for (std::size_t s = 0; s < std::min(sites.size(), kSitesShown); ++s)
-      table.rows.push_back({s == 0 ? count_text(type.count) : "",
-                            s == 0 ? share_text(type.count, thrown_.total()) : "",
-                            s == 0 ? name : "",
-                            sites.size() == 1 ? thrown_.frame(sites[s].first).method
-                                              : fmt::format("{} × {}", count_text(sites[s].second),
-                                                            thrown_.frame(sites[s].first).method)});
+      table.rows.push_back(
+          {s == 0 ? count_text(type.count) : "",
+           s == 0 ? share_text(type.count, thrown_.total()) : "", s == 0 ? name : "",
+           sites.size() == 1 ? site_text(thrown_.frame(sites[s].first))
+                             : fmt::format("{} × {}", count_text(sites[s].second),
+                                           site_text(thrown_.frame(sites[s].first)))});
   }
   if (rows < types.size())
     table.note = fmt::format("{} more types: -n {}", types.size() - rows, types.size());

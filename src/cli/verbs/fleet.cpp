@@ -48,6 +48,8 @@ constexpr Option kFleet[] = {
      .value = "URL",
      .help = "OpenTelemetry collector that gets sampled requests as spans: http://HOST:4318 or "
              "grpc://HOST:4317 (default: none)"},
+    {.name = "--otlp-profiles",
+     .help = "also sends CPU samples to the collector, as profiles (signal v1development)"},
     {.name = "--otlp-header-file",
      .value = "FILE",
      .help = "headers for the collector, one NAME: VALUE per line"},

@@ -40,7 +40,8 @@ constexpr Option kRequests[] = {
      .help = "how long to profile (default: 10s; until Ctrl+C with --to, or --demo on a terminal)"},
     {.name = "--to",
      .value = "URL",
-     .help = "also sends all requests to a fleet server: grpc://HOST:PORT, grpcs:// with TLS"},
+     .help = "also sends all requests to a fleet server: grpc://HOST:PORT, grpcs:// with TLS; or "
+             "writes them to a new file for fleet replay: file:PATH"},
     {.name = "--token-file", .value = "FILE", .help = "holds the token for that server"},
     {.name = "--ca", .value = "FILE", .help = "PEM certificates to trust (default: the system's)"},
     {.name = "--spool",
@@ -52,6 +53,9 @@ constexpr Option kRequests[] = {
     {.name = "--service-version", .value = "TEXT", .help = "its version"},
     {.name = "--own-configuration",
      .help = "keeps the patterns, sampling and budget of this command, whatever that server says"},
+    {.name = "--change-timeout",
+     .value = "TIME",
+     .help = "how long a change of them by that server may take; then it is undone (default: 2m)"},
     {.name = "--output",
      .value = "FILE",
      .help = "also writes a .nettrace file, with CPU samples: see clrscope report FILE requests",
@@ -110,7 +114,9 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
                         ? std::chrono::nanoseconds{std::chrono::hours{24 * 365}}
                         : std::chrono::nanoseconds{std::chrono::seconds{10}});
   if (request.listen.duration.count() <= 0)
-    return fail(Errc::kUsage, "--duration must be greater than zero");
+    return fail(Errc::kUsage, "--duration must be greater than zero: {}",
+                args.text("--duration").value_or(""))
+        .hint("use a time such as --duration 30s");
   request.sampling.probability =
       TRY(ops::parse_probability(args.text("--sample").value_or("auto")));
   if (const auto budget = TRY(args.number("--budget", 1, 50)))
@@ -127,6 +133,24 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
                                         .service = args.text("--service").value_or(""),
                                         .version = args.text("--service-version").value_or(""),
                                         .central = !args.has("--own-configuration")};
+  if (request.uplink && request.uplink->is_file()) {
+    request.uplink->central = false;
+    for (const auto* name : {"--token-file", "--ca", "--spool", "--change-timeout"})
+      if (args.has(name))
+        return fail(Errc::kUsage, "{} applies to a server, not to a file: --to {}", name,
+                    request.uplink->to)
+            .hint("leave out {}, or name a server, such as --to grpc://HOST:PORT", name);
+  }
+  if (const auto timeout = TRY(args.duration("--change-timeout"))) {
+    if (!request.uplink)
+      return fail(Errc::kUsage, "--change-timeout requires --to")
+          .hint("leave it out, or name a server with --to");
+    if (timeout->count() <= 0)
+      return fail(Errc::kUsage, "--change-timeout must be greater than zero: {}",
+                  args.text("--change-timeout").value_or(""))
+          .hint("use a time such as --change-timeout 30s");
+    request.uplink->change_timeout = *timeout;
+  }
   if (const auto rate = TRY(args.number("--rate", 1, 10'000))) {
     if (!request.uplink)
       return fail(Errc::kUsage, "--rate requires --to")
@@ -134,7 +158,9 @@ Result<ops::ProfileRequest> request_of(const Args& args) {
     request.uplink->rate = static_cast<unsigned>(*rate);
   }
   request.output = args.text("--output").value_or("");
-  if (request.output == "-") return fail(Errc::kUsage, "-o - is not supported: name a file");
+  if (request.output == "-")
+    return fail(Errc::kUsage, "requests cannot write a recording to stdout: -o -")
+        .hint("name a file, such as -o requests.nettrace");
   request.samples = !args.has("--no-samples");
   request.trace_id = args.text("--request").value_or("");
   if (args.has("--request") && !is_hexadecimal(request.trace_id))
@@ -176,7 +202,11 @@ Result<std::optional<ops::RequestDemo>> start_demo(const Args& args, Console& co
                                                    ops::ProfileRequest& request) {
   if (!args.has("--demo")) return std::optional<ops::RequestDemo>{};
   if (args.has("--process-id") || args.has("--name") || args.has("--diagnostic-port"))
-    return fail(Errc::kUsage, "--demo starts a process of its own: name no other one");
+    return fail(Errc::kUsage, "--demo starts a process of its own: {} names another one",
+                args.has("--process-id") ? "--process-id"
+                : args.has("--name")     ? "--name"
+                                         : "--diagnostic-port")
+        .hint("leave out --demo, or the other process");
   std::optional<ops::RequestDemo> demo{TRY(ops::RequestDemo::start(request.listen.stop_fds))};
   request.listen.target.pid = demo->pid();
   if (request.include.empty()) request.include = {ops::RequestDemo::kInclude};

@@ -53,7 +53,9 @@ constexpr Option kServe[] = {
      .help = "folder for keys, recordings, reports and the audit log"},
     {.name = "--disk-limit",
      .value = "SIZE",
-     .help = "maximum disk space for recordings, uploads and conversions (default: 2GB)"},
+     .help =
+         "maximum disk space for recordings, uploads, conversions and request profiles (default: "
+         "2GB)"},
     {.name = "--expand-limit",
      .value = "SIZE",
      .help = "maximum decompressed size of a recording (default: 4GB)"},

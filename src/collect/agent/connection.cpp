@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -159,7 +160,8 @@ Result<wire::Reply> AgentConnection::ask(wire::RequestKind kind, std::uint32_t v
   if (::send(socket_.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request)
     return fail(Errc::kGone, "the agent has closed the connection: {}", errno_text());
   for (;;) {
-    if (!TRY(wait_readable(socket_.get(), deadline)))
+    // Late replies alone must not hold us here.
+    if (deadline.passed() || !TRY(wait_readable(socket_.get(), deadline)))
       return fail(Errc::kTimeout, "the agent does not answer")
           .hint("check whether the process is stopped or out of CPU time");
     std::uint8_t bytes[512];
@@ -173,18 +175,29 @@ Result<wire::Reply> AgentConnection::ask(wire::RequestKind kind, std::uint32_t v
     const auto size = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (size <= 0) return fail(Errc::kGone, "the agent has closed the connection");
+    UniqueFd passed;
     for (auto* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
       if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
           header->cmsg_len != CMSG_LEN(sizeof(int)))
         continue;
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-      passed_.reset(fd);
+      passed.reset(fd);
     }
+    const auto reply = wire::parse_reply(bytes, static_cast<std::uint64_t>(size));
+    // To a request that was given up: the process stood still for longer than we waited.
+    if (wire::is_reply(bytes, static_cast<std::uint64_t>(size), reply.id) && reply.id < request.id)
+      continue;
     if (!wire::is_reply(bytes, static_cast<std::uint64_t>(size), request.id))
       return fail(Errc::kCorrupt, "the agent sent {} bytes that are not a reply", size);
-    return wire::parse_reply(bytes, static_cast<std::uint64_t>(size));
+    if (passed) passed_ = std::move(passed);
+    return reply;
   }
+}
+
+bool AgentConnection::has_ended() const {
+  pollfd polled{socket_.get(), POLLRDHUP, 0};
+  return ::poll(&polled, 1, 0) > 0;
 }
 
 Result<wire::Status> AgentConnection::demand(wire::RequestKind kind, std::uint32_t value,

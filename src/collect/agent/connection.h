@@ -63,7 +63,8 @@ class AgentConnection {
   // `socket`: an O_PATH descriptor of it. kNotFound: nobody listens any more.
   static Result<AgentConnection> open(const UniqueFd& socket, pid_t pid);
 
-  // What the agent answers, whatever it is; a connection that ends is kGone.
+  // What the agent answers, whatever it is; a connection that ends is kGone. Replies to earlier
+  // requests, which were given up, are skipped.
   Result<wire::Reply> ask(wire::RequestKind kind, std::uint32_t value, const Deadline& deadline);
   // The same, and an outcome that is not kDone is an error.
   Result<wire::Status> demand(wire::RequestKind kind, std::uint32_t value,
@@ -77,7 +78,9 @@ class AgentConnection {
   // Until the agent closes the connection.
   Result<> wait_for_end(const Deadline& deadline);
 
+  // To poll for POLLRDHUP: a reply that comes late is no end.
   int fd() const { return socket_.get(); }
+  bool has_ended() const;
 
  private:
   explicit AgentConnection(UniqueFd socket) : socket_(std::move(socket)) {}

@@ -9,6 +9,8 @@ namespace clrscope::collect {
 namespace {
 
 constexpr std::size_t kMostPast = 1 << 16;
+constexpr std::size_t kMostWorking = 64;                              // threads of one request
+constexpr std::chrono::nanoseconds kWorks = std::chrono::seconds{1};  // after it was heard
 
 RequestTrace head_of(const wire::RequestEnd& end, const TickClock& clock) {
   RequestTrace out;
@@ -324,10 +326,13 @@ void RequestAssembler::take_span(const wire::SpanRecord& record) {
     ++losses_.damaged;  // a second call of the same number
     return;
   }
+  const bool was_waiting = !span.steps.empty() && !span.ended;
   span.steps.push_back({record.header.time, record.end, record.header.thread});
   span.flags |= record.flags;
   if (!is_async || (record.flags & wire::kSpanFirst) != 0) span.parent = record.parent;
   if (!is_async || (record.flags & wire::kSpanSuspended) == 0) span.ended = true;
+  if (!was_waiting && !span.ended) ++open->waiting;
+  if (was_waiting && span.ended) --open->waiting;
   span.method = record.method;
 }
 
@@ -336,8 +341,16 @@ void RequestAssembler::take_flow(const wire::FlowRecord& record) {
     ++losses_.damaged;
     return;
   }
-  if (auto* open = room_for(record.request))
-    open->flows.push_back({record.header.time, record.end, record.header.thread});
+  if (record.end == record.header.time) {  // it goes on
+    const auto found = open_.find(record.request);
+    if (found != open_.end() && found->second.working.size() < kMostWorking)
+      found->second.working[record.header.thread] = now_;
+    return;
+  }
+  auto* open = room_for(record.request);
+  if (!open) return;
+  open->working.erase(record.header.thread);
+  open->flows.push_back({record.header.time, record.end, record.header.thread});
 }
 
 void RequestAssembler::take_queued(const wire::QueuedRecord& record) {
@@ -361,9 +374,24 @@ void RequestAssembler::restart() {
   not_sampled_.clear();
   past_.clear();
   past_order_.clear();
-  methods_.clear();
   records_ = 0;
   finished_ = false;
+}
+
+// Of a request that has ended.
+bool RequestAssembler::is_due(const Open& open) const {
+  // Rings are drained one after the other: what was written before an end may lie in one that was
+  // drained before it was.
+  constexpr std::uint64_t kRounds = 2;
+  const auto since = now_ - open.end_seen;
+  if (finished_) return true;
+  if (round_ <= open.end_round + kRounds || since < limits_.grace) return false;
+  if (since >= limits_.work_behind || open_.size() > limits_.requests / 2 ||
+      records_ > limits_.records / 2)
+    return true;
+  const auto works = [&](const auto& thread) { return now_ - thread.second < kWorks; };
+  return open.waiting == 0 && round_ > open.last_round + 1 &&
+         std::ranges::none_of(open.working, works);
 }
 
 RequestBatch RequestAssembler::hand_over(const TickClock& clock) {
@@ -377,20 +405,20 @@ RequestBatch RequestAssembler::hand_over(const TickClock& clock) {
     trace.error = std::move(end.error);
   }
   not_sampled_.clear();
-  // Rings are drained one after the other: what was written before an end may lie in one that was
-  // drained before it was.
-  constexpr std::uint64_t kRounds = 2;
-  while (!ended_.empty()) {
-    const auto found = open_.find(ended_.front());
+  std::deque<std::uint32_t> held;
+  for (const auto number : ended_) {
+    const auto found = open_.find(number);
     auto& open = found->second;
-    if (!finished_ && (round_ <= open.end_round + kRounds || now_ - open.end_seen < limits_.grace))
-      break;
+    if (!is_due(open)) {
+      held.push_back(number);
+      continue;
+    }
     out.requests.push_back(Build{*this, open, clock}.run());
     records_ -= open.records;
-    remember(found->first);
+    remember(number);
     open_.erase(found);
-    ended_.pop_front();
   }
+  ended_ = std::move(held);
   if (!out.requests.empty()) out.methods = names_;
   return out;
 }

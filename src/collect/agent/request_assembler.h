@@ -28,6 +28,8 @@ struct AssemblerLimits {
   std::size_t not_sampled = 200'000;         // ends until the next hand_over()
   std::size_t methods = 1 << 16;
   std::chrono::nanoseconds grace = std::chrono::milliseconds{200};  // after the end of a request
+  // After it, for work that goes on behind it, while there is room.
+  std::chrono::nanoseconds work_behind = std::chrono::seconds{10};
 };
 
 struct AssemblerLosses {
@@ -52,8 +54,8 @@ class RequestAssembler {
   // Nothing more comes: every request that has ended can be handed over.
   void finish() { finished_ = true; }
 
-  // After finish() and hand_over(), when counters have got new numbers: what is open is given up.
-  // Names so far stay, as those of batches only grow.
+  // After finish() and hand_over(), when the agent records by another order: what is open is given
+  // up. A method keeps the number of its counter, and so its name: none is written twice.
   void restart();
 
   // The requests that have ended since the last call, and the names of all methods so far.
@@ -86,6 +88,8 @@ class RequestAssembler {
     std::uint64_t end_round = 0;  // when the end was seen
     TraceTime end_seen{};         // of that round
     std::uint64_t last_round = 0;
+    std::uint64_t waiting = 0;  // async spans whose last step was not seen
+    std::unordered_map<std::uint32_t, TraceTime> working{};  // threads, and when that was heard
     std::unordered_map<std::uint64_t, Span> spans{};
     std::vector<Times> flows{};
     std::uint64_t records = 0;
@@ -96,6 +100,7 @@ class RequestAssembler {
   // Room for one more record of this request; null: there is none, and it was counted.
   Open* room_for(std::uint32_t request);
   void give_up_oldest();
+  bool is_due(const Open& open) const;
   void take_end(const wire::RequestEnd& record);
   void take_span(const wire::SpanRecord& record);
   void take_begin(const wire::RequestBegin& record);

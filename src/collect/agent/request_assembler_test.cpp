@@ -153,6 +153,79 @@ TEST(RequestAssembler, KeepsARequestUntilItsGraceIsOver) {
   EXPECT_THAT(all.assembler.hand_over(kTickClock).requests, SizeIs(1));
 }
 
+// Rounds until `now`, as those of a listener: none of them finds a record.
+std::vector<RequestTrace> look(Assembly& all, std::int64_t now) {
+  for (int round = 0; round < 3; ++round) all.assembler.end_round(at(now));
+  return all.assembler.hand_over(kTickClock).requests;
+}
+
+TEST(RequestAssembler, WaitsForAnAsyncMethodThatGoesOnBehindTheRequest) {
+  Assembly all{{.grace = nanoseconds{1000}, .work_behind = nanoseconds{100'000}}};
+  all.take(
+      span_record({.begin = 110, .end = 120, .span = 1, .parent = kRoot, .flags = kFirstStep}));
+  all.take(end_record({.begin = 100, .end = 200, .root = kRoot}));
+  all.assembler.end_round(at(500));
+  EXPECT_THAT(look(all, 50'000), SizeIs(0));
+  // Another request is not held up by it.
+  all.take(end_record({.begin = 100, .end = 200, .root = 7, .request = 2}));
+  all.assembler.end_round(at(50'000));
+  EXPECT_THAT(look(all, 60'000), SizeIs(1));
+  all.take(span_record({.begin = 61'000, .end = 61'500, .span = 1, .flags = kLastStep}));
+  const auto requests = look(all, 70'000);
+  ASSERT_THAT(requests, SizeIs(1));
+  EXPECT_EQ(requests[0].end, at(200));
+  EXPECT_EQ(requests[0].waiting, nanoseconds{90});
+  ASSERT_THAT(requests[0].spans, SizeIs(1));
+  EXPECT_EQ(requests[0].spans[0].end, at(61'500));
+  EXPECT_EQ(requests[0].spans[0].outcome, SpanOutcome::kReturned);
+  EXPECT_EQ(all.assembler.losses().late, 0U);
+}
+
+TEST(RequestAssembler, WaitsForAThreadThatGoesOnBehindTheRequest) {
+  constexpr std::int64_t kMs = 1'000'000;
+  Assembly all;
+  all.take(end_record({.begin = 100, .end = 200, .root = kRoot}));
+  all.take(goes_on_record(150, 5));
+  all.assembler.end_round(at(0));
+  EXPECT_THAT(look(all, 300 * kMs), SizeIs(0));
+  all.take(goes_on_record(400 * kMs, 5));
+  EXPECT_THAT(look(all, 1200 * kMs), SizeIs(0));
+  all.take(span_record(
+      {.begin = 150, .end = 1300U * kMs, .span = 1, .parent = kRoot, .method = 2, .thread = 5}));
+  all.take(flow_record(140, 1300U * kMs, 5));
+  const auto requests = look(all, 1350 * kMs);
+  ASSERT_THAT(requests, SizeIs(1));
+  EXPECT_THAT(requests[0].spans, SizeIs(1));
+  EXPECT_THAT(requests[0].parts, SizeIs(1));
+  // One of a request that is gone says nothing, and is no loss.
+  all.take(goes_on_record(1400U * kMs, 5));
+  EXPECT_EQ(all.assembler.losses().late, 0U);
+  EXPECT_EQ(all.assembler.in_flight(), 0U);
+}
+
+TEST(RequestAssembler, WaitsNoLongerForWorkBehindARequestThanItsLimitsSay) {
+  Assembly all{{.requests = 4, .grace = nanoseconds{10}, .work_behind = nanoseconds{1000}}};
+  const auto begin = [&](std::uint32_t number) {
+    all.take(span_record({.begin = 110,
+                          .end = 120,
+                          .span = number,
+                          .parent = kRoot,
+                          .flags = kFirstStep,
+                          .request = number}));
+    all.take(end_record({.begin = 100, .end = 200, .root = kRoot, .request = number}));
+    all.assembler.end_round(at(0));
+  };
+  begin(1);
+  EXPECT_THAT(look(all, 999), SizeIs(0));
+  const auto requests = look(all, 1000);
+  ASSERT_THAT(requests, SizeIs(1));
+  EXPECT_EQ(requests[0].spans[0].outcome, SpanOutcome::kOpen);
+  // With more than half of the room taken it does not wait.
+  for (std::uint32_t number = 2; number < 5; ++number) begin(number);
+  EXPECT_THAT(look(all, 1010), SizeIs(3));
+  EXPECT_EQ(all.assembler.losses().requests, 0U);
+}
+
 TEST(RequestAssembler, HangsSpansWithoutAParentOnTheRequest) {
   Assembly all;
   all.take(span_record({.begin = 110, .end = 120, .span = 1, .parent = 77}));
@@ -256,6 +329,22 @@ TEST(RequestAssembler, ToleratesAnyTime) {
   ASSERT_THAT(requests, SizeIs(1));
   EXPECT_GT(requests[0].running.count(), 0);
   EXPECT_EQ(requests[0].waiting.count(), 0);
+}
+
+TEST(RequestAssembler, WritesNoNameTwiceAfterARestart) {
+  Assembly all;
+  const auto next = [&](std::uint32_t method) {
+    all.take(span_record({.begin = 110, .end = 120, .span = 1, .parent = kRoot, .method = method}));
+    all.take(end_record({.begin = 100, .end = 200, .root = kRoot}));
+    const auto requests = all.finish();
+    EXPECT_THAT(requests, SizeIs(1));
+    all.assembler.restart();
+    return all.methods.at(requests.at(0).spans.at(0).method);
+  };
+  EXPECT_EQ(next(1), "Shop.Method1");
+  EXPECT_EQ(next(2), "Shop.Method2");
+  EXPECT_EQ(next(1), "Shop.Method1");
+  EXPECT_THAT(all.methods, ElementsAre("Shop.Method1", "Shop.Method2"));
 }
 
 TEST(TickClock, FollowsBothPairs) {

@@ -58,6 +58,10 @@ inline MadeRecord flow_record(std::uint64_t begin, std::uint64_t end, std::uint3
   return made(wire::RecordKind::kFlow, &record, sizeof record);
 }
 
+inline MadeRecord goes_on_record(std::uint64_t at, std::uint32_t thread) {
+  return flow_record(at, at, thread);
+}
+
 inline MadeRecord queued_record(std::uint64_t at, std::uint64_t span, std::uint32_t request = 1) {
   wire::QueuedRecord record{};
   record.header.time = at;

@@ -88,6 +88,7 @@ RequestCounts AgentRequests::counts() const {
           .in_flight = header.in_flight.load(),
           .probability = std::min(header.probability_ppm.load() / kMillion, 1.0),
           .cost = time_of(header.cost_ns.load()),
+          .hearing = time_of(header.hearing_ns.load()),
           .process = time_of(header.process_ns.load()),
           .dropped = header.dropped_full.load() + header.dropped_busy.load(),
           .ends_dropped = header.ends_dropped.load()};

@@ -31,6 +31,7 @@ struct RequestCounts {
   std::uint32_t in_flight = 0;
   double probability = 0;
   std::chrono::nanoseconds cost{};
+  std::chrono::nanoseconds hearing{};  // of it: what all requests cause, sampled or not
   std::chrono::nanoseconds process{};
   std::uint64_t dropped = 0;       // records
   std::uint64_t ends_dropped = 0;  // of them: ends of requests

@@ -24,6 +24,7 @@ class EarlyRundown {
                                                      Rundown what);
 
   void read();
+  bool open() const { return static_cast<bool>(session_.stream); }
   bool whole() const { return ended_; }
   // A part of it, from `at` on, which moves on: false at its end.
   Result<bool> replay_some(off_t& at, nettrace::Reader& reader,

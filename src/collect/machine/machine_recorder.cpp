@@ -37,7 +37,8 @@ constexpr std::chrono::seconds kOftenNames{5};
 constexpr std::chrono::seconds kSeldomNames{30};
 constexpr double kSwitchesAtOnce = 5;  // seconds' worth of them
 constexpr std::size_t kChunk = 256 << 10;
-constexpr milliseconds kSilence{1000};  // nobody waits longer for a runtime
+constexpr std::size_t kFewBytes = 32 << 10;  // a sixth of what a socket holds
+constexpr milliseconds kSilence{1000};       // nobody waits longer for a runtime
 constexpr milliseconds kFirstSilence{300};
 constexpr milliseconds kInFlight{10};  // between a record's time and its place in the ring
 
@@ -134,7 +135,9 @@ class MachineRecorder {
  private:
   Result<> record() {
     epoll_ = UniqueFd{::epoll_create1(EPOLL_CLOEXEC)};
-    for (const int fd : request_.stop_fds) watch(fd);
+    stops_ = UniqueFd{::epoll_create1(EPOLL_CLOEXEC)};
+    for (const int fd : request_.stop_fds) watch(fd, stops_);
+    watch(stops_.get(), epoll_);
     TRY(begin());
     if (request_.on_started) request_.on_started();
     while (!outcome_.stopped_by) {
@@ -295,7 +298,7 @@ class MachineRecorder {
 
   Result<> wait() {
     if (events_)
-      (void)TRY(events_->wait(kLook, epoll_.get()));
+      (void)TRY(events_->wait(kLook, few_events_ ? stops_.get() : epoll_.get()));
     else
       wait_for_runtimes();
     return {};
@@ -458,7 +461,7 @@ class MachineRecorder {
       const auto asked = opened.asked;
       runtimes_.push_back(std::make_unique<RuntimeSource>(std::move(opened), writer_));
       if (request_.stopping_event) runtimes_.back()->stop_at(*request_.stopping_event);
-      watch(runtimes_.back()->fd());
+      watch(runtimes_.back()->fd(), epoll_);
       guardian_.watch(runtimes_.back()->guarded());
       if (runtimes_.back()->has_names()) ++outcome_.runtimes;
       record_later(runtimes_.back()->process());
@@ -477,9 +480,14 @@ class MachineRecorder {
   }
 
   void read_runtimes() {
+    std::size_t most = 0;
     for (auto& runtime : runtimes_) {
       if (runtime->ended()) continue;
-      check(runtime->read(chunk_));
+      const auto got = runtime->read(chunk_);
+      if (got)
+        most = std::max(most, *got);
+      else
+        check(fail(got.error()));
       if (!runtime->ended()) continue;
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, runtime->fd(), nullptr);
       guardian_.forget(runtime->guarded());
@@ -489,11 +497,14 @@ class MachineRecorder {
       if (const auto* counted = counted_on(runtime->what()))
         kernel_.tell(counted->ended, TraceClock::now(), runtime->process(), runtime->per_second());
     }
+    few_events_ = most < kFewBytes && std::ranges::none_of(runtimes_, [](const auto& one) {
+                    return one->sends_names();
+                  });
   }
 
-  void watch(int fd) {
+  static void watch(int fd, const UniqueFd& epoll) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+    ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event);
   }
 
   // --- the end ---
@@ -632,7 +643,9 @@ class MachineRecorder {
   std::vector<std::uint8_t> chunk_ = std::vector<std::uint8_t>(kChunk);  // to read them through
   std::optional<RuntimeFinder> finder_;
   std::optional<Error> full_;  // why a runtime had no session for us
-  UniqueFd epoll_;
+  UniqueFd epoll_;             // runtimes, and stops_
+  UniqueFd stops_;
+  bool few_events_ = false;  // at the last look: they can wait until the next, and wake nobody
   TraceTime started_{};
   TraceTime last_status_{};
   TraceTime last_flush_{};

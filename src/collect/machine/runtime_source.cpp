@@ -47,10 +47,10 @@ RuntimeSource::RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer)
   events_.emplace(0, 0, now);
 }
 
-Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
+Result<std::size_t> RuntimeSource::read(std::span<std::uint8_t> buffer) {
   if (early_) early_->read();
   const auto got = ::recv(session_.stream.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
   const auto take = [this](const nettrace::Batch& batch) { on_batch(batch); };
   if (got <= 0) {
     closed_ = true;
@@ -60,7 +60,7 @@ Result<> RuntimeSource::read(std::span<std::uint8_t> buffer) {
     TRY(reader_->feed(Bytes{buffer}.first(static_cast<std::size_t>(got)), take));
   }
   if (error_) return fail(*error_);
-  return {};
+  return static_cast<std::size_t>(std::max<ssize_t>(got, 0));
 }
 
 void RuntimeSource::release() {

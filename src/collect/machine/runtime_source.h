@@ -33,8 +33,10 @@ class RuntimeSource {
   RuntimeSource(OpenedRuntime opened, nettrace::Writer& writer);
 
   int fd() const { return session_.stream.get(); }
-  // What is there, through `buffer`; fails when the writer does.
-  Result<> read(std::span<std::uint8_t> buffer);
+  // What is there, through `buffer`, and how much it was; fails when the writer does.
+  Result<std::size_t> read(std::span<std::uint8_t> buffer);
+  // Its first names are on their way, and the runtime waits for the reader.
+  bool sends_names() const { return early_ && early_->open(); }
   // It has ended: gives back the memory that reading took.
   void release();
   // Its end did not come: the names that it had at the start. False when they did not come either.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "doctor/threads.h"
@@ -28,14 +29,22 @@ const Lock* same_lock(const Snapshot& snapshot, const Lock& lock) {
   return at == snapshot.locks.end() ? nullptr : &*at;
 }
 
-// How long, counted back from the last snapshot, this thread has held this lock with the same
-// thread waiting for it.
-std::chrono::nanoseconds held_for(const Evidence& evidence, const Lock& lock) {
+// How long, counted back from the last snapshot, this thread has held this lock while one of these
+// waited for it. Where all of them had just been stopped and not come to wait again, nothing is
+// known.
+std::chrono::nanoseconds held_for(const Evidence& evidence, const Lock& lock,
+                                  const std::vector<std::uint32_t>& waiters) {
   auto since = evidence.snapshot_times.back();
   for (auto i = evidence.snapshots.size(); i-- > 0;) {
-    const auto* then = same_lock(evidence.snapshots[i], lock);
-    if (!then || std::ranges::none_of(then->waiters, [&](std::uint32_t id) {
-          return std::ranges::find(lock.waiters, id) != lock.waiters.end();
+    const auto& snapshot = evidence.snapshots[i];
+    if (std::ranges::all_of(waiters, [&](std::uint32_t id) {
+          const auto* thread = find_thread(snapshot, id);
+          return thread && thread->running;
+        }))
+      continue;
+    const auto* then = same_lock(snapshot, lock);
+    if (!then || std::ranges::none_of(waiters, [&](std::uint32_t id) {
+          return std::ranges::find(then->waiters, id) != then->waiters.end();
         }))
       break;
     since = evidence.snapshot_times[i];
@@ -91,9 +100,11 @@ std::vector<Report> examine(const Evidence& evidence, const Parameters& paramete
   for (const auto& lock : evidence.last_snapshot()->locks) {
     if (lock.owner_os_id == 0 || lock.waiters.empty() || in_cycle(lock.owner_os_id)) continue;
     // Somebody who waits for it has not moved: it was not given back and taken again in between.
-    if (std::ranges::none_of(lock.waiters, [&](std::uint32_t id) { return unmoved(evidence, id); }))
-      continue;
-    const auto held = held_for(evidence, lock);
+    std::vector<std::uint32_t> waiters;
+    std::ranges::copy_if(lock.waiters, std::back_inserter(waiters),
+                         [&](std::uint32_t id) { return unmoved(evidence, id); });
+    if (waiters.empty()) continue;
+    const auto held = held_for(evidence, lock, waiters);
     if (std::chrono::duration<double>(held).count() >= least)
       reports.push_back(report_of(evidence, lock, held));
   }

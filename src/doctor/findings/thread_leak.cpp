@@ -49,15 +49,12 @@ std::vector<std::size_t> counts_of(const Evidence& evidence, const std::string& 
 }
 
 // More in most of the snapshots than in the one before: a start of many at once is no leak, nor are
-// threads that come and go. A thread that was just about to start or to sleep may be missed once.
+// threads that come and go.
 bool keeps_growing(const std::vector<std::size_t>& counts) {
-  if (counts.size() < 3 || counts.back() <= counts.front()) return false;
-  const auto missed = (counts.back() - counts.front()) / 5;
+  if (counts.size() < 3 || counts.back() <= counts.front() || falls(counts)) return false;
   std::size_t grown = 0;
-  for (std::size_t i = 1; i < counts.size(); ++i) {
-    if (counts[i] + missed < counts[i - 1]) return false;
+  for (std::size_t i = 1; i < counts.size(); ++i)
     if (counts[i] > counts[i - 1]) ++grown;
-  }
   return grown * 10 >= (counts.size() - 1) * 6;
 }
 

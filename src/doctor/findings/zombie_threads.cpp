@@ -81,8 +81,8 @@ bool stayed(const Evidence& evidence, const std::vector<const ThreadView*>& grou
   return static_cast<std::size_t>(still) * 10 >= group.size() * 9;
 }
 
-// Threads that were not there at all in the first snapshot. Each snapshot has at least as many in
-// that wait as the one before, or else they come and go.
+// Threads that were not there at all in the first snapshot. No snapshot has fewer in that wait than
+// the one before, or else they come and go.
 std::size_t grown(const Evidence& evidence, const std::string& method) {
   std::vector<std::size_t> counts;
   std::size_t came = 0;
@@ -97,7 +97,7 @@ std::size_t grown(const Evidence& evidence, const std::string& method) {
                 return !find_thread(evidence.snapshots.front(), thread->os_id());
               }));
   }
-  return counts.size() < 3 || !std::ranges::is_sorted(counts) ? 0 : came;
+  return counts.size() < 3 || falls(counts) ? 0 : came;
 }
 
 std::vector<Report> examine(const Evidence& evidence, const Parameters& parameters) {

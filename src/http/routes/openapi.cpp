@@ -1,5 +1,6 @@
 // The description of all routes, made from their tables.
 #include "site/openapi.h"
+#include "answer/text.h"
 #include "base/json.h"
 #include "base/shape.h"
 #include "base/text.h"
@@ -149,13 +150,28 @@ Result<HttpResponse> describe(Call& call) {
   return json_answer(std::move(json).take());
 }
 
+Document routes_document(std::span<const Route* const> routes) {
+  DocumentTable table{.columns = {"METHOD", "PATH", "SCOPE", "SUMMARY"}, .keeps = "PATH"};
+  for (const auto* route : routes)
+    if (!route->hidden)
+      table.rows.push_back({std::string{route->method}, std::string{route->path},
+                            std::string{name_of(route->scope)}, std::string{route->summary}});
+  return {.summary = {std::string{kDescription}}, .tables = {std::move(table)}};
+}
+
+Result<HttpResponse> answer_description(Call& call) {
+  if (call.wants(kText))
+    return text_answer(answer::page_text(routes_document(call.services().router.routes())));
+  return describe(call);
+}
+
 constexpr Route kRoutes[] = {
     {.method = "GET",
      .path = "/openapi.json",
      .scope = Scope::kOpen,
      .summary = "This description",
-     .types = kJson,
-     .answer = describe,
+     .types = "application/json text/plain",
+     .answer = answer_description,
      .runs = Runs::kAtOnce,
      .load = Load::kLight},
 };

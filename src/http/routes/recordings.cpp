@@ -9,6 +9,7 @@
 
 #include "answer/text.h"
 #include "archive/file_name.h"
+#include "archive/list_documents.h"
 #include "archive/operations.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -31,7 +32,8 @@ constexpr std::string_view kSpeedscope = "application/speedscope+json";
 Result<HttpResponse> list(Call& call) {
   std::vector<archive::RecordingAnswer> all;
   for (const auto& one : call.services().recordings.list()) all.push_back(archive::answer_of(one));
-  return answer_with(all);
+  return call.wants(kText) ? text_answer(answer::page_text(archive::recordings_document(all)))
+                           : answer_with(all);
 }
 
 std::string_view type_of(const exports::Format& format) {
@@ -250,7 +252,7 @@ constexpr Route kRoutes[] = {
      .path = "/recordings",
      .scope = Scope::kTrace,
      .summary = "Recordings, the newest first",
-     .types = kJson,
+     .types = "application/json text/plain",
      .answer = list,
      .json = value_shape<std::vector<archive::RecordingAnswer>>},
     {.method = "POST",

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "answer/text.h"
+#include "archive/list_documents.h"
 #include "base/io.h"
 #include "http/file_answer.h"
 #include "http/processes.h"
@@ -69,7 +71,8 @@ Result<HttpResponse> start(Call& call) {
 Result<HttpResponse> list(Call& call) {
   std::vector<archive::SessionAnswer> all;
   for (const auto& view : call.services().sessions.list()) all.push_back(archive::answer_of(view));
-  return answer_with(all);
+  return call.wants(kText) ? text_answer(answer::page_text(archive::sessions_document(all)))
+                           : answer_with(all);
 }
 
 Result<HttpResponse> show(Call& call) {
@@ -163,7 +166,7 @@ const Route kRoutes[] = {
      .path = "/sessions",
      .scope = Scope::kTrace,
      .summary = "Sessions that are running or whose recording is kept",
-     .types = kJson,
+     .types = "application/json text/plain",
      .answer = list,
      .json = value_shape<std::vector<archive::SessionAnswer>>},
     {.method = "GET",

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "archive/recordings.h"
+#include "archive/request_runs.h"
 #include "base/proc.h"
 #include "http/processes.h"
 #include "http/route.h"
@@ -15,15 +16,22 @@ namespace {
 
 struct StatusLive {
   std::uint64_t sessions = 0, followers = 0, events = 0, lost = 0;
+  std::optional<std::chrono::nanoseconds> app_cpu{};
+  std::string app_cpu_unknown{};
 };
 const Shape& shape_of(const StatusLive*) {
   using S = StatusLive;
-  static const auto shape =
-      describe<S>("StatusLive", "What the controller has open in a process",
-                  {member<&S::sessions>("sessions", "sessions open in its runtime"),
-                   member<&S::followers>("followers", "open streams"),
-                   member<&S::events>("events", "events that arrived"),
-                   member<&S::lost>("lost", "events that the runtime lost")});
+  static const auto shape = describe<S>(
+      "StatusLive", "What the controller has open in a process",
+      {member<&S::sessions>("sessions", "sessions open in its runtime"),
+       member<&S::followers>("followers", "open streams"),
+       member<&S::events>("events", "events that arrived"),
+       member<&S::lost>("lost", "events that the runtime lost"),
+       member<&S::app_cpu>("appCpuMs",
+                           "CPU time of the process's threads that send events, of all "
+                           "tools, since it is watched: the part of the cost that is "
+                           "measured"),
+       member_unless_empty<&S::app_cpu_unknown>("appCpuUnknown", "why appCpuMs is absent")});
   return shape;
 }
 
@@ -54,6 +62,7 @@ struct Status {
   std::string version = CLRSCOPE_VERSION;
   std::uint64_t rss_bytes = 0;
   std::chrono::milliseconds cpu{}, up{};
+  std::optional<bool> running{};
   std::optional<StatusLive> live{};
   StatusCaller caller{};
   bool machine = false;
@@ -67,12 +76,14 @@ const Shape& shape_of(const Status*) {
        member<&S::rss_bytes>("rssBytes", Unit::kBytes, "resident memory"),
        member<&S::cpu>("cpuMs", "CPU time since it started"),
        member<&S::up>("upMs", "time since it started"),
+       member<&S::running>("running",
+                           "true: the process runs; absent: unknown, GET /processes tells"),
        member<&S::live>("live", "what it has open in the process"),
        member<&S::caller>("caller", "caller of this request"),
        member<&S::machine>("machine", "whether the caller may record the whole machine"),
        member<&S::disk_limit>("diskLimitBytes", Unit::kBytes,
-                              "disk space that recordings may take"),
-       member<&S::disk_used>("diskUsedBytes", Unit::kBytes, "disk space that recordings take")});
+                              "disk space that recordings and request profiles may take"),
+       member<&S::disk_used>("diskUsedBytes", Unit::kBytes, "disk space that they take")});
   return shape;
 }
 
@@ -87,12 +98,16 @@ Result<HttpResponse> status(Call& call) {
                 .machine = call.caller().scopes.has(Scope::kTrace) &&
                            services.processes.machine_allowed().has_value(),
                 .disk_limit = services.setting.disk_limit,
-                .disk_used = services.recordings.used()};
+                .disk_used = services.recordings.used() + services.request_runs.bytes()};
   const auto pid = TRY(call.number("pid", 1, 0x7fffffff));
+  if (pid && services.processes.still_there(static_cast<pid_t>(*pid))) answer.running = true;
   for (const auto& one : services.live.status()) {
     if (!pid || one.source.pid != *pid) continue;
-    StatusLive live{
-        .sessions = one.process.sessions, .events = one.process.events, .lost = one.process.lost};
+    StatusLive live{.sessions = one.process.sessions,
+                    .events = one.process.events,
+                    .lost = one.process.lost,
+                    .app_cpu = one.process.event_cpu,
+                    .app_cpu_unknown = one.process.event_cpu_unknown};
     for (const auto& feed : one.process.feeds) live.followers += feed.followers;
     answer.live = live;
   }

@@ -5,10 +5,12 @@
 
 #include <optional>
 
+#include "answer/text.h"
 #include "base/text.h"
 #include "http/live_stream.h"
 #include "http/route.h"
 #include "http/services.h"
+#include "live/watch_document.h"
 #include "site/answer.h"
 
 namespace clrscope::http {
@@ -18,7 +20,8 @@ Result<HttpResponse> list(Call& call) {
   auto& watch = call.services().watch;
   const auto all = TRY(watch.list());
   if (!watch.is_new_ask(call.caller().name, "")) call.note_repeated();
-  return answer_with(all);
+  return call.wants(kText) ? text_answer(answer::page_text(live::watch_document(all)))
+                           : answer_with(all);
 }
 
 Result<HttpResponse> show(Call& call) {
@@ -31,7 +34,8 @@ Result<HttpResponse> show(Call& call) {
   const auto answer = TRY(watch.one(static_cast<pid_t>(*pid)));
   call.note_process(fmt::format("{} {}", answer.process.pid, answer.process.name));
   if (!watch.is_new_ask(call.caller().name, text)) call.note_repeated();
-  return answer_with(answer);
+  return call.wants(kText) ? text_answer(answer::page_text(live::watch_document(answer)))
+                           : answer_with(answer);
 }
 
 // One viewer of the changes.
@@ -111,7 +115,7 @@ constexpr Route kRoutes[] = {
      .path = "/watch",
      .scope = Scope::kRead,
      .summary = "Processes, those with the worst findings first; asking keeps the checks going",
-     .types = kJson,
+     .types = "application/json text/plain",
      .answer = list,
      .json = value_shape<std::vector<live::WatchedProcess>>},
     {.method = "GET",
@@ -128,7 +132,7 @@ constexpr Route kRoutes[] = {
      .path = "/watch/{pid}",
      .scope = Scope::kRead,
      .summary = "What the last check of a process found; asking keeps the checks going",
-     .types = kJson,
+     .types = "application/json text/plain",
      .parameters = kPid,
      .answer = show,
      .json = value_shape<live::WatchAnswer>,
