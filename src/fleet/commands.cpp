@@ -17,6 +17,7 @@
 #include "fleet/check_command.h"
 #include "fleet/configuration_client.h"
 #include "fleet/convert.h"
+#include "fleet/frame_file.h"
 #include "fleet/options.h"
 #include "fleet/relay.h"
 #include "fleet/replay_command.h"
@@ -46,18 +47,22 @@ constexpr OptionText kServeOptions[] = {
     {"--audit", "FILE", "log of every stream and query"},
     {"--retention", "TIME", "age at which requests are deleted (default: 7d)"},
     {"--max-size", "SIZE", "size of the store at which the oldest are deleted (default: none)"},
-    {"--query-memory", "SIZE", "memory of one query in ClickHouse (default: 2GB)"},
+    {"--query-memory", "SIZE", "memory of one query (default: 2GB)"},
     {"--host-limit", "COUNT", "spans and requests per second and host (default: none)"},
     {"--otlp-to", "URL",
      "OpenTelemetry collector that gets sampled requests as spans: http://HOST:4318 or "
      "grpc://HOST:4317 (default: none)"},
+    {"--otlp-profiles", "",
+     "also sends CPU samples to the collector, as profiles (signal v1development)"},
     {"--otlp-header-file", "FILE", "headers for the collector, one NAME: VALUE per line"},
     {"--otlp-ca", "FILE", "PEM certificates to trust for the collector (default: the system's)"},
     {"--json", "", "print the addresses as JSON"},
     {"--help", "", "show this text"},
 };
 constexpr OptionText kRelayOptions[] = {
-    {"--to", "URL", "server: grpc://HOST:PORT on this machine, grpcs://HOST:PORT with TLS"},
+    {"--to", "URL",
+     "server: grpc://HOST:PORT on this machine, grpcs://HOST:PORT with TLS; or file:PATH: a new "
+     "file for fleet replay"},
     {"--ca", "FILE", "PEM certificates to trust (default: those of the system)"},
     {"--token-file", "FILE", "file that holds the token of scope ingest"},
     {"--spool", "DIR", "folder where batches wait (default: in memory)"},
@@ -118,7 +123,10 @@ Result<int> serve(Words words) {
                        .audit_file = options.text("--audit")};
   setting.otlp = {.to = options.text("--otlp-to"),
                   .header_file = options.text("--otlp-header-file"),
-                  .ca_file = options.text("--otlp-ca")};
+                  .ca_file = options.text("--otlp-ca"),
+                  .profiles = options.has("--otlp-profiles")};
+  if (setting.otlp.profiles && setting.otlp.to.empty())
+    return fail(Errc::kUsage, "--otlp-profiles requires --otlp-to");
   if (setting.http == "none") setting.http.clear();
   setting.retention.age = TRY(options.duration("--retention", setting.retention.age));
   if (setting.retention.age <= std::chrono::nanoseconds::zero())
@@ -165,7 +173,8 @@ void print_state(const RelayState& state) {
 }
 
 // Reads frames until the input or we end. How many places of it were damaged.
-Result<std::uint64_t> read_frames(Relay& relay, ConfigurationClient& configuration, int stop) {
+template <class OnFrame>
+Result<std::uint64_t> read_frames(int stop, const OnFrame& on_frame) {
   uplink::FrameReader frames;
   std::string buffer(64 << 10, '\0');
   pollfd waits[] = {{STDIN_FILENO, POLLIN, 0}, {stop, POLLIN, 0}};
@@ -181,13 +190,25 @@ Result<std::uint64_t> read_frames(Relay& relay, ConfigurationClient& configurati
     frames.feed({buffer.data(), static_cast<std::size_t>(got)});
     while (auto frame = frames.next()) {
       if (frame->kind == uplink::FrameKind::kEnd) return frames.damaged();
-      if (frame->kind == uplink::FrameKind::kState)
-        configuration.note_state(frame->payload);
-      else
-        relay.add(std::move(frame->payload));
+      on_frame(*std::move(frame));
     }
   }
   return frames.damaged() + (frames.waiting() > 0 ? 1 : 0);
+}
+
+// relay --to file:PATH
+Result<int> record_frames(const CommandOptions& options, const std::string& path) {
+  for (const auto* name : {"--ca", "--token-file", "--spool", "--spool-limit", "--linger"})
+    if (options.has(name)) return fail(Errc::kUsage, "{} applies to a server, not to a file", name);
+  auto file = TRY(FrameFile::create(path));
+  const auto stop = stop_signals();
+  const auto damaged = TRY(read_frames(stop.get(), [&](const uplink::Frame& frame) {
+    if (frame.kind == uplink::FrameKind::kBatch) file.add(frame.payload);
+  }));
+  const auto state = file.finish();
+  if (options.has("--json")) print_state(state);
+  if (damaged > 0) log(LogLevel::kWarning, "{} places of the input were damaged", damaged);
+  return damaged > 0 || state.malformed > 0 || !state.trouble.empty() ? 2 : 0;
 }
 
 Result<int> relay_frames(Words words) {
@@ -201,6 +222,8 @@ Result<int> relay_frames(Words words) {
   }
   if (!options.has("--to"))
     return fail(Errc::kUsage, "--to is required").hint("for example --to grpc://127.0.0.1:52330");
+  if (const auto to = options.text("--to"); to.starts_with(FrameFile::kScheme))
+    return record_frames(options, to.substr(FrameFile::kScheme.size()));
   RelaySetting setting{.to = options.text("--to"),
                        .ca_file = options.text("--ca"),
                        .token_file = options.text("--token-file"),
@@ -216,7 +239,12 @@ Result<int> relay_frames(Words words) {
                                     .on_change = [](const std::string& line) { print(line); }};
   const auto relay = TRY(Relay::start(std::move(setting)));
   auto configuration = TRY(ConfigurationClient::start(std::move(asking)));
-  const auto damaged = TRY(read_frames(*relay, *configuration, stop.get()));
+  const auto damaged = TRY(read_frames(stop.get(), [&](uplink::Frame frame) {
+    if (frame.kind == uplink::FrameKind::kState)
+      configuration->note_state(frame.payload);
+    else
+      relay->add(std::move(frame.payload));
+  }));
   configuration.reset();  // what is printed from now on are the counts
   const bool all = relay->drain(linger);
   const auto state = relay->state();
@@ -292,7 +320,7 @@ Result<int> migrate(Words words) {
 constexpr std::string_view kHelp =
     "Usage: clrscope-fleet COMMAND [options]\n\n"
     "  serve    store requests of many hosts and answer queries\n"
-    "  relay    deliver requests of this host to a server\n"
+    "  relay    deliver requests of this host to a server, or to a file\n"
     "  token    create a token for hosts or readers\n"
     "  migrate  create or update the tables of a ClickHouse store\n"
     "  check    compare the views of a ClickHouse store with its requests\n"

@@ -1,5 +1,7 @@
 #include "fleet/committer.h"
 
+#include <utility>
+
 namespace clrscope::fleet {
 namespace {
 
@@ -12,9 +14,52 @@ std::size_t weight_of(const store::Batch& batch) {
 
 }  // namespace
 
-bool Committer::offer(store::Batch batch, Done done) {
-  const auto weight = weight_of(batch);
-  return inbox_.try_push(Item{.batch = std::move(batch), .done = std::move(done)}, weight);
+std::size_t Committer::bytes_of(const store::Batch& batch) {
+  constexpr std::size_t kSpan = 52, kStep = 20, kSample = 28, kStack = 8;
+  constexpr std::size_t kInside = 15;  // a text up to this long lies in the string itself
+  auto bytes = sizeof batch + batch.requests.size() * sizeof(store::BatchRequest) +
+               batch.spans.method.size() * kSpan + batch.spans.step_begin.size() * kStep +
+               batch.samples.stack.size() * kSample + batch.stacks.method.size() * kStack;
+  for (const auto& name : batch.names)
+    bytes += sizeof name + (name.size() > kInside ? name.size() + kInside : 0);
+  return bytes;
+}
+
+bool Committer::offer(store::Batch& batch, Done& done, Line line) {
+  const bool must_wait = waiting_.with([&](const Waiting& waiting) {
+    return waiting.busy && (line == Line::kNew ? waiting.in_line > 0 : waiting.refused);
+  });
+  if (must_wait) return false;
+  const auto bytes = bytes_of(batch);
+  Item item{.batch = std::move(batch), .done = std::move(done)};
+  if (inbox_.push_for(std::chrono::nanoseconds::zero(), item, bytes)) return true;
+  batch = std::move(item.batch);
+  done = std::move(item.done);
+  if (line == Line::kWaiting) waiting_.with([](Waiting& waiting) { waiting.refused = true; });
+  return false;
+}
+
+void Committer::when_room(std::function<void()> retry) {
+  waiting_.with([&](Waiting& waiting) {
+    waiting.retries.push_back(std::move(retry));
+    ++waiting.in_line;
+  });
+}
+
+// After a transaction. When it returns, something is in the inbox or nobody waits.
+void Committer::offer_room() {
+  do {
+    const auto retries = waiting_.with([](Waiting& waiting) {
+      waiting.refused = false;
+      return std::exchange(waiting.retries, {});
+    });
+    for (const auto& retry : retries) retry();
+    waiting_.with([&](Waiting& waiting) {
+      waiting.in_line = waiting.retries.size();
+      waiting.busy = waiting.in_line > 0 || inbox_.size() > 0;
+    });
+  } while (inbox_.size() == 0 &&
+           waiting_.with([](const Waiting& waiting) { return waiting.busy; }));
 }
 
 bool Committer::offer_refusal(std::string reason, Done done) {
@@ -25,6 +70,7 @@ bool Committer::offer_refusal(std::string reason, Done done) {
 void Committer::run(const std::stop_token& stop) {
   std::vector<Item> items;
   while (auto first = inbox_.pop(stop)) {
+    waiting_.with([](Waiting& waiting) { waiting.busy = true; });
     items.clear();
     auto weight = weight_of(first->batch);
     items.push_back(std::move(*first));
@@ -36,6 +82,7 @@ void Committer::run(const std::stop_token& stop) {
       items.push_back(std::move(*next));
     }
     commit(items);
+    offer_room();
   }
 }
 

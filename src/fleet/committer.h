@@ -25,8 +25,16 @@ class Committer {
         on_stored_(std::move(on_stored)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  // False: too much is waiting already; the batch is dropped, and done is not called.
-  bool offer(store::Batch batch, Done done);
+  // What a batch takes in memory, about.
+  static std::size_t bytes_of(const store::Batch& batch);
+  // False: too much is waiting already; both are still the caller's. A batch that is larger than
+  // what may wait is taken when nothing else waits. Who waits for room goes first: new batches are
+  // not taken meanwhile, so that a large one gets its turn.
+  enum class Line : std::uint8_t { kNew, kWaiting };
+  bool offer(store::Batch& batch, Done& done, Line line = Line::kNew);
+  // Calls it once, on the committer's thread, after the next transaction. Offer again after this
+  // call: there may be no next transaction.
+  void when_room(std::function<void()> retry);
   // In its turn, without storing anything.
   bool offer_refusal(std::string reason, Done done);
 
@@ -46,14 +54,22 @@ class Committer {
   };
   void run(const std::stop_token& stop);
   void commit(std::vector<Item>& items);
+  void offer_room();
 
   static constexpr std::size_t kMostWaiting = 16'384;
-  static constexpr std::size_t kMostWeight = 16'000'000;  // spans and requests
+  static constexpr std::size_t kMostBytes = 32 << 20;  // then streams are not read
 
   store::Store& store_;
   const OnStored on_stored_;
   Guarded<State> state_;
-  Channel<Item> inbox_{kMostWaiting, kMostWeight};
+  struct Waiting {
+    std::vector<std::function<void()>> retries{};  // first come, first served
+    std::size_t in_line = 0;                       // these, and those that are being called
+    bool refused = false;  // one of them in this round: those behind it do not overtake it
+    bool busy = false;     // a transaction is under way: there is a round after it
+  };
+  Guarded<Waiting> waiting_;
+  Channel<Item> inbox_{kMostWaiting, kMostBytes};
   std::jthread thread_;  // last member: joins first
 };
 

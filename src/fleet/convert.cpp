@@ -185,8 +185,6 @@ void fill(const store::ServiceSummary& from, v1::ServiceSummary& to) {
   to.set_last_unix_ns(unsigned_ns(from.last));
 }
 
-namespace {
-
 void fill(const store::Latency& from, v1::Latency& to) {
   to.set_requests(from.requests);
   to.set_errors(from.errors);
@@ -200,6 +198,8 @@ void fill(const store::Latency& from, v1::Latency& to) {
   to.set_waiting_ns(unsigned_ns(from.waiting));
   to.set_queued_ns(unsigned_ns(from.queued));
 }
+
+namespace {
 
 void fill_points(const std::vector<store::RoutePoint>& from,
                  google::protobuf::RepeatedPtrField<v1::RoutePoint>& to) {

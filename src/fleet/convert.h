@@ -35,5 +35,6 @@ void fill(const store::Flame& from, v1::FlameAnswer& to);
 void fill(const store::StoredRequest& from, v1::StoredRequest& to);
 void fill(const store::Series& from, v1::SeriesGroup& to);
 void fill(const store::HostSummary& from, v1::HostSummary& to);
+void fill(const store::Latency& from, v1::Latency& to);
 
 }  // namespace clrscope::fleet

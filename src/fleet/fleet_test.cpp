@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include "base/zstd_block.h"
 #include "fleet/convert.h"
@@ -11,8 +13,11 @@
 #include "fleet/options.h"
 #include "fleet/rest.h"
 #include "fleet/server.h"
+#include "fleet/test_grpc.h"
 #include "fleet/tokens.h"
+#include "store/clickhouse/clickhouse_store.h"
 #include "store/test_batches.h"
+#include "store/testing/fake_clickhouse.h"
 #include "uplink/batch_encoder.h"
 
 namespace clrscope::fleet {
@@ -117,6 +122,31 @@ TEST(BatchEncoder, MakesTextOfAnyBytesValid) {
   ASSERT_TRUE(batch.ParseFromString(encoder.encode(requests, {}, {}, WallTime{}).at(0)));
   EXPECT_EQ(batch.source().host(), "h\uFFFD");
   for (const auto& name : batch.names()) EXPECT_LE(name.size(), 4096U);
+}
+
+// The server refuses batches with deeper ones.
+TEST(BatchEncoder, FlattensRecursionBeyondTheDeepestStack) {
+  constexpr std::uint32_t kDepth = kDeepestStack + 500;
+  RequestBatch requests{.methods = {"A.Run"}, .frames = {"A.Run()"}};
+  RequestTrace request{.sampled = true, .begin = at(0), .end = at(9000)};
+  for (std::uint32_t i = 0; i < kDepth; ++i) {
+    request.spans.push_back({.id = i + 1, .parent = i, .begin = at(1), .end = at(2), .thread = 4});
+    requests.stacks.push_back({.parent = i, .frame = 0});
+  }
+  request.samples.push_back({.time = at(1), .thread = 4, .stack = kDepth});
+  request.samples.push_back({.time = at(1), .thread = 4, .stack = kDepth - 1});
+  requests.requests = {request};
+  uplink::BatchEncoder encoder{{.host = "h", .service = "s", .instance = "12345678"}};
+  v1::BatchEnvelope envelope;
+  envelope.set_id("batch-01");
+  envelope.set_batch_zstd(
+      zstd_block(as_bytes(encoder.encode(requests, {}, {}, WallTime{}).at(0)), 1));
+  const auto batch = batch_of(envelope, 1 << 20);
+  ASSERT_TRUE(batch) << batch.error().what;
+  ASSERT_EQ(batch->spans.parent.size(), kDepth);
+  EXPECT_EQ(batch->spans.parent.back(), kDeepestStack - 1);
+  EXPECT_EQ(batch->stacks.parent.size(), kDeepestStack);
+  EXPECT_THAT(batch->samples.stack, testing::ElementsAre(kDeepestStack, kDeepestStack));
 }
 
 TEST(BatchEncoder, SplitsWhatIsLarge) {
@@ -239,6 +269,70 @@ TEST_F(FleetTest, RestAnswersQueriesAndNamesWhatIsWrong) {
   EXPECT_EQ(get("/fleet/requests/" + std::string(32, '0')).status, 404);
   EXPECT_EQ(get("/nothing").status, 404);
   EXPECT_EQ(Rest::answer({.method = "POST", .path = "/fleet/hosts"}, access, caller).status, 405);
+}
+
+TEST_F(FleetTest, SaysThatItRunsWhileTheStoreHangs) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  store::FakeClickhouse clickhouse;
+  ASSERT_TRUE(store::migrate_schema(store::parse_clickhouse(clickhouse.url()).value()));
+  const auto server = FleetServer::start({.store = "clickhouse:" + clickhouse.url(),
+                                          .listen = "127.0.0.1:0",
+                                          .http = "127.0.0.1:0",
+                                          .no_auth = true})
+                          .value();
+  clickhouse.hang();
+  const auto ask = [&](const std::string& path) {
+    net::HttpClient client{net::parse_url(server->http_address() + path).value()};
+    return client.ask("GET", {}, {}, Deadline{seconds{60}}).value();
+  };
+  std::vector<std::future<net::HttpResponse>> waiting;
+  while (clickhouse.held() < 2) {  // more than the server answers at a time
+    if (waiting.size() < 8) waiting.push_back(std::async(std::launch::async, ask, "/health/ready"));
+    std::this_thread::sleep_for(microseconds{1000});
+  }
+  EXPECT_EQ(ask("/health").status, 200);
+  EXPECT_EQ(ask("/fleet/status").status, 200);
+  clickhouse.release();
+  for (auto& one : waiting) one.get();
+}
+
+// Retention waits for the store; a token that was deleted ends nevertheless, and so does the
+// server.
+TEST_F(FleetTest, ForgetsATokenWhileRetentionWaitsForTheStore) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  store::FakeClickhouse clickhouse;
+  ASSERT_TRUE(store::migrate_schema(store::parse_clickhouse(clickhouse.url()).value()));
+  const auto file = folder_ + "/tokens";
+  const auto word = add_token(file, "ana", "read").value();
+  std::promise<void> begun, over;
+  clickhouse.change([&](store::FakeClickhouse::State& state) {
+    state.answer = [&, once = true](std::string_view sql, ByteWriter&) mutable {
+      if (!once || !sql.starts_with("SELECT DISTINCT toInt64(partition)")) return false;
+      once = false;
+      begun.set_value();
+      over.get_future().wait();
+      return false;
+    };
+  });
+  {
+    const auto server = FleetServer::start({.store = "clickhouse:" + clickhouse.url(),
+                                            .listen = "127.0.0.1:0",
+                                            .http = "127.0.0.1:0",
+                                            .token_file = file})
+                            .value();
+    const auto ask = [&] {
+      net::HttpClient client{net::parse_url(server->http_address() + "/fleet/status").value()};
+      const std::vector<net::HttpField> fields{{"Authorization", "Bearer " + word}};
+      return client.ask("GET", fields, {}, Deadline{seconds{60}}).value().status;
+    };
+    EXPECT_EQ(begun.get_future().wait_for(seconds{60}), std::future_status::ready);
+    EXPECT_EQ(ask(), 200);
+    add_token(folder_ + "/others", "ben", "read").value();
+    std::filesystem::rename(folder_ + "/others", file);
+    server->tick();
+    EXPECT_EQ(ask(), 401);
+  }
+  over.set_value();
 }
 
 TEST(CommandOptions, NameWhatIsWrong) {

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "base/log.h"
 #include "fleet/convert.h"
@@ -66,8 +67,11 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
 
   void OnDone() override {
     std::shared_ptr<HostStream> self;  // goes last: after the lock
+    std::optional<Held> held;          // has the stream in it
     const std::lock_guard lock{mutex_};
     gone_ = true;
+    if (held_) held.emplace(*std::move(held_));
+    held_.reset();
     self = std::move(self_);
   }
 
@@ -76,6 +80,13 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
   struct Refusal {
     std::uint64_t requests = 0;
     bool all = false;
+  };
+
+  // A batch for which the committer has no room yet.
+  struct Held {
+    store::Batch batch{};
+    Committer::Done done{};
+    ByteBudget::Lease bytes;
   };
 
   void greet(const v1::Hello& hello) {
@@ -96,14 +107,18 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
     write_more();
   }
 
+  // Of request_.
   void take(const v1::BatchEnvelope& envelope) {
     if (!greeted_)
       return finish({grpc::StatusCode::INVALID_ARGUMENT, "the first message must be hello"});
+    const auto bytes = envelope.ByteSizeLong();
+    auto id = envelope.id();
     auto batch = batch_of(envelope, service_.setting().max_batch_bytes);
+    request_.Clear();  // the envelope too: it may wait for long
     Refusal refusal;
     if (batch) {
       const auto requests = batch->requests.size();
-      const auto gone = tenant_.take(*batch, envelope.ByteSizeLong());
+      const auto gone = tenant_.take(*batch, bytes);
       if (!gone)
         return finish({gone.error().code == Errc::kDenied ? grpc::StatusCode::PERMISSION_DENIED
                                                           : grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -111,16 +126,37 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
       batch->skew = skew_;
       refusal = {.requests = *gone, .all = *gone > 0 && *gone == requests};
     }
-    auto done = [self = shared_from_this(), id = envelope.id(),
-                 refusal](const Result<store::Stored>& stored) {
+    Committer::Done done = [self = shared_from_this(), id = std::move(id),
+                            refusal](const Result<store::Stored>& stored) {
       self->acknowledge(id, stored, refusal);
     };
-    const bool offered =
-        batch ? tenant_.committer().offer(std::move(*batch), std::move(done))
-              : tenant_.committer().offer_refusal(batch.error().what, std::move(done));
-    if (!offered)
+    auto& committer = tenant_.committer();
+    if (!batch && !committer.offer_refusal(batch.error().what, std::move(done)))
       return finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the store is behind: retry later"});
     ++on_the_way_;
+    if (!batch || committer.offer(*batch, done)) return;
+    auto room = service_.held().take(Committer::bytes_of(*batch));
+    if (!room) {
+      --on_the_way_;
+      return finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                     "too many batches wait for the store: retry later"});
+    }
+    held_.emplace(Held{std::move(*batch), std::move(done), *std::move(room)});
+    offer_held();  // nothing is read meanwhile
+  }
+
+  // Under the lock: after each transaction until it fits.
+  void offer_held() {
+    auto& committer = tenant_.committer();
+    committer.when_room([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      const std::lock_guard lock{self->mutex_};
+      if (!self->held_ || self->finished_ || self->gone_) return;
+      self->offer_held();
+      if (!self->held_ && self->paused_) self->read_more();
+    });
+    if (committer.offer(held_->batch, held_->done, Committer::Line::kWaiting)) held_.reset();
   }
 
   void acknowledge(const std::string& id, const Result<store::Stored>& stored,
@@ -154,7 +190,7 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
   }
 
   void read_more() {
-    paused_ = on_the_way_ + answers_.size() >= 2 * service_.setting().max_unacknowledged;
+    paused_ = held_ || on_the_way_ + answers_.size() >= 2 * service_.setting().max_unacknowledged;
     if (!paused_ && !finished_) StartRead(&request_);
   }
   void write_more() {
@@ -178,7 +214,8 @@ class HostStream final : public Reactor, public std::enable_shared_from_this<Hos
   std::shared_ptr<HostStream> self_;  // gRPC's
   v1::IngestRequest request_;
   std::deque<v1::IngestResponse> answers_;  // the first is being written
-  grpc::Status status_;                     // once finished
+  std::optional<Held> held_;
+  grpc::Status status_;  // once finished
   std::int64_t skew_ = 0;
   std::size_t on_the_way_ = 0;
   bool greeted_ = false, writing_ = false, read_ended_ = false, paused_ = false;
@@ -211,7 +248,8 @@ grpc::Status QueryService::Services(grpc::ServerContext* context, const v1::Time
                                     v1::ServicesAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Services");
   if (!entry.ok()) return entry.status;
-  const auto watched = watch(context);
+  const auto turn = turn_of(context);
+  if (!turn.ok()) return turn.status();
   const auto found = entry.store().services(range_of(*request));
   if (!found) return status_of(found.error());
   for (const auto& one : *found) fill(one, *answer->add_services());
@@ -222,7 +260,8 @@ grpc::Status QueryService::Routes(grpc::ServerContext* context, const v1::Routes
                                   v1::RoutesAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Routes");
   if (!entry.ok()) return entry.status;
-  const auto watched = watch(context);
+  const auto turn = turn_of(context);
+  if (!turn.ok()) return turn.status();
   const auto found =
       entry.store().routes(selection_of(request->selection()), step_of(request->step_seconds()));
   if (!found) return status_of(found.error());
@@ -234,7 +273,8 @@ grpc::Status QueryService::Flame(grpc::ServerContext* context, const v1::FlameRe
                                  v1::FlameAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Flame");
   if (!entry.ok()) return entry.status;
-  const auto watched = watch(context);
+  const auto turn = turn_of(context);
+  if (!turn.ok()) return turn.status();
   const store::FlameQuery query{.selection = selection_of(request->selection()),
                                 .from_percentile = request->from_percentile(),
                                 .to_percentile = end_of_band(request->to_percentile()),
@@ -252,7 +292,8 @@ grpc::Status QueryService::FindRequest(grpc::ServerContext* context,
                                        v1::FindRequestAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC FindRequest");
   if (!entry.ok()) return entry.status;
-  const auto watched = watch(context);
+  const auto turn = turn_of(context);
+  if (!turn.ok()) return turn.status();
   const auto trace = trace_id_of(request->trace_id());
   if (!trace) return status_of(trace.error());
   const auto found = entry.store().find(*trace);
@@ -265,7 +306,8 @@ grpc::Status QueryService::Hosts(grpc::ServerContext* context, const v1::HostsRe
                                  v1::HostsAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Hosts");
   if (!entry.ok()) return entry.status;
-  const auto watched = watch(context);
+  const auto turn = turn_of(context);
+  if (!turn.ok()) return turn.status();
   auto found = entry.store().hosts();
   if (!found) return status_of(found.error());
   if (const auto added = add_configurations(entry.tenant(), *found); !added)
@@ -278,7 +320,8 @@ grpc::Status QueryService::Series(grpc::ServerContext* context, const v1::Series
                                   v1::SeriesAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC Series");
   if (!entry.ok()) return entry.status;
-  const auto watched = watch(context);
+  const auto turn = turn_of(context);
+  if (!turn.ok()) return turn.status();
   if (!v1::SeriesRequest::GroupBy_IsValid(request->by()))
     return {grpc::StatusCode::INVALID_ARGUMENT, "by is not a known group"};
   const store::SeriesQuery query{.selection = selection_of(request->selection()),
@@ -298,7 +341,8 @@ grpc::Status QueryService::SlowestRequests(grpc::ServerContext* context,
                                            v1::SlowestRequestsAnswer* answer) {
   const auto entry = enter(*context, access_, Scope::kRead, "gRPC SlowestRequests");
   if (!entry.ok()) return entry.status;
-  const auto watched = watch(context);
+  const auto turn = turn_of(context);
+  if (!turn.ok()) return turn.status();
   constexpr std::uint32_t kUsual = 100, kMost = 1000;
   if (request->limit() > kMost)
     return {grpc::StatusCode::INVALID_ARGUMENT, "limit must be between 1 and 1000"};

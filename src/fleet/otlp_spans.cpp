@@ -33,6 +33,10 @@ std::string bytes_of(std::uint64_t id) {
   return out;
 }
 
+std::string id_of_span(std::uint64_t seed, std::size_t request, std::uint32_t span) {
+  return bytes_of(store::path_of(seed + request, span + 1));
+}
+
 void fill_resource(const store::BatchSource& source, otlp::Resource& to) {
   auto& attributes = *to.mutable_attributes();
   put(attributes, "service.name", source.service);
@@ -52,9 +56,7 @@ void fill_resource(const store::BatchSource& source, otlp::Resource& to) {
 class Encoder {
  public:
   explicit Encoder(const store::Batch& batch)
-      : batch_(batch),
-        shift_(std::abs(batch.skew) > kSkewTolerated ? batch.skew : 0),
-        seed_(store::hash_of(batch.id)) {
+      : batch_(batch), shift_(otlp_clock_shift(batch)), seed_(store::hash_of(batch.id)) {
     begin();
   }
 
@@ -91,7 +93,7 @@ class Encoder {
   }
   // `span`: 0: the request itself.
   std::string id_of(std::size_t request, std::uint32_t span) const {
-    return bytes_of(store::path_of(seed_ + request, span + 1));
+    return id_of_span(seed_, request, span);
   }
 
   otlp::Span& add_span(const store::BatchRequest& request, std::uint64_t begin,
@@ -147,6 +149,20 @@ class Encoder {
 };
 
 }  // namespace
+
+std::string otlp_span_id(const store::Batch& batch, std::size_t request, std::uint32_t span) {
+  return id_of_span(store::hash_of(batch.id), request, span);
+}
+
+std::string otlp_resource(const store::BatchSource& source) {
+  otlp::Resource resource;
+  fill_resource(source, resource);
+  return resource.SerializeAsString();
+}
+
+std::int64_t otlp_clock_shift(const store::Batch& batch) {
+  return std::abs(batch.skew) > kSkewTolerated ? batch.skew : 0;
+}
 
 std::vector<OtlpMessage> otlp_messages(const store::Batch& batch) { return Encoder{batch}.run(); }
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fleet/otlp_profiles.h"
 #include "fleet/otlp_receiver.h"
 #include "fleet/otlp_spans.h"
 #include "store/test_batches.h"
@@ -92,6 +93,17 @@ TEST(OtlpSpans, OfALargeBatchAreSeveralMessages) {
   const auto messages = otlp_messages(store::make_batch({.requests = 1000, .spans = 9}));
   EXPECT_EQ(messages.size(), 3U);
   for (const auto& message : messages) EXPECT_LT(message.bytes.size(), 1U << 20U);
+}
+
+TEST(OtlpProfile, HasTheSamplesOfABatch) {
+  EXPECT_FALSE(otlp_profile(store::make_batch({.requests = 3})));
+  const auto batch = store::make_batch({.requests = 3, .samples = 4});
+  const auto bytes = otlp_profile(batch);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(otlp_profile(batch), bytes);
+  EXPECT_THAT(*bytes, HasSubstr("nanoseconds"));
+  EXPECT_THAT(*bytes, HasSubstr(batch.names[batch.stacks.method[0] - 1]));
+  EXPECT_THAT(*bytes, HasSubstr(otlp_span_id(batch, 2, 1))) << "a sample links to its span";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "fleet/grpc_services.h"
+#include "fleet/test_grpc.h"
 
 namespace clrscope::fleet {
 namespace {
@@ -55,9 +56,7 @@ class EndlessQueries final : public v1::Query::Service {
 };
 
 TEST(QueryWatch, CancelsTheQueryOfAGrpcClientThatLeaves) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the installed gRPC is not instrumented: its own locks look like races";
-#endif
+  SKIP_UNDER_THREAD_SANITIZER();
   EndlessQueries service;
   grpc::ServerBuilder builder;
   int port = 0;

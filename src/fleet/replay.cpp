@@ -32,6 +32,7 @@ Result<ReplayedHosts> ReplayedHosts::read(std::string_view frames, std::size_t h
   reader.feed(frames);
   while (const auto frame = reader.next()) {
     if (frame->kind == uplink::FrameKind::kEnd) break;
+    if (frame->kind != uplink::FrameKind::kBatch) continue;
     v1::RequestBatch batch;
     if (!batch.ParseFromString(frame->payload))
       return fail(Errc::kCorrupt, "a frame does not hold a RequestBatch");
@@ -39,7 +40,7 @@ Result<ReplayedHosts> ReplayedHosts::read(std::string_view frames, std::size_t h
   }
   if (replayed.batches_.empty())
     return fail(Errc::kCorrupt, "there is no batch in the recorded frames")
-        .hint("record them with: clrscope-fleet relay … < FRAMES, or tee what it reads");
+        .hint("record them with: clrscope requests … --to file:FRAMES");
   const auto [first, last] = std::minmax_element(
       replayed.batches_.begin(), replayed.batches_.end(),
       [](const auto& a, const auto& b) { return a.created_unix_ns() < b.created_unix_ns(); });

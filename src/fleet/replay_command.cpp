@@ -23,7 +23,7 @@ namespace clrscope::fleet {
 namespace {
 
 constexpr OptionText kOptions[] = {
-    {"--frames", "FILE", "recorded batches, as clrscope-fleet relay reads them (required)"},
+    {"--frames", "FILE", "recorded batches: clrscope requests … --to file:FILE (required)"},
     {"--to", "URL", "server: grpc://HOST:PORT on this machine, grpcs://HOST:PORT with TLS"},
     {"--ca", "FILE", "PEM certificates to trust (default: those of the system)"},
     {"--token-file", "FILE", "file that holds the token of scope ingest"},

@@ -69,6 +69,13 @@ TEST(ReplayedHosts, HaveNamesTimesAndCountsOfTheirOwn) {
   EXPECT_EQ(last.written_spans(), 8U);
 }
 
+TEST(ReplayedHosts, LeaveOutWhatIsNoBatch) {
+  const auto state = uplink::frame_of(uplink::FrameKind::kState, R"({"host":"web-1"})");
+  const auto hosts = ReplayedHosts::read(state + recorded(3), 100, 1);
+  ASSERT_TRUE(hosts) << hosts.error().what;
+  EXPECT_DOUBLE_EQ(hosts->per_second(), 50);
+}
+
 TEST(ReplayedHosts, RefuseARecordingWithoutBatches) {
   EXPECT_FALSE(ReplayedHosts::read("nothing", 3, 1));
 }

@@ -126,8 +126,9 @@ HttpResponse Rest::answer(const HttpRequest& request, const Access& access, cons
   return problem(body.error());
 }
 
-Rest::Rest(Access access)
+Rest::Rest(Access access, QueryGate& gate)
     : access_(access),
+      gate_(gate),
       visits_({.find_key = [this](std::string_view word) -> std::optional<site::Visit> {
                  const auto token = access_.tokens.find("Bearer " + std::string{word});
                  if (!token || !token->may(Scope::kRead)) return std::nullopt;
@@ -153,10 +154,22 @@ Rest::Rest(Access access)
 void Rest::work(const std::stop_token& stop) {
   while (auto job = jobs_.pop(stop)) {
     if (job->reply->gone()) continue;
-    const auto& admitted = *std::static_pointer_cast<Admitted>(job->request.admitted);
     const QueryWatch::Query watched{watch_, [&reply = *job->reply] { return reply.gone(); }};
-    job->reply->send(secured(answer(job->request, access_, admitted.caller)));
+    job->reply->send(secured(answer_in_turn(*job)));
   }
+}
+
+// Queries of gRPC clients may run already.
+HttpResponse Rest::answer_in_turn(const Job& job) {
+  const auto& admitted = *std::static_pointer_cast<Admitted>(job.request.admitted);
+  const auto* route = find_route(job.request.path).route;
+  std::optional<QueryGate::Pass> pass;
+  if (route != nullptr && route->of_server == nullptr) {
+    auto entered = gate_.enter();
+    if (!entered) return problem(503, entered.error().what);
+    pass.emplace(*std::move(entered));
+  }
+  return answer(job.request, access_, admitted.caller);
 }
 
 void Rest::work_on_exports(const std::stop_token& stop) {
@@ -271,13 +284,19 @@ std::optional<HttpResponse> Rest::answer_at_once(const HttpRequest& request) {
     auto asset = site::asset_answer(request, request.path.substr(kAssets.size()));
     return asset ? *std::move(asset) : problem(asset.error());
   }
-  if (!std::static_pointer_cast<Admitted>(request.admitted)->is_page) return std::nullopt;
+  const auto& admitted = *std::static_pointer_cast<Admitted>(request.admitted);
+  if (!admitted.is_page) {
+    const auto* route = find_route(request.path).route;
+    if (route == nullptr || !route->at_once) return std::nullopt;
+    return answer(request, access_, admitted.caller);
+  }
   if (request.path != "/") return shell(request);
   return HttpResponse{.status = 303, .type = "", .fields = {{"Location", std::string{kHome}}}};
 }
 
-Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, Access access) {
-  std::unique_ptr<Rest> rest{new Rest{access}};  // its constructor is private
+Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, Access access,
+                                          QueryGate& gate) {
+  std::unique_ptr<Rest> rest{new Rest{access, gate}};  // its constructor is private
   net::HttpServerSetting setting{.endpoints = {endpoint}};
   setting.admit = [raw = rest.get()](const HttpRequest& head) { return raw->admit(head); };
   rest->server_ = TRY(net::HttpServer::start(

@@ -7,6 +7,7 @@
 #include "base/channel.h"
 #include "fleet/access.h"
 #include "fleet/otlp_receiver.h"
+#include "fleet/query_gate.h"
 #include "fleet/query_watch.h"
 #include "fleet/rest_routes.h"
 #include "net/http_server.h"
@@ -20,7 +21,8 @@ class Rest {
   static net::HttpResponse answer(const net::HttpRequest& request, const Access& access,
                                   const Caller& caller);
 
-  static Result<std::unique_ptr<Rest>> start(const net::HttpEndpoint& endpoint, Access access);
+  static Result<std::unique_ptr<Rest>> start(const net::HttpEndpoint& endpoint, Access access,
+                                             QueryGate& gate);
   const net::Address& address() const { return server_->addresses().front(); }
   // Signs a browser in, once. `url`: of this server.
   std::string one_time_address(const std::string& url) { return visits_.one_time_address(url, ""); }
@@ -35,19 +37,21 @@ class Rest {
     net::HttpRequest request{};
     std::shared_ptr<net::HttpReply> reply{};
   };
-  explicit Rest(Access access);
+  Rest(Access access, QueryGate& gate);
   void work(const std::stop_token& stop);
+  net::HttpResponse answer_in_turn(const Job& job);
   void work_on_exports(const std::stop_token& stop);
   // Spans of exporters, which send them with a token of scope ingest.
   net::HttpAdmission admit_export(const net::HttpRequest& head);
   net::HttpAdmission admit(const net::HttpRequest& head);
   std::optional<net::HttpResponse> identify(const net::HttpRequest& head, Caller& caller);
-  // Pages, their files and signing in; nothing: a query.
+  // Pages, their files, signing in, and what needs no store; nothing: a query.
   std::optional<net::HttpResponse> answer_at_once(const net::HttpRequest& request);
 
   static constexpr std::size_t kMostWaiting = 64;
   static constexpr std::size_t kMostExports = 16;  // waiting, of kMostOtlpBytes each
   const Access access_;
+  QueryGate& gate_;
   site::Visits visits_;
   QueryWatch watch_;
   Channel<Job> jobs_{kMostWaiting};

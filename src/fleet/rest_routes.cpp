@@ -72,21 +72,14 @@ Result<store::Selection> selection_at(const HttpRequest& request, WallTime now,
   return selection;
 }
 
-// Seconds between the first and the last batch of a source overlap the range.
-bool is_in(const store::HostSummary& host, const store::TimeRange& range) {
-  return host.last.time_since_epoch().count() >= range.from &&
-         host.first.time_since_epoch().count() < range.to;
-}
-
 Result<std::string> services(const RestCall& call) {
   const auto range = TRY(range_at(call.request, call.now));
   ServicesAnswer answer{.services = TRY(call.store.services(range))};
   std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> senders;
-  for (const auto& host : TRY(call.store.hosts())) {
-    if (!is_in(host, range)) continue;
-    auto& [versions, hosts] = senders[host.service];
-    versions.insert(host.version);
-    hosts.insert(host.host);
+  for (auto& one : TRY(call.store.senders(range))) {
+    auto& [versions, hosts] = senders[one.service];
+    versions.insert(std::move(one.version));
+    hosts.insert(std::move(one.host));
   }
   for (auto& one : answer.services) {
     const auto& [versions, hosts] = senders[one.service];
@@ -251,9 +244,8 @@ Result<std::string> by_trace(const RestCall& call) {
 
 Result<std::string> hosts(const RestCall& call) {
   const auto range = TRY(range_at(call.request, call.now));
-  HostsAnswer answer{.hosts = TRY(call.store.hosts())};
+  HostsAnswer answer{.hosts = TRY(call.store.hosts(range))};
   TRY(add_configurations(*call.caller.tenant, answer.hosts));
-  std::erase_if(answer.hosts, [&](const auto& host) { return !is_in(host, range); });
   for (auto& host : answer.hosts)
     host.silent = std::max(call.now - host.last, std::chrono::nanoseconds{});
   return json_text(answer);
@@ -454,7 +446,8 @@ constexpr RestRoute kRoutes[] = {
     {.path = "/fleet/status",
      .summary = "Version of the server, and the caller",
      .json = value_shape<StatusAnswer>,
-     .of_server = status},
+     .of_server = status,
+     .at_once = true},
     {.path = "/fleet/tenants",
      .summary = "What the tenant of the caller uses of its quotas; for a token of *: all tenants",
      .json = value_shape<TenantsAnswer>,
@@ -463,7 +456,8 @@ constexpr RestRoute kRoutes[] = {
      .summary = "Whether the server runs",
      .json = value_shape<HealthAnswer>,
      .of_server = health,
-     .open = true},
+     .open = true,
+     .at_once = true},
     {.path = "/health/ready",
      .summary = "Whether the store takes batches and answers queries",
      .json = value_shape<HealthAnswer>,

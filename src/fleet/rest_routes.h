@@ -45,6 +45,7 @@ struct RestRoute {
   const ValueShape& (*changed)() = nullptr;  // of its answer
   std::string_view statuses{};               // "400 404": beside 200
   bool open = false;                         // nobody is asked for a token
+  bool at_once = false;                      // needs no store: does not wait behind queries
   std::string_view method = "get";
   std::string_view file{};  // name of the file that it answers instead of JSON
 };

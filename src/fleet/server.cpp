@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include "base/io.h"
 #include "base/log.h"
 #include "fleet/agents_service.h"
@@ -9,10 +13,12 @@
 #include "fleet/otlp_service.h"
 #include "fleet/rest.h"
 #include "net/socket.h"
+#include "store/cancel.h"
 
 namespace clrscope::fleet {
 namespace {
 
+constexpr std::chrono::seconds kMaintainEvery{1};
 constexpr std::chrono::minutes kExpireEvery{1};
 constexpr std::chrono::seconds kMeasureEvery{5};
 constexpr int kLargestMessage = 20 << 20;
@@ -53,10 +59,11 @@ struct FleetServer::Impl {
         tokens(std::move(found)),
         audit(std::move(log)),
         ingest(std::move(ingest_setting), {tokens, *audit, *tenants}),
-        query({tokens, *audit, *tenants}),
+        query({tokens, *audit, *tenants}, gate),
         agents({tokens, *audit, *tenants}),
         otlp({tokens, *audit, *tenants}) {}
   ~Impl() {
+    maintenance = {};  // before what it maintains
     constexpr std::chrono::seconds kPatience{2};
     if (grpc) grpc->Shutdown(std::chrono::system_clock::now() + kPatience);
     if (grpc) grpc->Wait();
@@ -66,6 +73,7 @@ struct FleetServer::Impl {
   std::unique_ptr<Tenants> tenants;
   Tokens tokens;
   std::unique_ptr<FleetAudit> audit;
+  QueryGate gate;  // of all queries
   IngestService ingest;
   QueryService query;
   AgentsService agents;
@@ -73,7 +81,27 @@ struct FleetServer::Impl {
   std::unique_ptr<grpc::Server> grpc;
   std::unique_ptr<Rest> rest;
   std::string grpc_address, http_address;
-  TraceTime expired{}, measured{};
+  std::jthread maintenance;
+
+  // Beside the main thread: a store that hangs must not delay a token's end.
+  void maintain(const std::stop_token& stop) const {
+    const store::CancelScope scope{stop, store::CancelScope::What::kAll};
+    TraceTime expired{}, measured{};
+    std::mutex mutex;
+    std::condition_variable_any ends;
+    for (std::unique_lock lock{mutex}; !stop.stop_requested();
+         ends.wait_for(lock, stop, kMaintainEvery, [] { return false; })) {
+      tenants->flush();
+      const auto now = TraceClock::now();
+      if (now - measured >= kMeasureEvery) {
+        measured = now;
+        tenants->measure();
+      }
+      if (now - expired < kExpireEvery) continue;
+      expired = now;
+      tenants->maintain(wall_now());
+    }
+  }
 };
 
 FleetServer::FleetServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -122,6 +150,8 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // What a stream may send ahead stays at 64 KiB: there are thousands, and each sends little.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.SetMaxReceiveMessageSize(kLargestMessage);
   builder.AddListeningPort(setting.listen, credentials, &port);
   builder.RegisterService(&impl->ingest);
@@ -139,26 +169,20 @@ Result<std::unique_ptr<FleetServer>> FleetServer::start(ServeSetting setting) {
     net::HttpEndpoint endpoint{.address = TRY(net::parse_address(setting.http))};
     if (!setting.tls_certificate.empty())
       endpoint.tls = TRY(net::TlsContext::server({setting.tls_certificate, setting.tls_key}));
-    impl->rest = TRY(Rest::start(endpoint, Access{impl->tokens, *impl->audit, *impl->tenants}));
+    impl->rest =
+        TRY(Rest::start(endpoint, Access{impl->tokens, *impl->audit, *impl->tenants}, impl->gate));
     impl->http_address =
         fmt::format("{}://{}", endpoint.tls ? "https" : "http", impl->rest->address().text());
   }
+  impl->maintenance =
+      std::jthread{[raw = impl.get()](const std::stop_token& stop) { raw->maintain(stop); }};
   return std::unique_ptr<FleetServer>{new FleetServer{std::move(impl)}};
 }
 
 void FleetServer::tick() {
   if (const auto done = impl_->tokens.refresh(); !done) log_error(done.error());
   if (const auto done = impl_->tenants->refresh(); !done) log_error(done.error());
-  impl_->tenants->flush();
   if (impl_->forwarder) impl_->forwarder->tick();
-  const auto now = TraceClock::now();
-  if (now - impl_->measured >= kMeasureEvery) {
-    impl_->measured = now;
-    impl_->tenants->measure();
-  }
-  if (now - impl_->expired < kExpireEvery) return;
-  impl_->expired = now;
-  impl_->tenants->maintain(wall_now());
 }
 
 }  // namespace clrscope::fleet

@@ -38,7 +38,7 @@ class FleetServer {
   const std::string& grpc_address() const;  // with the real port
   const std::string& http_address() const;  // a URL; empty: none
   std::string one_time_address();           // of the pages: signs a browser in; empty: not needed
-  // About once a second: tokens that changed; once a minute: what is past its retention.
+  // About once a second: tokens and tenants that changed. Retention goes on by itself.
   void tick();
 
  private:

@@ -180,11 +180,9 @@ Result<std::unique_ptr<Tenants>> Tenants::open(TenantsSetting setting) {
   return tenants;
 }
 
-Result<> Tenants::refresh() {
+Result<> Tenants::refresh(TraceTime now) {
   if (!several()) return {};
   const auto text = TRY(read_file(setting_.file, kLargestFile));
-  constexpr std::chrono::seconds kTryAgain{10};
-  const auto now = TraceClock::now();
   if (state_.with([&](const State& state) {
         return state.text == text && !state.all.empty() && !(state.again && now >= *state.again);
       }))
@@ -282,8 +280,11 @@ void Tenants::maintain(WallTime now) {
   // Other servers of the same store have added series too.
   constexpr std::chrono::minutes kLately{2};
   for (auto* tenant : present()) {
-    if (const auto done = tenant->store().expire(now); !done) log_error(done.error());
-    if (const auto done = tenant->store().compact(now); !done) log_error(done.error());
+    const auto note = [](const Result<>& done) {
+      if (!done && store::check_cancelled()) log_error(done.error());  // else the server ends
+    };
+    note(tenant->store().expire(now));
+    note(tenant->store().compact(now));
     measure(*tenant, kLately);
   }
 }

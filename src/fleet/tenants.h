@@ -121,8 +121,10 @@ class Tenants {
   Result<> ready() const;
   // Of all of them: for who runs the server.
   std::vector<TenantUse> uses() const;
-  // About once a second: the file when it has changed. A failure keeps the tenants that were there.
-  Result<> refresh();
+  // About once a second: the file when it has changed, and from time to time a store that could
+  // not be opened. A failure keeps the tenants that were there.
+  Result<> refresh(TraceTime now = TraceClock::now());
+  static constexpr std::chrono::seconds kTryAgain{10};  // to open a store
   // About once a second: what hosts have said.
   void flush();
   // Every few seconds: how much those use that have a quota.

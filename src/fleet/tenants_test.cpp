@@ -147,5 +147,23 @@ TEST_F(TenantsTest, KeepTheirDataWhenTheyGoAndComeBack) {
   EXPECT_EQ(check(word, after), Access::Answer::kYes);
 }
 
+TEST_F(TenantsTest, AreOpenedAgainLaterIfTheirStoreCouldNotBe) {
+  write("pay\n");
+  open();
+  const auto word = token("read", "shop");
+  Caller caller;
+  const auto obstacle = folder_ + "/stores/shop.db";
+  std::filesystem::create_directory(obstacle);
+  write("pay\nshop\n");
+  const TraceTime start{seconds{1000}};
+  EXPECT_FALSE(tenants_->refresh(start));
+  EXPECT_EQ(check(word, caller), Access::Answer::kNoTenant);
+  std::filesystem::remove(obstacle);
+  EXPECT_TRUE(tenants_->refresh(start + Tenants::kTryAgain - seconds{1}));
+  EXPECT_EQ(check(word, caller), Access::Answer::kNoTenant) << "not at every look";
+  EXPECT_TRUE(tenants_->refresh(start + Tenants::kTryAgain));
+  EXPECT_EQ(check(word, caller), Access::Answer::kYes);
+}
+
 }  // namespace
 }  // namespace clrscope::fleet

@@ -45,6 +45,13 @@ struct ServiceSummary {
 };
 const Shape& shape_of(const ServiceSummary*);
 
+struct Sender {
+  std::string service{};
+  std::string version{};
+  std::string host{};
+  auto operator<=>(const Sender&) const = default;
+};
+
 struct Latency {
   std::uint64_t requests = 0;
   std::optional<double> per_second{};
@@ -84,13 +91,17 @@ struct SeriesQuery {
   std::chrono::nanoseconds step{};    // 0: no points over time
   WallTime now{};                     // where a range without an end ends
   std::vector<double> percentiles{};  // of the durations, beside those of Latency
+  bool cpu = false;                   // also CPU times
 };
 
 struct Series {
   std::string group{};
   Latency latency{};
   std::vector<RoutePoint> points{};
-  std::vector<std::chrono::nanoseconds> percentiles{};  // those that were asked for; not in JSON
+  // Those that were asked for; not in JSON.
+  std::vector<std::chrono::nanoseconds> percentiles{};
+  std::uint64_t samples = 0;  // of the CPU
+  std::chrono::nanoseconds cpu{};
 };
 const Shape& shape_of(const Series*);
 

@@ -45,20 +45,39 @@ Result<> check_columns(const BatchSpans& spans) {
   return {};
 }
 
+// How deep the elements of a tree are; parents are positions from 1 and come first.
+class Depths {
+ public:
+  void clear() { depths_.clear(); }
+  Result<> add(std::uint32_t parent) {
+    const auto depth = parent == 0 ? 1U : depths_[parent - 1] + 1U;
+    if (depth > kDeepestStack)
+      return fail(Errc::kCorrupt, "a stack is deeper than {}", kDeepestStack);
+    depths_.push_back(depth);
+    return {};
+  }
+
+ private:
+  std::vector<std::uint32_t> depths_;
+};
+
 Result<> check_spans(const Batch& batch) {
   const auto& spans = batch.spans;
   TRY(check_columns(spans));
+  Depths depths;
   std::size_t at = 0, step_at = 0;
   for (const auto& request : batch.requests) {
     if (request.spans > spans.method.size() - at)
       return fail(Errc::kCorrupt, "a request has more spans than there are");
     std::uint64_t steps = 0;
+    depths.clear();
     for (std::uint32_t i = 0; i < request.spans; ++i, ++at) {
       if (spans.method[at] == 0 || spans.method[at] > batch.names.size())
         return fail(Errc::kCorrupt, "a span has method {} of {}", spans.method[at],
                     batch.names.size());
       if (spans.parent[at] > i)
         return fail(Errc::kCorrupt, "span {} has the later parent {}", i + 1, spans.parent[at]);
+      TRY(depths.add(spans.parent[at]));
       if (spans.begin[at] > kLongestTime || spans.duration[at] > kLongestTime ||
           spans.self[at] > kLongestTime || spans.queued[at] > kLongestTime)
         return fail(Errc::kCorrupt, "a span has a time above {} ns", kLongestTime);
@@ -80,12 +99,14 @@ Result<> check_stacks(const Batch& batch) {
   const auto& stacks = batch.stacks;
   if (stacks.parent.size() != stacks.method.size())
     return fail(Errc::kCorrupt, "the columns of stacks differ in length");
+  Depths depths;
   for (std::size_t i = 0; i < stacks.method.size(); ++i) {
     if (stacks.method[i] == 0 || stacks.method[i] > batch.names.size())
       return fail(Errc::kCorrupt, "a stack has method {} of {}", stacks.method[i],
                   batch.names.size());
     if (stacks.parent[i] > i)
       return fail(Errc::kCorrupt, "stack {} has the later parent {}", i + 1, stacks.parent[i]);
+    TRY(depths.add(stacks.parent[i]));
   }
   return {};
 }

@@ -100,7 +100,8 @@ struct Batch {
   BatchRecording recording{};
 };
 
-// Whether every position is inside its table and all columns fit together.
+// Whether every position is inside its table, all columns fit together, and no stack is deeper than
+// kDeepestStack.
 Result<> check_batch(const Batch& batch);
 
 }  // namespace clrscope::store

@@ -10,10 +10,20 @@ std::stop_token& token() {
   return current;
 }
 
+CancelScope::What& scope() {
+  thread_local auto current = CancelScope::What::kQueries;
+  return current;
+}
+
 }  // namespace
 
-CancelScope::CancelScope(std::stop_token stop) : outer_(std::exchange(token(), std::move(stop))) {}
-CancelScope::~CancelScope() { token() = std::move(outer_); }
+CancelScope::CancelScope(std::stop_token stop, What what)
+    : outer_(std::exchange(token(), std::move(stop))), outer_what_(std::exchange(scope(), what)) {}
+CancelScope::~CancelScope() {
+  token() = std::move(outer_);
+  scope() = outer_what_;
+}
+CancelScope::What CancelScope::what() { return scope(); }
 const std::stop_token& CancelScope::current() { return token(); }
 
 Failure cancelled() { return fail(Errc::kGone, "the query was cancelled: nobody waits for it"); }

@@ -6,6 +6,7 @@
 // The engine stops too: the query is killed in ClickHouse and interrupted in SQLite.
 #pragma once
 
+#include <cstdint>
 #include <stop_token>
 
 #include "base/result.h"
@@ -14,16 +15,20 @@ namespace clrscope::store {
 
 class CancelScope {
  public:
-  explicit CancelScope(std::stop_token stop);
+  // What is cancelled: a write that was begun is finished unless it may be repeated and kAll.
+  enum class What : std::uint8_t { kQueries, kAll };
+  explicit CancelScope(std::stop_token stop, What what = What::kQueries);
   ~CancelScope();
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;
 
   // Of the calling thread; outside of scopes one that never stops.
   static const std::stop_token& current();
+  static What what();
 
  private:
   std::stop_token outer_;
+  What outer_what_;
 };
 
 Result<> check_cancelled();

@@ -17,9 +17,10 @@ using std::chrono::nanoseconds;
 
 // A percentile is judged if so many requests are beyond it on each side.
 constexpr double kBeyond = 10;
-constexpr double kLeastChange = 5;         // percent: less is not worth a word
-constexpr double kLeastErrorChange = 0.1;  // percentage points
-constexpr double kSurely = 2.6;            // standard errors: wrong in one of 100 routes
+constexpr double kLeastChange = 5;           // percent: less is not worth a word
+constexpr double kLeastErrorChange = 0.1;    // percentage points
+constexpr std::uint64_t kLeastSamples = 20;  // of the CPU, on each side: else 22 % is chance
+constexpr double kSurely = 2.6;              // standard errors: wrong in one of 100 routes
 
 // Where the bounds of confidence intervals are looked up. Eighths, so that percent / 100 is the
 // same number in every engine.
@@ -90,12 +91,19 @@ ComparedSide side_of(const Series& series) {
         100 * static_cast<double>(latency.errors) / static_cast<double>(latency.requests);
   if (latency.sampled > 0)
     side.running_each = latency.running / static_cast<std::int64_t>(latency.sampled);
+  if (latency.sampled > 0 && series.samples > 0)
+    side.cpu_each = series.cpu / static_cast<std::int64_t>(latency.sampled);
   return side;
 }
 
 std::string changed(std::string_view what, nanoseconds was, nanoseconds is, double change) {
   return fmt::format("{} {} → {} ({:+.0f} %)", what, format_duration(was), format_duration(is),
                      change);
+}
+
+std::optional<double> percent_of(std::optional<nanoseconds> was, std::optional<nanoseconds> is) {
+  if (!was || !is || was->count() <= 0) return {};
+  return 100 * (static_cast<double>(is->count()) / static_cast<double>(was->count()) - 1);
 }
 
 RouteChange change_of(std::string route, const Series& before, const Series& after) {
@@ -107,10 +115,9 @@ RouteChange change_of(std::string route, const Series& before, const Series& aft
     one.reason = was.requests == 0 ? "no requests before" : "no requests after";
     return one;
   }
-  if (one.before.running_each && one.after.running_each && one.before.running_each->count() > 0)
-    one.running = 100 * (static_cast<double>(one.after.running_each->count()) /
-                             static_cast<double>(one.before.running_each->count()) -
-                         1);
+  one.running = percent_of(one.before.running_each, one.after.running_each);
+  if (before.samples >= kLeastSamples && after.samples >= kLeastSamples)
+    one.cpu = percent_of(one.before.cpu_each, one.after.cpu_each);
   const auto p50 = judge(before, after, 50, &Latency::p50);
   const auto p95 = judge(before, after, 95, &Latency::p95);
   const auto p99 = judge(before, after, 99, &Latency::p99);
@@ -167,7 +174,8 @@ Result<std::map<std::string, Series>> groups_of(Store& store, const Selection& s
   for (auto& one : TRY(store.series({.selection = selection,
                    .by = by,
                    .now = now,
-                   .percentiles = {kGrid.begin(), kGrid.end()}})))
+                   .percentiles = {kGrid.begin(), kGrid.end()},
+                   .cpu = true})))
     groups[one.group] = std::move(one);
   return groups;
 }
@@ -278,7 +286,9 @@ const Shape& shape_of(const ComparedSide*) {
       {members_of<&S::latency>(),
        member<&S::error_percent>("errorPercent", Unit::kPercent, "share of failed requests"),
        member<&S::running_each>("runningEachMs",
-                                "mean time that threads worked for a sampled request")});
+                                "mean time that threads worked for a sampled request"),
+       member<&S::cpu_each>("cpuEachMs",
+                            "mean CPU time of a sampled request; none: no CPU samples")});
   return shape;
 }
 
@@ -295,6 +305,9 @@ const Shape& shape_of(const RouteChange*) {
        member<&C::p99>("p99Percent", Unit::kPercent, "change of the 99th percentile"),
        member<&C::running>("runningPercent", Unit::kPercent,
                            "change of the running time of a sampled request"),
+       member<&C::cpu>("cpuPercent", Unit::kPercent,
+                       "change of the CPU time of a sampled request; none: fewer than 20 CPU "
+                       "samples on a side"),
        member<&C::verdict>("verdict",
                            "same, better, worse, mixed, tooFew, new or gone; a change counts if "
                            "the 95 % confidence intervals of both sides are apart"),

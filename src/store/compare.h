@@ -22,6 +22,8 @@ struct ComparedSide {
   Latency latency{};
   double error_percent = 0;
   std::optional<std::chrono::nanoseconds> running_each{};  // mean of the sampled ones
+  // Likewise. Nothing: there are no CPU samples, as of hosts that take none.
+  std::optional<std::chrono::nanoseconds> cpu_each{};
 };
 const Shape& shape_of(const ComparedSide*);
 
@@ -29,8 +31,8 @@ struct RouteChange {
   std::string route{};  // empty: all routes
   ComparedSide before{};
   ComparedSide after{};
-  // In percent; nothing: one side has too few requests.
-  std::optional<double> p50{}, p95{}, p99{}, running{};
+  // In percent; nothing: one side has too few requests, or samples.
+  std::optional<double> p50{}, p95{}, p99{}, running{}, cpu{};
   Verdict verdict = Verdict::kSame;
   std::string reason{};  // one sentence
 };

@@ -80,6 +80,38 @@ TEST_F(CompareTest, MoreErrorsAreWorseAtTheSameSpeed) {
   EXPECT_EQ(found.overall.reason, "errors 0.25 % → 5 %");
 }
 
+TEST_F(CompareTest, HasTheCpuTimeOfARequestWhereThereAreEnoughSamples) {
+  open();
+  for (const auto* version : {"1", "2"}) {
+    auto batch = make_batch({.host = std::string{"web-"} + version,
+                             .version = version,
+                             .number = number_++,
+                             .requests = 30,
+                             .routes = 3,
+                             .samples = 2});
+    for (auto& weight : batch.samples.weight) weight = version[0] == '1' ? 10'000'000 : 15'000'000;
+    ASSERT_TRUE(store_->add(std::vector{batch}, kNow));
+  }
+  const auto found = compared();
+  EXPECT_EQ(found.overall.before.cpu_each, nanoseconds{20'000'000});
+  EXPECT_EQ(found.overall.after.cpu_each, nanoseconds{30'000'000});
+  EXPECT_NEAR(found.overall.cpu.value_or(0), 50, 0.001);
+  ASSERT_EQ(found.routes.size(), 3U);
+  for (const auto& route : found.routes) EXPECT_NEAR(route.cpu.value_or(0), 50, 0.001);
+  // Merged chunks have their samples in another place.
+  ASSERT_TRUE(store_->compact(kNow + std::chrono::hours{1}));
+  EXPECT_EQ(compared().overall.after.cpu_each, nanoseconds{30'000'000});
+}
+
+TEST_F(CompareTest, HasNoCpuTimeWithoutSamples) {
+  open();
+  add_version("1", 400, 10'000'000);
+  add_version("2", 400, 10'000'000);
+  const auto found = compared();
+  EXPECT_FALSE(found.overall.before.cpu_each);
+  EXPECT_FALSE(found.overall.cpu);
+}
+
 TEST_F(CompareTest, ARouteOfOneSideOnlyIsNewOrGone) {
   open();
   add_version("2", 40, 10'000'000);

@@ -23,7 +23,8 @@ Failure unknown(const std::string& where) {
 
 Result<std::unique_ptr<Store>> open_store(const std::string& where, Retention retention,
                                           QueryLimits limits) {
-  if (names(where, kSqlite)) return TRY(SqliteStore::open(where.substr(kSqlite.size()), retention));
+  if (names(where, kSqlite))
+    return TRY(SqliteStore::open(where.substr(kSqlite.size()), retention, limits));
   if (names(where, kClickhouse))
     return TRY(ClickhouseStore::open(where.substr(kClickhouse.size()), retention, limits));
   return unknown(where);

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "store/answers.h"
 
@@ -18,18 +19,26 @@ void add_stacks(std::span<const Path> paths, std::span<const std::uint32_t> span
                 std::span<const std::uint64_t> weights, const FramesOf& frames_of,
                 StoredRequest& request) {
   constexpr std::size_t kMostStacks = 1000;
+  struct Sum {
+    std::uint32_t span = 0;
+    Path path{};
+    std::uint64_t samples = 0, cpu = 0;
+  };
   std::map<std::pair<std::uint32_t, Path>, std::size_t> index;
+  std::vector<Sum> sums;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const auto [at, is_new] = index.try_emplace({spans[i], paths[i]}, request.stacks.size());
-    if (is_new)
-      request.stacks.push_back(StoredStack{.span = spans[i], .frames = frames_of(paths[i])});
-    auto& stack = request.stacks[at->second];
-    ++stack.samples;
-    stack.cpu += std::chrono::nanoseconds{weights[i]};
+    const auto [at, is_new] = index.try_emplace({spans[i], paths[i]}, sums.size());
+    if (is_new) sums.push_back({.span = spans[i], .path = paths[i]});
+    auto& sum = sums[at->second];
+    ++sum.samples;
+    sum.cpu += weights[i];
   }
-  std::stable_sort(request.stacks.begin(), request.stacks.end(),
-                   [](const auto& a, const auto& b) { return a.cpu > b.cpu; });
-  if (request.stacks.size() > kMostStacks) request.stacks.resize(kMostStacks);
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const Sum& a, const Sum& b) { return a.cpu > b.cpu; });
+  if (sums.size() > kMostStacks) sums.resize(kMostStacks);  // before their frames are made
+  for (const auto& sum : sums)
+    request.stacks.push_back(
+        {sum.span, sum.samples, std::chrono::nanoseconds{sum.cpu}, frames_of(sum.path)});
 }
 
 }  // namespace clrscope::store

@@ -32,7 +32,7 @@ struct Retention {
 
 // Of one query.
 struct QueryLimits {
-  std::uint64_t memory = 2'000'000'000;  // bytes in ClickHouse
+  std::uint64_t memory = 2'000'000'000;  // bytes in ClickHouse, or that SQLite's queries collect
 };
 
 class Store {
@@ -53,7 +53,11 @@ class Store {
   virtual Result<Flame> flame(const FlameQuery& query) = 0;
   // All requests of that trace.
   virtual Result<std::vector<StoredRequest>> find(const TraceId& trace) = 0;
-  virtual Result<std::vector<HostSummary>> hosts() = 0;
+  // Processes that sent in the range: their first batch came before its end, their last one after
+  // its begin.
+  virtual Result<std::vector<HostSummary>> hosts(const TimeRange& range = {}) = 0;
+  // What these are, each once, by service, version and host.
+  virtual Result<std::vector<Sender>> senders(const TimeRange& range) = 0;
 
   // False: the service has that version already.
   virtual Result<bool> add_configuration(const ConfigurationChange& change) = 0;

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+import grpc
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fleet"))
 
 from cluster import Cluster, until  # noqa: E402
@@ -56,7 +58,7 @@ def main():
     sender.communicate(timeout=100)
     check(server.get("/fleet/flame", service="shop")["requests"] == 20, "the requests are there")
     node.query(f"DROP TABLE {DB}.request_to_trace")
-    for view in ("service_10s", "latency_5m", "latency_1h"):
+    for view in ("service_10s", "latency_5m", "latency_1h", "flame_feed"):
         node.query(f"DROP TABLE {DB}.request_to_{view}")
     node.query(f"RENAME TABLE {DB}.request TO {DB}.request_data")
 
@@ -73,6 +75,13 @@ def main():
     until(lambda: running(node) > 0, "the query runs in the engine")
     client.close()
     until(lambda: running(node) == 0, "the query ends after its HTTP client left", 25)
+    # SeriesRequest of the service shop, by host.
+    with grpc.insecure_channel(server.address["grpc"]) as channel:
+        call = channel.unary_unary("/clrscope.fleet.v1.Query/Series").future(b"\x0a\x06\x12\x04shop\x10\x02", timeout=100)
+        until(lambda: running(node) > 0, "the query of a gRPC client runs in the engine")
+        check(not call.done(), "its answer has not come")
+        call.cancel()
+        until(lambda: running(node) == 0, "the query ends after its gRPC client left", 25)
     killed = (folder / "cluster/alone/errors").read_text()
     answer["http"] = "cancelled" if "Code: 394" in killed or "was cancelled" in killed else killed[-300:]
     check(server.get("/health")["status"] == "ok", "the server goes on")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Every query of the Grafana dashboard (docs/grafana/fleet-dashboard.json) runs, and tells what the fleet server tells.
 
-    check_grafana.py FOLDER [SHARDS REPLICAS]
+    check_grafana.py FOLDER [SHARDS REPLICAS [LIBRARY]]
 
-Variables are replaced as Grafana does. REST queries go to a fleet server, SQL to the first ClickHouse server. Prints counts as JSON.
+LIBRARY: today's engine (tools/chdb). Variables are replaced as Grafana does. REST queries go to a fleet server, SQL to the first ClickHouse server. Prints counts as JSON.
 """
 import json
 import os
@@ -74,8 +74,8 @@ class Grafana:
         return rows
 
 
-def main(folder, shards=0, replicas=0):
-    cluster = Cluster(folder, int(shards), int(replicas))
+def main(folder, shards=0, replicas=0, library=None):
+    cluster = Cluster(folder, int(shards), int(replicas), library)
     node = cluster.nodes[0]
     program = pathlib.Path(os.environ["FLEET_BIN"]) / "clrscope-fleet"
     subprocess.run([program, "migrate", "--store", cluster.store()], check=True, stdout=subprocess.DEVNULL)

@@ -3,7 +3,7 @@
 
     check_views.py FOLDER
 
-Also whether series are answered from the roll-ups: a damaged one shows in the answer. Prints counts as JSON.
+Also whether series and flame graphs are answered from the roll-ups: a damaged one shows in the answer. Prints counts as JSON.
 """
 import json
 import pathlib
@@ -22,6 +22,8 @@ DAMAGES = {
     "trace": "INSERT INTO {db}.trace SELECT trace, service, bucket, batch + 1, epoch, seq FROM {db}.trace LIMIT 1",
     "latency_5m": "INSERT INTO {db}.latency_5m SELECT * FROM {db}.latency_5m LIMIT 1",
     "latency_1h": "ALTER TABLE {db}.latency_1h DROP PARTITION {day}",
+    "flame_5m": "ALTER TABLE {db}.flame_5m DROP PARTITION {day}",
+    "flame_1h": "INSERT INTO {db}.flame_1h SELECT * FROM {db}.flame_1h WHERE call != 0 AND weight = 0 LIMIT 1",
 }
 
 
@@ -56,8 +58,15 @@ def main():
 
         def requests():
             return sum(one["requests"] for one in server.get("/fleet/series", service="shop", by="version")["series"])
+
+        def flame(**query):
+            return server.get("/fleet/flame", service="shop", **query)
         before = requests()
         check(before == 200, f"all requests count: {before}")
+        around = {"from": time.time() - 1500, "to": time.time() + 1500}
+        for query in ({}, around, {"by": "cpu"}, {"by": "cpu", **around}):
+            rolled, raw = flame(**query), flame(**query, status="0-999")
+            check(rolled == raw and rolled["requests"] == 200, f"flame graphs of roll-ups and of requests are equal: {query} {rolled} {raw}")
         node.query(damage.format(db=table, day=int(time.time()) // 86400))
         code, found = fleet("check", "--store", store)
         check(code == 2 and found["different"] > 0, f"the damage of {table} is found: {code} {found}")
@@ -65,6 +74,10 @@ def main():
         answer["found"].append(table)
         if table == "latency_1h":
             answer["rolled"] = requests()
+        if table == "flame_5m":
+            answer["flame5m"] = flame(**around)["requests"]
+        if table == "flame_1h":
+            answer["flame1h"] = flame()["spans"]
         server.end()
     cluster.stop()
     print(json.dumps(answer))

@@ -111,6 +111,18 @@ class Clickhouse(Process):
             raise RuntimeError(error.read().decode()) from None
 
 
+class Chdb(Clickhouse):
+    """Today's engine, as chdb_server.py serves it: one server alone."""
+
+    def __init__(self, folder, library):
+        folder.mkdir(parents=True)
+        Process.__init__(self, [sys.executable, "-B", pathlib.Path(__file__).parent / "chdb_server.py", library, folder], folder)
+
+    def start(self):
+        self.process = subprocess.Popen([str(word) for word in self.words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+
 class ZooKeeper(Process):
     def __init__(self, folder, port):
         folder.mkdir(parents=True)
@@ -133,10 +145,12 @@ class ZooKeeper(Process):
 
 
 class Cluster:
-    def __init__(self, folder, shards=2, replicas=2):
+    def __init__(self, folder, shards=2, replicas=2, library=None):
         folder = pathlib.Path(folder).resolve() / "cluster"
         self.zookeeper, self.nodes = None, []
-        if shards == 0:
+        if library:
+            self.nodes = [Chdb(folder / "alone", library)]
+        elif shards == 0:
             self.nodes = [Clickhouse(folder / "alone", free_ports(3))]
         else:
             self.start_cluster(folder, shards, replicas)

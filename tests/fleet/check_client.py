@@ -26,7 +26,7 @@ def main():
     writer.wait()
     sender.communicate(timeout=90)
     check(sender.returncode == 0, "the relay delivers")
-    subprocess.run(["node", here / "client.mjs", server.address["grpc"], tokens["ingest"], tokens["read"]], check=True, timeout=100)
+    subprocess.run(["node", here / "client.mjs", server.address["grpc"], tokens["ingest"], tokens["read"], server.address["http"]], check=True, timeout=100)
     server.end()
     stranger(folder, here)
 

@@ -13,8 +13,13 @@ from fleet_kit import BIN, Server, check
 
 def main(folder, hosts):
     frames = pathlib.Path(folder) / "frames"
-    with open(frames, "wb") as out:
-        subprocess.run([BIN / "fleet_source", "web-1", "shop", "2", "10", "4"], stdout=out, stderr=subprocess.DEVNULL, check=True)
+    made = subprocess.run([BIN / "fleet_source", "web-1", "shop", "2", "10", "4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    recorder = [BIN / "clrscope-fleet", "relay", "--json", "--to", f"file:{frames}"]
+    recorded = subprocess.run(recorder, input=made, stdout=subprocess.PIPE, check=True)
+    check(json.loads(recorded.stdout)["delivered"] == 2 and json.loads(recorded.stdout)["requests"] == 20, f"two batches are recorded: {recorded.stdout}")
+    check(frames.stat().st_mode & 0o777 == 0o600 and frames.read_bytes()[:-16] == made, "the recording is what was read and an end mark, for its owner alone")
+    check(subprocess.run(recorder, input=made, capture_output=True).returncode == 1, "a recording is not overwritten")
+    check(subprocess.run([*recorder, "--spool", folder], input=made, capture_output=True).returncode == 3, "a file has no spool")
     server = Server(folder, listen="127.0.0.1:0")
     words = ["replay", "--frames", frames, "--to", f"grpc://{server.address['grpc']}", "--hosts", hosts, "--scale", "4", "--duration", "2s", "--json"]
     done = subprocess.run([BIN / "clrscope-fleet", *words], stdout=subprocess.PIPE, text=True)

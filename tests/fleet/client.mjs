@@ -1,12 +1,12 @@
 // gRPC's own client for JavaScript writes and reads by the published proto.
 //
-//   node client.mjs ADDRESS INGEST_TOKEN READ_TOKEN
+//   node client.mjs ADDRESS INGEST_TOKEN READ_TOKEN REST_ADDRESS
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
 import grpc from '@grpc/grpc-js';
 import loader from '@grpc/proto-loader';
 
-const [address, ingestToken, readToken] = process.argv.slice(2);
+const [address, ingestToken, readToken, restAddress] = process.argv.slice(2);
 const proto = fileURLToPath(new URL('../../proto', import.meta.url));
 const definition = loader.loadSync(['clrscope/fleet/v1/ingest.proto', 'clrscope/fleet/v1/query.proto'],
   {includeDirs: [proto], keepCase: true, longs: String, enums: String, defaults: true, oneofs: true});
@@ -158,6 +158,56 @@ const fastest = await ask('SlowestRequests', {selection: {service: 'js'}, to_per
 assert.deepEqual(fastest.requests.map(one => one.duration_ns), ['100']);
 await assert.rejects(ask('SlowestRequests', {selection: {service: 'js'}, limit: 5000}), {code: grpc.status.INVALID_ARGUMENT});
 await assert.rejects(ask('Series', {}, ingestToken), {code: grpc.status.PERMISSION_DENIED});
+
+// Comparisons: equal to what REST answers.
+const rest = async (path, query) => {
+  const address = new URL(path, restAddress);
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value);
+  const answer = await fetch(address, {headers: {authorization: `Bearer ${readToken}`}});
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return answer.json();
+};
+const older = {...batch(5, Array.from({length: 40}, (_, i) => request(50 + i, {trace_id: Buffer.alloc(16, i + 1)})))};
+older.batch.batch.source = {...older.batch.batch.source, service_version: '3.0', instance: Buffer.from('js-instance-2')};
+assert.equal((await send(ingestToken, [hello, older])).answers[1].acknowledgement.outcome, 'OUTCOME_STORED');
+const sides = {before: {service: 'js', version: '3.0'}, after: {service: 'js', version: '3.1'}};
+const words = {same: 'VERDICT_SAME', better: 'VERDICT_BETTER', worse: 'VERDICT_WORSE', mixed: 'VERDICT_MIXED', tooFew: 'VERDICT_TOO_FEW', new: 'VERDICT_NEW', gone: 'VERDICT_GONE'};
+const toNs = ms => (ms == null ? null : String(Math.round(ms * 1e6)));
+const compared = await ask('Compare', sides);
+const comparedByRest = await rest('/fleet/compare', {service: 'js', version: '3.1', baseVersion: '3.0'});
+const pairs = [[compared.overall, comparedByRest.overall], ...compared.routes.map((one, i) => [one, comparedByRest.routes[i]])];
+assert.equal(compared.routes.length, comparedByRest.routes.length);
+for (const [one, other] of pairs) {
+  assert.equal(one.route, other.route ?? '');
+  assert.equal(one.verdict, words[other.verdict]);
+  assert.equal(one.reason, other.reason);
+  for (const name of ['p50', 'p95', 'p99', 'running', 'cpu'])
+    assert.equal(one[`_${name}_percent`] ? one[`${name}_percent`] : null, other[`${name}Percent`] ?? null, name);
+  for (const side of ['before', 'after']) {
+    assert.equal(one[side].latency.requests, String(other[side].requests));
+    assert.equal(one[side].latency.p50_ns, toNs(other[side].p50Ms));
+    assert.equal(one[side].error_percent, other[side].errorPercent);
+    assert.equal(one[side]._running_each_ns ? one[side].running_each_ns : null, toNs(other[side].runningEachMs));
+    assert.equal(one[side]._cpu_each_ns ? one[side].cpu_each_ns : null, toNs(other[side].cpuEachMs));
+  }
+}
+assert.equal(compared.overall.before.cpu_each_ns, '20');
+assert.equal(compared.overall.before.latency.requests, '40');
+for (const weight of ['FLAME_WEIGHT_RUNNING', 'FLAME_WEIGHT_CPU']) {
+  const flames = await ask('CompareFlame', {...sides, weight});
+  const byRest = await rest('/fleet/compare/flame', {service: 'js', version: '3.1', baseVersion: '3.0', by: weight === 'FLAME_WEIGHT_CPU' ? 'cpu' : 'running'});
+  assert.deepEqual(flames.names, byRest.names);
+  assert.deepEqual(flames.name, byRest.name);
+  assert.deepEqual(flames.depth, byRest.depth);
+  assert.deepEqual(flames.before_self_ns.map(Number), byRest.beforeSelfNs);
+  assert.deepEqual(flames.after_self_ns.map(Number), byRest.afterSelfNs);
+  assert.equal(flames.before_requests, String(byRest.beforeRequests));
+  assert.equal(flames.after_samples, String(byRest.afterSamples));
+  assert.equal(flames.before_total_ns, toNs(byRest.beforeTotalMs));
+}
+await assert.rejects(ask('Compare', {before: {service: 'js'}}), {code: grpc.status.INVALID_ARGUMENT});
+await assert.rejects(ask('CompareFlame', {...sides, from_percentile: 90, to_percentile: 10}), {code: grpc.status.INVALID_ARGUMENT});
+await assert.rejects(ask('Compare', sides, ingestToken), {code: grpc.status.PERMISSION_DENIED});
 
 ingest.close();
 query.close();

@@ -2,6 +2,7 @@
 // docs/adr/0008-clickhouse.md
 #include <fmt/format.h>
 
+#include <future>
 #include <random>
 #include <set>
 
@@ -247,8 +248,11 @@ Result<std::vector<Stored>> ClickhouseStore::add_once(std::span<const Batch> bat
       outcomes.push_back({Stored::Outcome::kStored});
   }
   TRY(write_paths(node, fresh));
+  auto sources = std::async(std::launch::async, [&] {
+    return node.insert(schema_.all("source"), group.sources.bytes());
+  });
   if (group.requests.size() > 0) TRY(node.insert(schema_.all("request"), group.requests.bytes()));
-  TRY(node.insert(schema_.all("source"), group.sources.bytes()));
+  TRY(sources.get());
   TRY(ledger_.note_batches(entries, now));
   std::vector<LedgerEntry> conflicts;
   for (auto& other : TRY(ledger_.find(ids)))

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "store/clickhouse/clickhouse_store.h"
+#include "store/clickhouse/flame_rollup.h"
 #include "store/clickhouse/rollup.h"
 #include "store/sqlite/percentile.h"
 
@@ -60,6 +61,17 @@ std::string text_of(std::initializer_list<std::string_view> numbers) {
   return text + ")";
 }
 
+// Slots that may hold rows that do not count.
+void leave_out(const std::vector<std::pair<std::uint64_t, std::uint32_t>>& open,
+               const Ledger::View& view, Sums& requests, Sums& sums) {
+  const std::set<std::pair<std::uint64_t, std::uint32_t>> slots{open.begin(), open.end()};
+  for (auto* one : {&sums, &requests})
+    std::erase_if(*one, [&](const auto& entry) {
+      const auto& [service, epoch, slot] = entry.first;
+      return slots.contains({epoch, slot}) || !view.committed.contains(epoch);
+    });
+}
+
 }  // namespace
 
 Result<> ClickhouseStore::check_day(std::int64_t day, StoreCheck& check) {
@@ -88,7 +100,7 @@ Result<> ClickhouseStore::check_day(std::int64_t day, StoreCheck& check) {
   for (const auto& level : kRollUps) {
     const auto per_day = kBucketsOfDay / level.buckets;
     const auto first =
-        std::max(day * per_day, (schema_.rolled_since + level.seconds - 1) / level.seconds);
+        std::max(day * per_day, (rolled_since() + level.seconds - 1) / level.seconds);
     if (first >= (day + 1) * per_day) continue;
     const auto slots = fmt::format("slot >= {} AND slot < {}", first, (day + 1) * per_day);
     auto sums = TRY(read_sums(select(fmt::format(
@@ -111,14 +123,46 @@ Result<> ClickhouseStore::check_day(std::int64_t day, StoreCheck& check) {
     // Asked last: slots that an insert changed meanwhile are among them.
     const auto open = TRY(unsettled(level.table, slots, view));
     check.unsettled += open.size();
-    const std::set<std::pair<std::uint64_t, std::uint32_t>> left_out{open.begin(), open.end()};
-    for (auto* one : {&sums, &requests})
-      std::erase_if(*one, [&](const auto& entry) {
-        const auto& [service, epoch, slot] = entry.first;
-        return left_out.contains({epoch, slot}) || !view.committed.contains(epoch);
-      });
+    leave_out(open, view, requests, sums);
     compare({level.table, level.seconds}, std::move(requests), std::move(sums), check);
   }
+  for (const auto& level : {kFlameFives, kFlameHours}) TRY(check_flames(day, level, view, check));
+  return {};
+}
+
+// Calls, self times, call paths and requests by slot. Sums of UInt64 wrap around alike on both
+// sides.
+Result<> ClickhouseStore::check_flames(std::int64_t day, const RollUp& level,
+                                       const Ledger::View& view, StoreCheck& check) {
+  const auto per_day = kBucketsOfDay / level.buckets;
+  const auto first = std::max(day * per_day, (flames_since() + level.seconds - 1) / level.seconds);
+  if (first >= (day + 1) * per_day) return {};
+  const auto slots = fmt::format("slot >= {} AND slot < {}", first, (day + 1) * per_day);
+  auto sums = TRY(read_sums(select(fmt::format(
+      "SELECT service, epoch, slot, {} FROM (SELECT service, epoch, slot, weight, call, "
+      "sumMerge(self) AS took, countMerge(calls) AS times, minMerge(shortest) AS low, "
+      "maxMerge(longest) AS high FROM {} WHERE {} GROUP BY service, epoch, slot, weight, call) "
+      "GROUP BY service, epoch, slot",
+      text_of({"sumIf(times, weight = 0 AND call != 0)", "sumIf(took, weight = 0)",
+               "sumIf(times, weight = 1 AND call != 0)", "sumIf(took, weight = 1)",
+               "sum(call * times)", "sumIf(times, weight = 0 AND call = 0)",
+               "sumIf(times, weight = 1 AND call = 0)", "sumIf(low, weight = 0 AND call = 0)",
+               "sumIf(high, weight = 1 AND call = 0)"}),
+      schema_.all(level.table), slots))));
+  auto requests = TRY(read_sums(select(fmt::format(
+      "SELECT service, epoch, intDiv(bucket, {0}) AS slot, {1} FROM {2} WHERE (spans > 0 OR "
+      "samples > 0) AND bucket >= {3} AND bucket < {4} AND {5} GROUP BY service, epoch, slot",
+      level.buckets,
+      text_of({"sum(toUInt64(spans))", "sum(arraySum(span_self))", "sum(toUInt64(samples))",
+               "sum(arraySum(sample_weight))", "sum(arraySum(span_path) + arraySum(sample_path))",
+               "countIf(spans > 0)", "countIf(samples > 0)", "minIf(duration, spans > 0)",
+               "maxIf(duration, samples > 0)"}),
+      schema_.all("request"), first * level.buckets, (day + 1) * kBucketsOfDay,
+      view.condition()))));
+  const auto open = TRY(unsettled(level.table, slots, view));
+  check.unsettled += open.size();
+  leave_out(open, view, requests, sums);
+  compare({level.table, level.seconds}, std::move(requests), std::move(sums), check);
   return {};
 }
 

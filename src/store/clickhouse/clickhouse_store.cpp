@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/log.h"
 #include "base/text.h"
 
 namespace clrscope::store {
 namespace {
-
-constexpr std::int64_t kDay = 86'400'000'000'000;
 
 std::string from_environment(const char* name) {
   const auto* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before threads start
@@ -70,11 +69,7 @@ Result<std::unique_ptr<ClickhouseStore>> ClickhouseStore::open(std::string_view 
   for (const auto& node : nodes) {
     auto one = read_schema(*node);
     if (!one && schema) continue;
-    if (one && schema) {
-      const auto since = std::max(schema->rolled_since, one->rolled_since);
-      if (one->version > schema->version) one = schema;
-      one->rolled_since = since;
-    }
+    if (one && schema && one->version > schema->version) one = schema;
     schema = std::move(one);
   }
   if (!schema) return fail(schema.error());
@@ -86,8 +81,32 @@ Result<std::unique_ptr<ClickhouseStore>> ClickhouseStore::open(std::string_view 
     return fail(Errc::kUsage, "the ledger was set up for {} servers; {} were named", schema->ledger,
                 nodes.size())
         .hint("name all servers that fleet migrate named, in the same order");
-  return std::unique_ptr<ClickhouseStore>{
+  std::unique_ptr<ClickhouseStore> store{
       new ClickhouseStore{retention, std::move(nodes), *std::move(schema)}};
+  if (const auto done = store->read_since(); !done) log_error(done.error());
+  return store;
+}
+
+// They only grow, and views of an older engine get nothing from a newer one, without an error.
+Result<> ClickhouseStore::read_since() {
+  std::size_t answered = 0;
+  std::string changed;
+  auto outcome = on_each([&](ClickhouseNode& node) -> Result<> {
+    const auto schema = TRY(read_schema(node));
+    ++answered;
+    rolled_since_ = std::max(rolled_since_.load(), schema.rolled_since);
+    flames_since_ = std::max(flames_since_.load(), schema.flames_since);
+    if (schema.engine_changed())
+      changed = fmt::format("ClickHouse {}: its version was {} when fleet migrate ran, and is {}",
+                            node.name(), schema.migrated_on, schema.engine);
+    return {};
+  });
+  if (changed.empty() && answered < nodes_.size()) return outcome;  // the others may be newer
+  if (!changed.empty() && !engine_changed_)
+    log_error({Errc::kSystem, changed + ": flame graphs are read from the requests, which is slow",
+               "run: clrscope fleet migrate"});
+  engine_changed_ = !changed.empty();
+  return outcome;
 }
 
 Result<std::string> ClickhouseStore::select(const std::string& sql) {
@@ -105,34 +124,18 @@ Result<std::string> ClickhouseStore::select(const std::string& sql) {
   return fail(std::move(last));
 }
 
-// Whole days: a partition is dropped when all of it is past its retention.
-Result<> ClickhouseStore::expire(WallTime now) {
-  const auto retention = this->retention();
-  const auto oldest = (now.time_since_epoch().count() - retention.age.count()) / kDay;
-  for (const auto& node : nodes_)
-    for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, oldest));
-  TRY(ledger_.expire(oldest - 2));  // it outlives the rows, which are up to a day ahead of it
-  if (retention.max_bytes == ~std::uint64_t{0}) return {};
-  for (;;) {
-    std::uint64_t used = 0;
-    auto first = std::numeric_limits<std::int64_t>::max();
-    for (const auto& node : nodes_) {
-      Rows rows{TRY(node->run(fmt::format(
-          "SELECT sum(bytes_on_disk), minIf(toInt64OrZero(partition), table IN ('request', "
-          "'otlp_span')), countIf(table IN ('request', 'otlp_span')) FROM system.parts WHERE "
-          "active AND database = {}",
-          quoted(node->database()))))};
-      used += rows.number<std::uint64_t>();
-      const auto day = rows.number<std::int64_t>();
-      if (rows.number<std::uint64_t>() > 0) first = std::min(first, day);
-      TRY(rows.done());
-    }
-    if (used <= retention.max_bytes || first == std::numeric_limits<std::int64_t>::max()) return {};
-    for (const auto& node : nodes_)
-      for (const auto* table : kTablesByDay) TRY(drop_partitions(*node, table, first + 1));
-    if (first >= now.time_since_epoch().count() / kDay)
-      return {};  // today: it will be filled again
+// The others go on when a server is away; the error is of the last one that was.
+Result<> ClickhouseStore::on_each(const std::function<Result<>(ClickhouseNode&)>& on_node) {
+  Result<> outcome;
+  for (const auto& node : nodes_) {
+    auto done = node->resting() ? Result<>{fail(Errc::kSystem,
+                                                "ClickHouse {}: it did not answer "
+                                                "a moment ago",
+                                                node->name())}
+                                : on_node(*node);
+    if (!done) outcome = std::move(done);
   }
+  return outcome;
 }
 
 Result<std::uint64_t> ClickhouseStore::used_bytes() {

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <limits>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +15,7 @@
 #include "base/guarded.h"
 #include "store/check.h"
 #include "store/clickhouse/ledger.h"
+#include "store/clickhouse/rollup.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/clickhouse/schema.h"
 #include "store/store.h"
@@ -37,7 +40,8 @@ class ClickhouseStore final : public Store {
   Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) override;
   Result<Flame> flame(const FlameQuery& query) override;
   Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
-  Result<std::vector<HostSummary>> hosts() override;
+  Result<std::vector<HostSummary>> hosts(const TimeRange& range) override;
+  Result<std::vector<Sender>> senders(const TimeRange& range) override;
   Result<> add_otlp(std::span<const OtlpSpan> spans) override;
   Result<std::vector<OtlpSpan>> otlp_spans(const TraceId& trace) override;
   Result<> expire(WallTime now) override;
@@ -60,6 +64,7 @@ class ClickhouseStore final : public Store {
   using CallPaths = std::unordered_map<std::uint64_t, CallPath>;
   // Rows of one add(), as RowBinary.
   struct Group;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
   struct Band {
     std::uint64_t low = 0, high = ~std::uint64_t{0};
   };
@@ -69,6 +74,10 @@ class ClickhouseStore final : public Store {
   Retention retention() const {
     return retention_.with([](const Retention& one) { return one; });
   }
+  // From when on roll-ups are complete. It may change while the server runs: fleet migrate.
+  std::int64_t rolled_since() const { return rolled_since_; }
+  std::int64_t flames_since() const { return engine_changed_ ? kNever : flames_since_.load(); }
+  Result<> read_since();
   Result<> insert_rows(const std::string& table, Bytes rows);
   // To another server if one does not answer.
   Result<std::string> select(const std::string& sql);
@@ -89,20 +98,38 @@ class ClickhouseStore final : public Store {
   using Slots = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
   Result<Slots> unsettled(std::string_view table, const std::string& where,
                           const Ledger::View& view);
+  // Self time and calls by call path, and how many requests there are.
+  struct CallSums;
+  Result<CallSums> sums_from_requests(const FlameQuery& query, const Ledger::View& view);
+  // Nothing: the roll-ups cannot answer this.
+  Result<std::optional<CallSums>> sums_from_rollups(const FlameQuery& query,
+                                                    const Ledger::View& view);
   Result<> check_day(std::int64_t day, StoreCheck& check);
+  Result<> check_flames(std::int64_t day, const RollUp& level, const Ledger::View& view,
+                        StoreCheck& check);
+  // Rows of processes that sent nothing since that day. True: nothing is left to delete.
+  Result<bool> delete_sources(std::int64_t day);
+  Result<> on_each(const std::function<Result<>(ClickhouseNode&)>& on_node);
+  Result<> expire_sources(std::int64_t day, WallTime now);
+  Result<> drop_before(std::int64_t day);
+  // Deletes old requests until no more than `most` bytes of requests are left.
+  Result<> shrink_to(std::uint64_t most, std::int64_t today);
   Result<Band> band_of(const std::string& where, double from, double to);
   Result<CallPaths> paths_of(std::vector<std::uint64_t> wanted);
   Result<std::vector<StoredRequest>> requests_of(const std::string& sql, bool with_spans);
 
   Guarded<Retention> retention_;
   const ClickhouseNodes nodes_;
-  const ClickhouseSchema schema_;
+  const ClickhouseSchema schema_;  // but for what follows
+  std::atomic<std::int64_t> rolled_since_{0}, flames_since_{0};
+  std::atomic<bool> engine_changed_{false};
   Ledger ledger_;
   std::atomic<std::size_t> preferred_{0};    // a server that answered
   std::mutex writing_;                       // add()
   GroupId next_{};                           // under writing_
   std::unordered_set<std::uint64_t> known_;  // call paths that are stored; under writing_
   Guarded<CallPaths> cached_;                // for flame()
+  std::atomic<std::int64_t> sources_expired_{std::numeric_limits<std::int64_t>::min()};  // day
 };
 
 }  // namespace clrscope::store

@@ -5,15 +5,21 @@
 // minority may be away. Why no crash counts a batch twice or loses it: docs/adr/0008-clickhouse.md
 #pragma once
 
+#include <atomic>
 #include <compare>
+#include <deque>
 #include <functional>
+#include <future>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/guarded.h"
 #include "store/clickhouse/node.h"
+#include "store/clickhouse/row_binary.h"
 
 namespace clrscope::store {
 
@@ -52,7 +58,7 @@ class Ledger {
     std::string condition() const;  // in SQL, of columns epoch, seq and batch
   };
 
-  explicit Ledger(std::vector<ClickhouseNode*> nodes) : nodes_(std::move(nodes)) {}
+  explicit Ledger(std::span<ClickhouseNode* const> nodes);
   // How many of the servers that were named hold the ledger.
   static std::size_t size_for(std::size_t nodes) { return nodes >= 5 ? 5 : nodes >= 3 ? 3 : 1; }
 
@@ -64,16 +70,33 @@ class Ledger {
   // That these groups hold the same batches.
   Result<> note_conflicts(std::span<const LedgerEntry> entries, WallTime now);
   Result<> commit(const GroupId& group, WallTime now);
-  // Forgets what was received before that day.
-  Result<> expire(std::int64_t day);
+  // Forgets what was received before that day, but for these epochs: they are written again.
+  Result<> expire(std::int64_t day, const std::set<std::uint64_t>& kept, WallTime now);
 
  private:
-  using OnNode = std::function<Result<>(ClickhouseNode&)>;
-  Result<> write(const OnNode& on_node);  // on all, successfully on most
-  Result<> read(const OnNode& on_node);   // on most
-  std::size_t most() const { return nodes_.size() / 2 + 1; }
+  struct Holder {
+    explicit Holder(ClickhouseNode* one) : node(one) {}
+    ClickhouseNode* node;
+    std::atomic<int> late{0};  // questions that nobody waits for any more
+  };
+  struct Asking;
+  using Question = std::function<Result<std::string>(ClickhouseNode&)>;
+  using Take = std::function<void(Rows&)>;  // one row
 
-  std::vector<ClickhouseNode*> nodes_;
+  Result<> keep(std::int64_t day, const std::set<std::uint64_t>& epochs, WallTime now);
+  // To all at once, successfully to most; one that hangs is not waited for.
+  Result<> write(std::string into, const ByteWriter& rows);
+  // From most; another one is asked in the place of one that fails or hangs.
+  Result<> read(const std::string& sql, const Take& take);
+  Result<std::vector<std::string>> ask(std::size_t at_once, std::chrono::nanoseconds patience,
+                                       const Question& question);
+  // Those that answer go first.
+  std::vector<Holder*> in_order();
+  void begin(Holder& holder, const std::shared_ptr<Asking>& asking, const Question& question);
+  std::size_t most() const { return holders_.size() / 2 + 1; }
+
+  std::deque<Holder> holders_;
+  Guarded<std::vector<std::future<void>>> under_way_;  // last member: waits for them first
 };
 
 }  // namespace clrscope::store

@@ -1,9 +1,14 @@
 #include "store/clickhouse/ledger.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <thread>
 
 #include "store/clickhouse/clickhouse_store.h"
 #include "store/clickhouse/hash.h"
+#include "store/clickhouse/rollup.h"
+#include "store/testing/fake_clickhouse.h"
 
 namespace clrscope::store {
 namespace {
@@ -15,6 +20,14 @@ TEST(LedgerView, CountsGroupsUpToTheLastCommittedOfTheirEpoch) {
   EXPECT_FALSE(view.has({7, 4}));
   EXPECT_FALSE(view.has({8, 1}));
   EXPECT_EQ(view.condition(), "seq <= transform(epoch, [7,9], [3,1], 0)");
+}
+
+// A replica that was behind when slots were listed may sum up rows of these epochs.
+TEST(LedgerView, SumsUpNoRowOfARollUpThatHoldsABatchOfAnotherGroup) {
+  EXPECT_EQ(is_unsettled({.committed = {{7, 3}}}),
+            "finalizeAggregation(last) > transform(epoch, [7], [3], 0)");
+  EXPECT_EQ(is_unsettled({.committed = {{7, 3}}, .losers = {{{7, 2}, 11}, {{7, 3}, 12}}}),
+            "finalizeAggregation(last) > transform(epoch, [7], [3], 0) OR epoch IN (7)");
 }
 
 TEST(LedgerView, LeavesOutBatchesThatAnotherGroupHolds) {
@@ -31,6 +44,49 @@ TEST(Ledger, LiesOnAnOddNumberOfServers) {
   EXPECT_EQ(Ledger::size_for(2), 1U);
   EXPECT_EQ(Ledger::size_for(4), 3U);
   EXPECT_EQ(Ledger::size_for(40), 5U);
+}
+
+class LedgerOfThree : public testing::Test {
+ protected:
+  LedgerOfThree() {
+    for (const auto& server : servers_)
+      nodes_.push_back(std::move(parse_clickhouse(server.url()).value().front()));
+    ledger_.emplace(std::vector{nodes_[0].get(), nodes_[1].get(), nodes_[2].get()});
+  }
+  ~LedgerOfThree() override {
+    for (auto& server : servers_) server.release();
+  }
+  // Returns when it has taken a question that it will not answer.
+  void wait_until_asked(std::size_t at) const {
+    while (servers_[at].held() == 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+
+  FakeClickhouse servers_[3];
+  ClickhouseNodes nodes_;
+  std::optional<Ledger> ledger_;
+};
+
+TEST_F(LedgerOfThree, DoesNotWaitForAServerThatHangs) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    servers_[i].hang();
+    EXPECT_TRUE(ledger_->commit({7, 1}, WallTime{})) << i;
+    EXPECT_TRUE(ledger_->committed()) << i;
+    wait_until_asked(i);
+    EXPECT_TRUE(servers_[i].is_waited_for()) << "it was given up before " << i;
+    EXPECT_TRUE(ledger_->commit({7, 2}, WallTime{})) << i;
+    EXPECT_TRUE(ledger_->committed()) << i;
+    servers_[i].release();
+  }
+}
+
+TEST_F(LedgerOfThree, FailsWithoutMostOfThem) {
+  for (const std::size_t i : {1, 2})
+    servers_[i].change([](FakeClickhouse::State& state) { state.fails_from = 0; });
+  const auto written = ledger_->commit({7, 1}, WallTime{});
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().what, testing::HasSubstr("too few of 3 servers took"));
+  EXPECT_THAT(written.error().what, testing::HasSubstr("it ends here"));
+  EXPECT_FALSE(ledger_->committed());
 }
 
 TEST(ClickhouseSql, QuotesWhatCouldEndAText) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kRest{2};  // after it did not answer, at least
 constexpr int kSelectSeconds = 30;
-constexpr std::uint64_t kLargestAnswer = 256 << 20;
+constexpr std::uint64_t kLargestAnswer = 64 << 20;
 
 std::chrono::seconds patience_of_select() { return std::chrono::seconds{kSelectSeconds + 5}; }
 
@@ -66,6 +66,15 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (auto at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
+    out.append(text.substr(0, at)).append(to);
+    text.remove_prefix(at + from.size());
+  }
+  return out.append(text);
+}
+
 ClickhouseNode::ClickhouseNode(net::HttpUrl url, const ClickhouseAccess& access)
     : url_(std::move(url)), access_(access) {}
 
@@ -84,7 +93,9 @@ std::string ClickhouseNode::path_for(Use use) const {
         kSelectSeconds, access_.query_memory, spill, spill);
   if (use == Use::kRun) path += "&max_execution_time=10&max_query_size=16000000";
   if (use == Use::kInsert)
-    path += "&insert_distributed_sync=1&max_execution_time=30&insert_distributed_timeout=30";
+    path +=
+        "&insert_distributed_sync=1&max_execution_time=30&insert_distributed_timeout=30&"
+        "parallel_view_processing=1";
   return path;
 }
 
@@ -113,7 +124,9 @@ Result<std::string> ClickhouseNode::ask(Use use, std::string_view body) {
   if (!access_.password.empty()) fields.push_back({"X-ClickHouse-Key", access_.password});
   const Deadline deadline{use == Use::kRun ? std::chrono::seconds{10} : patience_of_select()};
   const auto began = steady_ns();
-  const auto stop = use == Use::kSelect ? CancelScope::current() : std::stop_token{};
+  const bool stops =
+      use == Use::kSelect || (use == Use::kRun && CancelScope::what() == CancelScope::What::kAll);
+  const auto stop = stops ? CancelScope::current() : std::stop_token{};
   if (stop.stop_requested()) return cancelled();
   std::string query;
   if (use == Use::kSelect) {
@@ -124,10 +137,18 @@ Result<std::string> ClickhouseNode::ask(Use use, std::string_view body) {
     const std::stop_callback leave{stop, [&] { client->interrupt(); }};
     return client->ask("POST", fields, body, deadline);
   }();
-  if (stop.stop_requested()) {  // the engine would go on
+  if (stop.stop_requested()) {
+    if (CancelScope::what() == CancelScope::What::kAll) return cancelled();
+    const CancelScope none{{}};  // the engine would go on
     const auto kill = fmt::format("KILL QUERY WHERE query_id = {} ASYNC", quoted(query));
     if (const auto done = ask(Use::kRun, kill); !done) log_error(done.error());
     return cancelled();
+  }
+  if (!answer && answer.error().code == Errc::kTooLarge) {
+    rests_until_ = 0;
+    return fail(Errc::kTooLarge, "ClickHouse {}: the answer is larger than {} MB", name(),
+                kLargestAnswer >> 20)
+        .hint("choose a shorter time");
   }
   if (!answer) {
     // One that hangs costs more than one that refuses: it is left alone longer.

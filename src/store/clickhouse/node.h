@@ -60,5 +60,7 @@ class ClickhouseNode {
 
 // A value in SQL.
 std::string quoted(std::string_view text);
+// "{db}.request" → "clrscope.request"
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace clrscope::store

@@ -142,12 +142,15 @@ Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
   auto first = query.selection.range.to;
   {
     auto body = TRY(from_rollups(query, Points::kNone, view));
+    const bool rolled = body.has_value();
     if (!body)
       body = TRY(select(
-          fmt::format("SELECT {0} AS b, {1}, min(begin), {4} FROM {2} WHERE {3} GROUP BY {0}",
-                      columns, kLatency, schema_.all("request"), where, percentiles_of(query))));
+          fmt::format("SELECT {0} AS b, {1}, min(begin), {4}{5} FROM {2} WHERE {3} GROUP BY {0}",
+                      columns, kLatency, schema_.all("request"), where, percentiles_of(query),
+                      query.cpu ? ", sum(samples), sum(arraySum(sample_weight))" : "")));
     Rows rows{*std::move(body)};
     while (rows.more()) {
+      if (rolled) rows.number<std::uint8_t>();  // whether it is open
       std::pair<std::string, std::string> key;
       key.first = rows.text();
       key.second = rows.text();
@@ -156,11 +159,15 @@ Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
       first = std::min(first, rows.number<std::int64_t>());
       for (const auto value : rows.array<std::uint64_t>())
         found.back().percentiles.push_back(ns(value));
+      if (!query.cpu) continue;
+      found.back().samples = rows.number<std::uint64_t>();
+      found.back().cpu = ns(rows.number<std::uint64_t>());
     }
     TRY(rows.done());
   }
   if (query.step.count() > 0 && !found.empty()) {
     auto body = TRY(from_rollups(query, Points::kSteps, view));
+    const bool rolled = body.has_value();
     if (!body)
       body = TRY(select(fmt::format(
           "SELECT {0}, intDiv(begin, {4}) AS point, {1} FROM {2} WHERE {3} GROUP BY {0}, point "
@@ -168,6 +175,7 @@ Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
           columns, kLatency, schema_.all("request"), where, query.step.count())));
     Rows rows{*std::move(body)};
     while (rows.more()) {
+      if (rolled) rows.number<std::uint8_t>();
       std::pair<std::string, std::string> key;
       key.first = rows.text();
       key.second = rows.text();
@@ -218,7 +226,36 @@ Result<ClickhouseStore::Band> ClickhouseStore::band_of(const std::string& where,
   return band;
 }
 
-Result<std::vector<HostSummary>> ClickhouseStore::hosts() {
+namespace {
+
+// GROUP BY of the processes that sent in a range.
+std::string processes_in(const TimeRange& range) {
+  return fmt::format(
+      "GROUP BY host, service, instance HAVING sum(batches) > 0 AND max(received) >= {} AND "
+      "minIf(received, batches = 1) < {}",
+      range.from, range.to);
+}
+
+}  // namespace
+
+Result<std::vector<Sender>> ClickhouseStore::senders(const TimeRange& range) {
+  const auto view = TRY(ledger_.view());
+  Rows rows{TRY(select(fmt::format(
+      "SELECT DISTINCT service, named, host FROM (SELECT service, host, argMaxIf(version, ord, "
+      "batches = 1) AS named FROM {} WHERE {} {}) ORDER BY service, named, host",
+      schema_.all("source"), view.condition(), processes_in(range))))};
+  std::vector<Sender> found;
+  while (rows.more()) {
+    Sender one{.service = rows.text()};
+    one.version = rows.text();
+    one.host = rows.text();
+    found.push_back(std::move(one));
+  }
+  TRY(rows.done());
+  return found;
+}
+
+Result<std::vector<HostSummary>> ClickhouseStore::hosts(const TimeRange& range) {
   const auto view = TRY(ledger_.view());
   Rows rows{TRY(select(fmt::format(
       "SELECT host, service, argMaxIf(version, ord, batches = 1), hex(instance), "
@@ -227,9 +264,9 @@ Result<std::vector<HostSummary>> ClickhouseStore::hosts() {
       "max(received), argMaxIf(skew, ord, batches = 1), sum(batches), sum(duplicates), "
       "max(written_requests), max(written_spans), sum(stored_requests), sum(stored_spans), "
       "sum(seen), sum(sampled), sum(lost_requests), sum(lost_spans), sum(cpu), "
-      "max(written_samples), sum(stored_samples), sum(lost_samples) FROM {} WHERE {} "
-      "GROUP BY host, service, instance HAVING sum(batches) > 0 ORDER BY host, service, first",
-      schema_.all("source"), view.condition())))};
+      "max(written_samples), sum(stored_samples), sum(lost_samples) FROM {} WHERE {} {} "
+      "ORDER BY host, service, first, hex(instance)",
+      schema_.all("source"), view.condition(), processes_in(range))))};
   std::vector<HostSummary> found;
   while (rows.more()) {
     HostSummary host{.host = rows.text(),

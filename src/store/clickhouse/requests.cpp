@@ -1,4 +1,4 @@
-// Single requests, and the calls of many as one tree.
+// Single requests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,17 +81,16 @@ bool fit_together(const BatchSpans& spans, std::size_t count) {
          spans.step_thread.size() == steps;
 }
 
-struct Node {
-  std::uint64_t path = 0, parent = 0;
-  std::uint64_t self = 0, calls = 0, total = 0;
-  const std::string* method = nullptr;
-};
-
 }  // namespace
 
 Result<ClickhouseStore::CallPaths> ClickhouseStore::paths_of(std::vector<std::uint64_t> wanted) {
   CallPaths found;
-  while (!wanted.empty()) {
+  // A query per caller: what was stored before batches had this limit may be deeper.
+  for (std::size_t depth = 0; !wanted.empty(); ++depth) {
+    if (depth == kDeepestStack) {
+      for (const auto path : wanted) found.try_emplace(path, CallPath{0, "(deeper)"});
+      break;
+    }
     std::vector<std::uint64_t> missing;
     cached_.with([&](CallPaths& cached) {
       for (const auto path : wanted)
@@ -176,7 +175,7 @@ Result<std::vector<StoredRequest>> ClickhouseStore::requests_of(const std::strin
       found[i].spans[k].method = known.at(paths[i][k]).method;
   const auto frames_of = [&](std::uint64_t path) {
     std::vector<std::string> frames;
-    while (path != 0) {
+    while (path != 0 && frames.size() <= kDeepestStack) {
       const auto& call = known.at(path);
       frames.push_back(call.method);
       path = call.parent;
@@ -196,7 +195,7 @@ Result<std::vector<StoredRequest>> ClickhouseStore::slowest(const SlowestQuery& 
   const auto band = TRY(band_of(where, query.from_percentile, query.to_percentile));
   return requests_of(
       fmt::format("SELECT {} FROM {} WHERE {} AND bitAnd(flags, 1) = 1 AND duration >= {} AND "
-                  "duration <= {} ORDER BY duration DESC, trace LIMIT {}",
+                  "duration <= {} ORDER BY duration DESC, trace, begin, host LIMIT {}",
                   kHead, schema_.all("request"), where, band.low, band.high, query.limit),
       false);
 }
@@ -219,90 +218,9 @@ Result<std::vector<StoredRequest>> ClickhouseStore::find(const TraceId& trace) {
   if (places.empty()) return std::vector<StoredRequest>{};
   return requests_of(
       fmt::format("SELECT {}, {} FROM {} WHERE ({}) AND {} AND bitAnd(flags, 1) = 1 AND {} "
-                  "ORDER BY service, begin",
+                  "ORDER BY service, begin, host",
                   kHead, kSpans, schema_.all("request"), places, is_trace, condition),
       true);
-}
-
-Result<Flame> ClickhouseStore::flame(const FlameQuery& query) {
-  TRY(check_band(query.from_percentile, query.to_percentile));
-  Flame flame;
-  if (query.selection.service.empty()) return flame;
-  auto where = TRY(this->where(query.selection));
-  const auto band = TRY(band_of(where, query.from_percentile, query.to_percentile));
-  const bool cpu = query.weight == FlameWeight::kCpu;
-  const std::string_view items = cpu ? "samples" : "spans";
-  where +=
-      fmt::format(" AND {} > 0 AND duration >= {} AND duration <= {}", items, band.low, band.high);
-  Rows sums{TRY(select(fmt::format(
-      "SELECT count(), sum(toUInt64({})), min(duration), max(duration) FROM {} WHERE {}", items,
-      schema_.all("request"), where)))};
-  flame.requests = sums.number<std::uint64_t>();
-  (cpu ? flame.samples : flame.spans) = sums.number<std::uint64_t>();
-  flame.shortest = ns(sums.number<std::uint64_t>());
-  flame.longest = ns(sums.number<std::uint64_t>());
-  TRY(sums.done());
-  if (flame.requests == 0) return flame;
-  Rows rows{TRY(select(fmt::format(
-      "SELECT p, sum(s), count() FROM {} ARRAY JOIN {} WHERE {} GROUP BY p", schema_.all("request"),
-      cpu ? "sample_path AS p, sample_weight AS s" : "span_path AS p, span_self AS s", where)))};
-  std::unordered_map<std::uint64_t, Node> nodes;
-  std::vector<std::uint64_t> wanted;
-  while (rows.more()) {
-    const auto path = rows.number<std::uint64_t>();
-    auto& node = nodes[path];
-    node.self = rows.number<std::uint64_t>();
-    node.calls = rows.number<std::uint64_t>();
-    wanted.push_back(path);
-  }
-  TRY(rows.done());
-  const auto known = TRY(paths_of(std::move(wanted)));
-
-  std::unordered_map<std::uint64_t, std::vector<Node*>> children;  // by parent
-  for (const auto& [path, call] : known) {  // callers too, whose own calls are not selected
-    auto& node = nodes[path];
-    node.path = path, node.parent = call.parent, node.method = &call.method;
-  }
-  for (auto& [path, node] : nodes) children[node.parent].push_back(&node);
-  // Callers before their callees; totals from the end.
-  std::vector<Node*> order = children[0];
-  for (std::size_t i = 0; i < order.size(); ++i)
-    if (const auto own = children.find(order[i]->path); own != children.end())
-      order.insert(order.end(), own->second.begin(), own->second.end());
-  std::uint64_t total = 0;
-  for (auto i = order.size(); i-- > 0;) {
-    order[i]->total += order[i]->self;
-    (order[i]->parent == 0 ? total : nodes[order[i]->parent].total) += order[i]->total;
-  }
-  flame.total = ns(total);
-  for (auto& [parent, list] : children)
-    std::sort(list.begin(), list.end(), [](const Node* a, const Node* b) {  // the largest last
-      return a->total != b->total ? a->total < b->total : *a->method > *b->method;
-    });
-  struct Open {
-    const Node* node;
-    std::uint32_t depth;
-  };
-  std::vector<Open> open;
-  std::unordered_map<std::string_view, std::uint32_t> indexes;
-  const auto push_children = [&](std::uint64_t path, std::uint32_t depth) {
-    if (const auto own = children.find(path); own != children.end())
-      for (const auto* node : own->second) open.push_back({node, depth});
-  };
-  push_children(0, 0);
-  while (!open.empty()) {
-    const auto [node, depth] = open.back();
-    open.pop_back();
-    const auto [index, is_new] =
-        indexes.try_emplace(*node->method, static_cast<std::uint32_t>(flame.names.size()));
-    if (is_new) flame.names.push_back(*node->method);
-    flame.name.push_back(index->second);
-    flame.depth.push_back(depth);
-    flame.self_ns.push_back(node->self);
-    flame.calls.push_back(node->calls);
-    push_children(node->path, depth + 1);
-  }
-  return flame;
 }
 
 }  // namespace clrscope::store

@@ -11,7 +11,6 @@ namespace clrscope::store {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::size_t kMostUnsettled = 500;
 
 struct Columns {
   std::string_view first, second;
@@ -45,22 +44,10 @@ constexpr std::string_view kFinally =
     "quantilesExactWeightedMerge(0.5, 0.9, 0.95, 0.99)(ranks_), maxMerge(longest_), "
     "sumMerge(ran_), sumMerge(waited_), sumMerge(in_queue_)";
 
-// Whole slots of a range.
-struct Slots {
-  std::int64_t first = 0, end = 0;
-};
-
-Slots slots_of(const TimeRange& range, std::int64_t since, const RollUp& level) {
-  constexpr std::int64_t kEnd = 0xffff'ffff;  // of the column
-  const auto size = level.seconds * kSecond;
-  const auto from = std::max<std::int64_t>({range.from, since * kSecond, 0});
-  return {(from + size - 1) / size, std::min(range.to / size, kEnd)};
-}
-
 const RollUp* level_for(const SeriesQuery& query, std::int64_t since) {
   const auto& selection = query.selection;
-  if (!query.percentiles.empty() || !selection.host.empty() || selection.status_from > 0 ||
-      selection.status_to < 0xffff || !columns_of(query.by))
+  if (query.cpu || !query.percentiles.empty() || !selection.host.empty() ||
+      selection.status_from > 0 || selection.status_to < 0xffff || !columns_of(query.by))
     return nullptr;
   if (selection.range.from > std::numeric_limits<std::int64_t>::max() - 3600 * kSecond)
     return nullptr;
@@ -72,7 +59,36 @@ const RollUp* level_for(const SeriesQuery& query, std::int64_t since) {
   return nullptr;
 }
 
+// "[epochs], [their last committed groups]"
+std::string committed_of(const Ledger::View& view) {
+  std::string epochs, last;
+  for (const auto& [epoch, seq] : view.committed) {
+    epochs += fmt::format("{}{}", epochs.empty() ? "" : ",", epoch);
+    last += fmt::format("{}{}", last.empty() ? "" : ",", seq);
+  }
+  return fmt::format("[{}], [{}]", epochs, last);
+}
+
+// " OR epoch IN (…)" of the epochs that have a batch that does not count.
+std::string or_loses(const Ledger::View& view) {
+  std::set<std::uint64_t> epochs;
+  for (const auto& loser : view.losers) epochs.insert(loser.group.epoch);
+  return epochs.empty() ? "" : fmt::format(" OR epoch IN ({})", fmt::join(epochs, ","));
+}
+
 }  // namespace
+
+SlotRange slots_of(const TimeRange& range, std::int64_t since, const RollUp& level) {
+  constexpr std::int64_t kEnd = 0xffff'ffff;  // of the column
+  const auto size = level.seconds * kSecond;
+  const auto from = std::max<std::int64_t>({range.from, since * kSecond, 0});
+  return {(from - 1) / size + (from > 0 ? 1 : 0), std::min(range.to / size, kEnd)};
+}
+
+std::string is_unsettled(const Ledger::View& view) {
+  return fmt::format("finalizeAggregation(last) > transform(epoch, {}, 0){}", committed_of(view),
+                     or_loses(view));
+}
 
 std::string rollup_states(std::string_view ending) {
   return fmt::format(
@@ -87,20 +103,10 @@ std::string rollup_states(std::string_view ending) {
 Result<ClickhouseStore::Slots> ClickhouseStore::unsettled(std::string_view table,
                                                           const std::string& where,
                                                           const Ledger::View& view) {
-  std::string epochs, last, losers;
-  for (const auto& [epoch, seq] : view.committed) {
-    epochs += fmt::format("{}{}", epochs.empty() ? "" : ",", epoch);
-    last += fmt::format("{}{}", last.empty() ? "" : ",", seq);
-  }
-  std::set<std::uint64_t> conflicts;
-  for (const auto& loser : view.losers) conflicts.insert(loser.group.epoch);
-  for (const auto epoch : conflicts)
-    losers += fmt::format("{}{}", losers.empty() ? " OR epoch IN (" : ",", epoch);
-  if (!losers.empty()) losers += ")";
   Rows rows{TRY(select(fmt::format(
       "SELECT epoch, slot FROM (SELECT epoch, slot, maxMerge(last) AS seen FROM {} WHERE {} "
-      "GROUP BY epoch, slot) WHERE seen > transform(epoch, [{}], [{}], 0){} ORDER BY epoch, slot",
-      schema_.all(table), where, epochs, last, losers)))};
+      "GROUP BY epoch, slot) WHERE seen > transform(epoch, {}, 0){} ORDER BY epoch, slot",
+      schema_.all(table), where, committed_of(view), or_loses(view))))};
   Slots found;
   while (rows.more()) {
     const auto epoch = rows.number<std::uint64_t>();
@@ -114,10 +120,11 @@ Result<std::optional<std::string>> ClickhouseStore::from_rollups(const SeriesQue
                                                                  Points points,
                                                                  const Ledger::View& view) {
   const auto none = std::optional<std::string>{};
-  const auto* level = level_for(query, schema_.rolled_since);
+  const auto since = rolled_since();
+  const auto* level = level_for(query, since);
   if (level == nullptr || view.committed.empty()) return none;
   const auto& selection = query.selection;
-  const auto slots = slots_of(selection.range, schema_.rolled_since, *level);
+  const auto slots = slots_of(selection.range, since, *level);
   auto rolled = fmt::format("slot >= {} AND slot < {}", slots.first, slots.end);
   if (!selection.service.empty()) rolled += " AND service = " + quoted(selection.service);
   const auto open = TRY(unsettled(level->table, rolled, view));
@@ -144,10 +151,11 @@ Result<std::optional<std::string>> ClickhouseStore::from_rollups(const SeriesQue
   };
   const std::string_view by = steps ? "k1, k2, point" : "k1, k2";
   const auto sql = fmt::format(
-      "SELECT {by}, {finally}{more} FROM (SELECT {first} AS k1, {second} AS k2{slot}, {again} "
-      "FROM {table} WHERE {settled} GROUP BY {by} UNION ALL SELECT {first} AS k1, {second} AS "
-      "k2{begin}, {states}, minState(begin) AS first_ FROM {requests} WHERE {where} AND ({others}) "
-      "GROUP BY {by}) GROUP BY {by}{order}",
+      "SELECT max(open_) AS open, {by}, {finally}{more} FROM (SELECT {first} AS k1, {second} AS "
+      "k2{slot}, {again}, max({unsettled}) AS open_ FROM {table} WHERE {settled} GROUP BY {by} "
+      "UNION ALL SELECT {first} AS k1, {second} AS k2{begin}, {states}, minState(begin) AS first_, "
+      "toUInt8(0) AS open_ FROM {requests} WHERE {where} AND ({others}) GROUP BY {by}) GROUP BY "
+      "{by} ORDER BY open DESC{order}",
       fmt::arg("by", by), fmt::arg("finally", kFinally),
       fmt::arg("more", steps ? "" : ", minMerge(first_), emptyArrayUInt64()"),
       fmt::arg("first", first), fmt::arg("second", second),
@@ -156,10 +164,10 @@ Result<std::optional<std::string>> ClickhouseStore::from_rollups(const SeriesQue
       fmt::arg("settled", settled), fmt::arg("begin", point("begin")),
       fmt::arg("states", rollup_states("_")), fmt::arg("requests", schema_.all("request")),
       fmt::arg("where", where(selection, view)), fmt::arg("others", others),
-      fmt::arg("order", steps ? " ORDER BY point" : ""));
+      fmt::arg("order", steps ? ", point" : ""), fmt::arg("unsettled", is_unsettled(view)));
   auto body = TRY(select(sql));
-  // A group that arrived meanwhile may be in what was summed up.
-  if (TRY(unsettled(level->table, rolled, view)) != open) return none;
+  // A group that arrived meanwhile is in what was summed up: such rows come first.
+  if (!body.empty() && body.front() != 0) return none;
   return std::optional<std::string>{std::move(body)};
 }
 

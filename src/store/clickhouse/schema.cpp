@@ -4,6 +4,9 @@
 
 #include <cctype>
 
+#include "base/text.h"
+#include "store/clickhouse/cascade.h"
+#include "store/clickhouse/flame_rollup.h"
 #include "store/clickhouse/ledger.h"
 #include "store/clickhouse/rollup.h"
 #include "store/clickhouse/row_binary.h"
@@ -68,6 +71,18 @@ constexpr DataTable kTables[] = {
      .order = kRollUpOrder,
      .partition = "intDiv(slot, 24)",
      .shard = "rand()"},
+    {.name = "flame_5m",
+     .columns = kFlameColumns,
+     .engine = "AggregatingMergeTree",
+     .order = kFlameOrder,
+     .partition = "intDiv(slot, 288)",
+     .shard = "rand()"},
+    {.name = "flame_1h",
+     .columns = kFlameColumns,
+     .engine = "AggregatingMergeTree",
+     .order = kFlameOrder,
+     .partition = "intDiv(slot, 24)",
+     .shard = "rand()"},
     {.name = "source",
      .columns = "service String, host String, instance String, {group}, version String, "
                 "pid UInt32, runtime String, relay_version String, day UInt32, received Int64, "
@@ -119,6 +134,11 @@ constexpr std::string_view kLocalTables[] = {
     "ENGINE = MergeTree PARTITION BY tuple() ORDER BY version",
     "CREATE TABLE IF NOT EXISTS meta_rolled (since Int64) ENGINE = MergeTree PARTITION BY tuple() "
     "ORDER BY since",
+    "CREATE TABLE IF NOT EXISTS meta_flame (since Int64) ENGINE = MergeTree PARTITION BY tuple() "
+    "ORDER BY since",
+    // The version of ClickHouse that the views were made for; the row with the largest number.
+    "CREATE TABLE IF NOT EXISTS meta_engine (number UInt32, engine String) ENGINE = MergeTree "
+    "PARTITION BY tuple() ORDER BY number",
 };
 
 // Fed with every insert: an insert whose views failed is never committed, so they cannot drift.
@@ -135,8 +155,8 @@ constexpr std::string_view kViews[] = {
     "CREATE VIEW IF NOT EXISTS ledger_loser AS SELECT tupleElement(held, 1) AS epoch, "
     "tupleElement(held, 2) AS seq, batch FROM (SELECT batch, "
     "arrayJoin(arraySlice(arraySort(groupUniqArray((epoch, seq))), 2)) AS held FROM "
-    "{db}.ledger_conflict ANY INNER JOIN (SELECT epoch, last FROM {db}.ledger_last) USING epoch "
-    "WHERE seq <= last GROUP BY batch)",
+    "{db}.ledger_conflict ANY INNER JOIN (SELECT epoch, last FROM {db}.ledger_last) AS committed "
+    "USING epoch WHERE seq <= last GROUP BY batch)",
 };
 
 constexpr std::string_view kRollUpView =
@@ -149,13 +169,19 @@ std::int64_t now_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(wall_now().time_since_epoch()).count();
 }
 
-std::string replace(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  for (auto at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
-    out.append(text.substr(0, at)).append(to);
-    text.remove_prefix(at + from.size());
+// "a UInt8, b AggregateFunction(max, UInt32)" → its columns.
+std::vector<std::string> columns_of(std::string_view text) {
+  std::vector<std::string> columns;
+  int depth = 0;
+  for (std::size_t i = 0, first = 0; i <= text.size(); ++i) {
+    if (i == text.size() || (text[i] == ',' && depth == 0)) {
+      columns.emplace_back(trim(text.substr(first, i - first)));
+      first = i + 1;
+    } else {
+      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    }
   }
-  return out.append(text);
+  return columns;
 }
 
 std::string table_text(const DataTable& table, const ClickhouseNode& node,
@@ -165,7 +191,7 @@ std::string table_text(const DataTable& table, const ClickhouseNode& node,
     engine = fmt::format("Replicated{}('/clrscope/{}/{{shard}}/{}', '{{replica}}')", table.engine,
                          node.database(), table.name);
   auto text = fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) ENGINE = {}", table.name,
-                          replace(table.columns, "{group}", kGroup), engine);
+                          replace_all(table.columns, "{group}", kGroup), engine);
   if (!table.partition.empty()) text += fmt::format(" PARTITION BY {}", table.partition);
   return text + fmt::format(" ORDER BY {}", table.order);
 }
@@ -181,7 +207,59 @@ Result<std::string> cluster_of(ClickhouseNode& node) {
   return name;
 }
 
+// A table of an older version may lack columns; rows are inserted in the order of the columns.
+Result<> add_missing_columns(ClickhouseNode& node, const DataTable& table,
+                             const std::string& name) {
+  const auto has = [&](const std::string& column) -> Result<bool> {
+    Rows rows{TRY(node.run(fmt::format(
+        "SELECT count() FROM system.columns WHERE database = {} AND table = {} AND name = {}",
+        quoted(node.database()), quoted(name), quoted(column))))};
+    return rows.number<std::uint64_t>() > 0;
+  };
+  std::string before;
+  for (const auto& column : columns_of(replace_all(table.columns, "{group}", kGroup))) {
+    auto own = column.substr(0, column.find(' '));
+    if (!TRY(has(own))) {
+      const auto added =
+          node.run(fmt::format("ALTER TABLE {} ADD COLUMN {} AFTER {}", name, column, before));
+      // Another replica may have added it: it arrives here in a moment.
+      const Deadline deadline{std::chrono::seconds{10}};
+      while (!added && !TRY(has(own)))
+        if (deadline.passed()) return fail(added.error());
+    }
+    before = std::move(own);
+  }
+  return {};
+}
+
+// From when on roll-ups are complete; the latest row counts.
+Result<> note_since(ClickhouseNode& node, std::string_view table, std::int64_t since) {
+  ByteWriter row;
+  row.write(since);
+  TRY(node.run(fmt::format("INSERT INTO {} (since)", table), as_text(row.bytes())));
+  return {};
+}
+
+Result<> note_engine(ClickhouseNode& node, const std::string& engine) {
+  Rows rows{TRY(node.run("SELECT max(number) FROM meta_engine"))};
+  const auto number = rows.number<std::uint32_t>();
+  TRY(rows.done());
+  ByteWriter row;
+  row.write(number + 1);
+  write_text(row, engine);
+  TRY(node.run("INSERT INTO meta_engine (number, engine)", as_text(row.bytes())));
+  return {};
+}
+
+Result<std::string> engine_of(ClickhouseNode& node) {
+  Rows rows{TRY(node.run("SELECT version()"))};
+  auto engine = rows.text();
+  TRY(rows.done());
+  return engine;
+}
+
 Result<> migrate_node(ClickhouseNode& node, const ClickhouseSchema& wanted) {
+  const auto engine = TRY(engine_of(node));
   const auto has = TRY(read_schema(node));
   if (has.version > kClickhouseSchema)
     return fail(Errc::kUnsupported, "ClickHouse {} has tables of version {}, this program has {}",
@@ -195,24 +273,35 @@ Result<> migrate_node(ClickhouseNode& node, const ClickhouseSchema& wanted) {
         .hint("name the same servers in the same order as at first");
   for (const auto table : kLocalTables) TRY(node.run(std::string{table}));
   for (const auto& table : kTables) {
+    const bool older = has.version != 0 && has.version < kClickhouseSchema;
     TRY(node.run(table_text(table, node, wanted.cluster)));
+    if (older) TRY(add_missing_columns(node, table, std::string{table.name}));
     if (wanted.cluster.empty()) continue;
     TRY(node.run(fmt::format(
         "CREATE TABLE IF NOT EXISTS {0}_all AS {0} ENGINE = Distributed({1}, {2}, {0}, {3})",
         table.name, wanted.cluster, node.database(), table.shard)));
+    if (older) TRY(add_missing_columns(node, table, fmt::format("{}_all", table.name)));
   }
-  for (const auto view : kViews) TRY(node.run(replace(view, "{db}", node.database())));
+  for (const auto view : kViews) TRY(node.run(replace_all(view, "{db}", node.database())));
   for (const auto& level : kRollUps) {
-    auto view = replace(replace(kRollUpView, "{db}", node.database()), "{table}", level.table);
-    view = replace(view, "{buckets}", std::to_string(level.buckets));
-    TRY(node.run(replace(view, "{states}", rollup_states())));
+    auto view =
+        replace_all(replace_all(kRollUpView, "{db}", node.database()), "{table}", level.table);
+    view = replace_all(view, "{buckets}", std::to_string(level.buckets));
+    TRY(node.run(replace_all(view, "{states}", rollup_states())));
   }
+  TRY(node.run(std::string{kFlameFeed}));
+  const auto cascade = TRY(cascade_of(node));
+  if (TRY(has_stale_views(node, cascade))) {
+    TRY(note_since(node, "meta_flame", wanted.flames_since));  // first: it may be interrupted
+    TRY(drop_stale_views(node));
+  }
+  TRY(create_flame_views(node, cascade));
   // Before the version: who finds the version must find from when on the roll-ups are complete.
-  if (has.rolled_since < wanted.rolled_since || has.version < 3) {
-    ByteWriter since;
-    since.write(wanted.rolled_since);
-    TRY(node.run("INSERT INTO meta_rolled (since)", as_text(since.bytes())));
-  }
+  if (has.rolled_since < wanted.rolled_since || has.version < 3)
+    TRY(note_since(node, "meta_rolled", wanted.rolled_since));
+  if (has.flames_since < wanted.flames_since || has.version < 5)
+    TRY(note_since(node, "meta_flame", wanted.flames_since));
+  if (has.migrated_on != engine) TRY(note_engine(node, engine));
   if (has.version == kClickhouseSchema) return {};
   ByteWriter row;
   row.write(wanted.version);
@@ -241,6 +330,16 @@ Result<ClickhouseSchema> read_schema(ClickhouseNode& node) {
   Rows since{TRY(node.run("SELECT max(since) FROM meta_rolled"))};
   schema.rolled_since = since.number<std::int64_t>();
   TRY(since.done());
+  if (schema.version < 5) return schema;
+  Rows flames{TRY(node.run("SELECT max(since) FROM meta_flame"))};
+  schema.flames_since = flames.number<std::int64_t>();
+  TRY(flames.done());
+  if (schema.version < 6) return schema;
+  Rows engine{
+      TRY(node.run("SELECT engine, version() FROM meta_engine ORDER BY number DESC LIMIT 1"))};
+  schema.migrated_on = engine.text();
+  schema.engine = engine.text();
+  TRY(engine.done());
   return schema;
 }
 
@@ -256,9 +355,17 @@ Result<ClickhouseSchema> migrate_schema(std::span<const std::unique_ptr<Clickhou
   // Views see what is inserted after they exist; requests may begin up to a day ahead of us.
   for (const auto& node : nodes) {
     const auto has = TRY(read_schema(*node));
-    const auto since =
-        has.version == 1 || has.version == 2 ? now_seconds() + 86'400 : has.rolled_since;
-    wanted.rolled_since = std::max(wanted.rolled_since, since);
+    const auto complete = now_seconds() + 86'400;
+    const auto rolled = has.version == 1 || has.version == 2 ? complete : has.rolled_since;
+    bool stale = false;
+    if (has.version >= 5) {
+      const auto cascade = TRY(cascade_of(*node));
+      stale = TRY(has_stale_views(*node, cascade));
+    }
+    const auto flames =
+        stale || (has.version >= 1 && has.version <= 4) ? complete : has.flames_since;
+    wanted.rolled_since = std::max(wanted.rolled_since, rolled);
+    wanted.flames_since = std::max(wanted.flames_since, flames);
   }
   for (const auto& node : nodes) TRY(migrate_node(*node, wanted));
   return wanted;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "base/text.h"
 #include "store/request_stacks.h"
@@ -234,6 +235,7 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
     std::vector<std::uint64_t> duration;
   };
   std::vector<Selected> chunks;
+  QueryMemory memory{limits_};
   std::vector<std::uint64_t> durations;
   Flame flame;
   const bool cpu = query.weight == FlameWeight::kCpu;
@@ -262,6 +264,8 @@ Result<Flame> SqliteStore::flame(const FlameQuery& query) {
       sums.resize(names_.paths());
     }
     const auto select = [&](const Visited& chunk) -> Result<> {
+      constexpr std::size_t kBytes = 2 * (2 * sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t));
+      TRY(memory.take(chunk.requests.size() * kBytes));
       Selected selected{chunk.bucket, chunk.seq, {}, {}, {}};
       const auto& counts = cpu ? chunk.head.samples : chunk.head.spans;
       std::uint32_t item = 0, next = 0;
@@ -339,7 +343,7 @@ Result<BatchSamples> samples_of(const ChunkHead& head, std::size_t at, Bytes sta
 // Under naming_.
 std::vector<std::string> SqliteStore::frames_of(std::uint32_t path) const {
   std::vector<std::string> frames;
-  for (; path != 0; path = names_.path(path).parent)
+  for (; path != 0 && frames.size() < kDeepestStack; path = names_.path(path).parent)
     frames.push_back(names_.text(names_.path(path).method));
   return frames;
 }
@@ -391,11 +395,26 @@ Result<std::vector<StoredRequest>> SqliteStore::find(const TraceId& trace) {
         found.push_back(std::move(request));
       }
     }
+    std::ranges::sort(found, {}, [](const StoredRequest& one) {
+      return std::tie(one.service, one.begin, one.host);
+    });
     return found;
   });
 }
 
-Result<std::vector<HostSummary>> SqliteStore::hosts() {
+Result<std::vector<Sender>> SqliteStore::senders(const TimeRange& range) {
+  return reading([&](Database& database) -> Result<std::vector<Sender>> {
+    auto rows = TRY(
+        database.prepare("SELECT DISTINCT service, version, host FROM source WHERE last >= ?1 AND "
+                         "first < ?2 ORDER BY service, version, host"));
+    rows.bind(range.from, range.to);
+    std::vector<Sender> found;
+    while (TRY(rows.step())) found.push_back({rows.text(0), rows.text(1), rows.text(2)});
+    return found;
+  });
+}
+
+Result<std::vector<HostSummary>> SqliteStore::hosts(const TimeRange& range) {
   return reading([&](Database& database) -> Result<std::vector<HostSummary>> {
     auto rows = TRY(database.prepare(
         "SELECT host, service, version, instance, pid, runtime, relay_version, first, last, skew, "
@@ -403,7 +422,8 @@ Result<std::vector<HostSummary>> SqliteStore::hosts() {
         "seen, "
         "sampled, lost_requests, lost_spans, cpu, written_samples, stored_samples, lost_samples "
         "FROM "
-        "source ORDER BY host, service, first"));
+        "source WHERE last >= ?1 AND first < ?2 ORDER BY host, service, first, instance"));
+    rows.bind(range.from, range.to);
     std::vector<HostSummary> found;
     while (TRY(rows.step())) {
       HostSummary host{.host = rows.text(0),

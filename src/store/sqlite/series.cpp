@@ -1,5 +1,6 @@
 // Durations of groups of requests, in all and over time; the slowest requests.
 #include <algorithm>
+#include <tuple>
 
 #include "store/sqlite/percentile.h"
 #include "store/sqlite/sqlite_store.h"
@@ -40,18 +41,44 @@ struct Durations {
   }
 };
 
+// What a query keeps of each request that it selects; a vector that grows may have room for twice
+// as many.
+constexpr std::uint64_t kBytesOfValue = 2 * sizeof(std::uint64_t);
+constexpr std::uint64_t kBytesOfPoint = sizeof(Durations) + 64;  // with its node of a map
+
 struct Group {
   Durations all{};
+  std::uint64_t samples = 0, cpu = 0;
   std::map<std::int64_t, Durations> points{};  // by number of the step
 };
 
 Series series_of(std::string name, Group& group, const SeriesQuery& query) {
   Series series{.group = std::move(name), .latency = group.all.latency()};
+  series.samples = group.samples;
+  series.cpu = ns(group.cpu);
   for (const auto p : query.percentiles)
     series.percentiles.push_back(ns(percentile(group.all.values, p)));  // sorted by latency()
   for (auto& [at, durations] : group.points)
     series.points.push_back({wall(at * query.step.count()), durations.latency()});
   return series;
+}
+
+// CPU time of each of these requests of a chunk, by the `stacks` of its samples.
+Result<std::vector<std::uint64_t>> cpu_times(const ChunkHead& head,
+                                             const std::vector<std::uint32_t>& requests,
+                                             Bytes stacks) {
+  std::vector<std::uint64_t> times(requests.size());
+  const auto samples = TRY(read_stacks(stacks));
+  std::uint64_t first = 0;
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (; next < requests[i]; ++next) first += head.samples[next];
+    const auto count = head.samples[requests[i]];
+    if (!samples.holds(first, count))
+      return fail(Errc::kCorrupt, "the CPU samples of a chunk are damaged");
+    for (std::uint64_t at = first; at < first + count; ++at) times[i] += samples.self(at);
+  }
+  return times;
 }
 
 }  // namespace
@@ -75,6 +102,7 @@ Result<std::vector<Series>> SqliteStore::series(const SeriesQuery& query) {
       services.push_back(std::move(one.service));
   }
   const auto step = query.step.count();
+  QueryMemory memory{limits_};
   auto first = selection.range.to;  // begin of the first request
   std::vector<Series> found;
   for (const auto& service : services) {
@@ -105,16 +133,36 @@ Result<std::vector<Series>> SqliteStore::series(const SeriesQuery& query) {
           group_of[id] =
               by_name.try_emplace(query.by == GroupBy::kHost ? source.host : source.version, id)
                   .first->second;
+      std::uint32_t number = 0;
+      {
+        const std::shared_lock lock{naming_};
+        number = names_.find(service);
+      }
+      auto stacks = TRY(database.prepare(
+          "SELECT cpu_stacks FROM chunk WHERE service = ? AND t = ? AND seq = ? AND samples > 0"));
       return visit(database, selection, [&](const Visited& chunk) -> Result<> {
+        TRY(memory.take(chunk.requests.size() * kBytesOfValue * (step > 0 ? 2 : 1)));
+        std::vector<std::uint64_t> cpu(chunk.requests.size());
+        if (query.cpu) {
+          stacks.bind(number, chunk.bucket, chunk.seq);
+          if (TRY(stacks.step())) cpu = TRY(cpu_times(chunk.head, chunk.requests, stacks.blob(0)));
+        }
+        std::size_t place = 0;
         for (const auto at : chunk.requests) {
           auto key = key_of(chunk.head, at);
           if (!group_of.empty()) key.first = group_of[key.first];
           auto& group = groups[key];
           group.all.add(chunk.head, at);
+          group.samples += query.cpu ? chunk.head.samples[at] : 0;
+          group.cpu += cpu[place++];
           const auto begin =
               chunk.bucket * kBucket + static_cast<std::int64_t>(chunk.head.begin[at]);
           first = std::min(first, begin);
-          if (step > 0) group.points[begin / step].add(chunk.head, at);
+          if (step > 0) {
+            const auto [point, is_new] = group.points.try_emplace(begin / step);
+            if (is_new) TRY(memory.take(kBytesOfPoint));
+            point->second.add(chunk.head, at);
+          }
         }
         return {};
       });
@@ -146,9 +194,12 @@ Result<std::vector<Series>> SqliteStore::series(const SeriesQuery& query) {
   if (seconds >= 1)
     for (auto& one : found)
       one.latency.per_second = static_cast<double>(one.latency.requests) / seconds;
-  std::stable_sort(found.begin(), found.end(), [&](const Series& a, const Series& b) {
-    return query.by == GroupBy::kRoute ? a.latency.running > b.latency.running
-                                       : a.latency.requests > b.latency.requests;
+  std::sort(found.begin(), found.end(), [&](const Series& a, const Series& b) {
+    const auto weight = [&](const Series& one) {
+      return query.by == GroupBy::kRoute ? static_cast<std::uint64_t>(one.latency.running.count())
+                                         : one.latency.requests;
+    };
+    return weight(a) != weight(b) ? weight(a) > weight(b) : a.group < b.group;
   });
   return found;
 }
@@ -159,34 +210,44 @@ Result<std::vector<StoredRequest>> SqliteStore::slowest(const SlowestQuery& quer
     const auto known = TRY(sources(database));
     // The band is of all selected requests, with spans or not.
     std::vector<std::uint64_t> durations;
-    if (query.from_percentile > 0 || query.to_percentile < 100)
-      TRY(visit(database, query.selection, [&](const Visited& chunk) -> Result<> {
+    QueryMemory memory{limits_};
+    if (query.from_percentile > 0 || query.to_percentile < 100) {
+      const auto collect = [&](const Visited& chunk) -> Result<> {
+        TRY(memory.take(chunk.requests.size() * kBytesOfValue));
         for (const auto at : chunk.requests) durations.push_back(chunk.head.duration[at]);
         return {};
-      }));
+      };
+      TRY(visit(database, query.selection, collect));
+    }
     const auto [low, high] = band_of(durations, query.from_percentile, query.to_percentile);
-    std::vector<StoredRequest> found;  // a heap: the shortest is the first
-    const auto longer = [](const StoredRequest& a, const StoredRequest& b) {
-      return a.duration > b.duration;
+    std::vector<StoredRequest> found;  // a heap: the last one is the first
+    const auto before = [](const StoredRequest& a, const StoredRequest& b) {
+      return std::tie(b.duration, a.trace_id, a.begin, a.host) <
+             std::tie(a.duration, b.trace_id, b.begin, b.host);
     };
-    TRY(visit(
-        database, query.selection, [&, low = low, high = high](const Visited& chunk) -> Result<> {
-          for (const auto at : chunk.requests) {
-            const auto duration = chunk.head.duration[at];
-            if ((chunk.head.flags[at] & kSampled) == 0 || duration < low || duration > high)
-              continue;
-            if (found.size() >= query.limit) {
-              if (ns(duration) <= found.front().duration) continue;
-              std::pop_heap(found.begin(), found.end(), longer);
-              found.pop_back();
-            }
-            const std::shared_lock lock{naming_};
-            found.push_back(head_of(chunk.head, at, chunk.bucket, query.selection.service, known));
-            std::push_heap(found.begin(), found.end(), longer);
-          }
-          return {};
-        }));
-    std::sort_heap(found.begin(), found.end(), longer);
+    TRY(visit(database, query.selection,
+              [&, low = low, high = high](const Visited& chunk) -> Result<> {
+                for (const auto at : chunk.requests) {
+                  const auto duration = chunk.head.duration[at];
+                  if ((chunk.head.flags[at] & kSampled) == 0 || duration < low || duration > high)
+                    continue;
+                  const bool full = found.size() >= query.limit;
+                  if (full && ns(duration) < found.front().duration) continue;
+                  auto one = [&] {
+                    const std::shared_lock lock{naming_};
+                    return head_of(chunk.head, at, chunk.bucket, query.selection.service, known);
+                  }();
+                  if (full) {
+                    if (!before(one, found.front())) continue;
+                    std::pop_heap(found.begin(), found.end(), before);
+                    found.pop_back();
+                  }
+                  found.push_back(std::move(one));
+                  std::push_heap(found.begin(), found.end(), before);
+                }
+                return {};
+              }));
+    std::sort_heap(found.begin(), found.end(), before);
     return found;
   });
 }

@@ -28,8 +28,8 @@ std::int64_t unix_ns(WallTime time) { return time.time_since_epoch().count(); }
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
-                                                       Retention retention) {
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path, Retention retention,
+                                                       QueryLimits limits) {
   auto lock = TRY(lock_file(path));
   // Requests hold paths and method names: for its owner alone.
   UniqueFd file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode)};
@@ -38,7 +38,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
   auto writer = TRY(Database::open(path, Database::Mode::kWrite));
   TRY(prepare_schema(*writer));
   std::unique_ptr<SqliteStore> store{new SqliteStore{
-      retention, std::move(lock), std::move(writer)}};  // its constructor is private
+      retention, limits, std::move(lock), std::move(writer)}};  // its constructor is private
   TRY(store->names_.load(*store->writer_));
   TRY(store->prepare_configurations());
   return store;

@@ -15,13 +15,15 @@
 #include "store/sqlite/chunk_sums.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/names.h"
+#include "store/sqlite/query_memory.h"
 #include "store/store.h"
 
 namespace clrscope::store {
 
 class SqliteStore final : public Store {
  public:
-  static Result<std::unique_ptr<SqliteStore>> open(const std::string& path, Retention retention);
+  static Result<std::unique_ptr<SqliteStore>> open(const std::string& path, Retention retention,
+                                                   QueryLimits limits = {});
 
   Result<std::vector<Stored>> add(std::span<const Batch> batches, WallTime now) override;
   Result<std::vector<ServiceSummary>> services(const TimeRange& range) override;
@@ -31,7 +33,8 @@ class SqliteStore final : public Store {
   Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) override;
   Result<Flame> flame(const FlameQuery& query) override;
   Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
-  Result<std::vector<HostSummary>> hosts() override;
+  Result<std::vector<HostSummary>> hosts(const TimeRange& range) override;
+  Result<std::vector<Sender>> senders(const TimeRange& range) override;
   Result<> add_otlp(std::span<const OtlpSpan> spans) override;
   Result<std::vector<OtlpSpan>> otlp_spans(const TraceId& trace) override;
   Result<> expire(WallTime now) override;
@@ -72,8 +75,12 @@ class SqliteStore final : public Store {
     std::vector<Chunk> chunks{};
   };
 
-  SqliteStore(Retention retention, UniqueFd lock, std::unique_ptr<Database> writer)
-      : retention_(retention), lock_(std::move(lock)), writer_(std::move(writer)) {}
+  SqliteStore(Retention retention, QueryLimits limits, UniqueFd lock,
+              std::unique_ptr<Database> writer)
+      : retention_(retention),
+        limits_(limits),
+        lock_(std::move(lock)),
+        writer_(std::move(writer)) {}
 
   Result<Stored> add_one(const Batch& batch, WallTime now, Builders& builders);
   // How much of a batch is stored.
@@ -107,6 +114,7 @@ class SqliteStore final : public Store {
                  const OnSums& on_sums = {}, FlameWeight weight = FlameWeight::kRunning);
 
   Guarded<Retention> retention_;
+  const QueryLimits limits_;
   const UniqueFd lock_;
   std::mutex maintaining_;  // expire() and compact(); taken before writing_
   std::mutex writing_;
