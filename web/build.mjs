@@ -18,6 +18,7 @@ if (!out) {
   process.exit(3);
 }
 const site = join(out, 'site');
+const kMostBytes = 150 * 1024; // the same as in bench/web_bench.py
 
 const mimes = {
   '.html': 'text/html; charset=utf-8',
@@ -46,6 +47,7 @@ await build({
   legalComments: 'none',
 });
 cpSync(join(folder, 'public'), site, {recursive: true});
+checkSize();
 cpSync(join(folder, 'node_modules/speedscope/dist/release'), join(site, 'speedscope'), {recursive: true});
 cpSync(join(folder, 'node_modules/speedscope/LICENSE'), join(site, 'speedscope/LICENSE.txt'));
 makeTemplates();
@@ -55,6 +57,15 @@ writeFileSync(join(out, 'pages.inc'), inc('PAGE', pages) + inc('FLEET_PAGE', fle
 
 function etagOf(content) {
   return createHash('sha256').update(content).digest('hex').slice(0, 16);
+}
+
+// What a page loads, compressed as it is sent. A limit that is raised by nobody's decision is no limit: fail.
+function checkSize() {
+  const loaded = ['app.js', 'style.css', 'icon.svg'];
+  const bytes = loaded.reduce((sum, name) => sum + gzipSync(readFileSync(join(site, name)), {level: 9}).length, 0);
+  if (bytes <= kMostBytes) return;
+  console.error(`${loaded.join(', ')}: ${(bytes / 1024).toFixed(1)} KB gzipped, ${kMostBytes / 1024} KB are allowed\n  hint: remove code, or load it only where it is needed`);
+  process.exit(1);
 }
 
 // What is the same for every request is put in here: etags, and the app itself into the single-file page, where a policy

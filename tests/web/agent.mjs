@@ -24,7 +24,7 @@ export const agentTests = [
       await page.locator('[data-table="waits"] tbody tr').first().waitFor();
       await page.locator('[data-source="exceptions"] [data-price]', {hasText: 'of one processor'}).waitFor();
       // A stack that was opened stays open when data arrive and after a reload.
-      await page.getByText('Stack of Samples.Symptoms.OrderRejectedException').click();
+      await page.locator('[data-table="thrown"] summary', {hasText: 'Samples.Symptoms.OrderRejectedException'}).click();
       await page.locator('.frames', {hasText: 'Samples.Symptoms.Exceptions.RejectOrder'}).waitFor();
       await page.reload();
       await page.locator('.frames', {hasText: 'Samples.Symptoms.Exceptions.RejectOrder'}).waitFor();
@@ -77,7 +77,7 @@ export const agentTests = [
       await page.getByLabel('Exceptions', {exact: true}).click();
       await page.locator('[data-table="thrown"] tbody tr').first().waitFor();
       await kit.end(app.child);
-      await page.getByText('The last data are kept').first().waitFor();
+      await kit.cameBack(page, page.getByText('The last data are kept').first());
       await page.locator('[data-table="thrown"] tbody tr').first().waitFor();
       await visitor.leave();
       await kit.end(server.child);

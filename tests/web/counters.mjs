@@ -32,7 +32,7 @@ export const countersTests = [
       await card.locator('tbody tr').nth(1).waitFor();
       await page.click('.strip [data-pause]');
       const row = card.locator('tbody tr').first();
-      const [iso, text] = [await row.locator('td').first().getAttribute('title'), await row.locator('td').nth(1).innerText()];
+      const [iso, text] = [await row.locator('time').getAttribute('title'), await row.locator('td').nth(1).innerText()];
       const {value} = (await points(page, world.sick.pid, 'dotnet.assembly.count')).find((one) => Date.parse(one.time) === Date.parse(iso));
       assert.equal(text, `${value} assemblies`);
       const headings = await page.locator('.counters > h2').allInnerTexts();
@@ -40,6 +40,26 @@ export const countersTests = [
       const names = new Set((await told(page, world.sick.pid)).map((one) => `${one.provider} ${one.name}`));
       assert.equal(await page.locator('.counter').count(), names.size);
       await visitor.leave();
+    },
+  },
+  {
+    name: "the program's own Meter and EventSource are on the page without being asked for",
+    async run() {
+      const apps = await Promise.all([kit.patient('meters'), kit.patient('counters')]);
+      const server = await kit.serve('--allow', apps.map((one) => one.pid).join(','));
+      const visitor = await Visitor.come(server);
+      for (const [app, provider, name] of [
+        [apps[0], 'Clrscope.Samples', 'samples.connections'],
+        [apps[1], 'Clrscope-Samples-Counters', 'queue-length'],
+      ]) {
+        const page = await visitor.open(`/counters?pid=${app.pid}`);
+        await counter(page, name).first().waitFor();
+        const headings = await page.locator('.counters > h2').allInnerTexts();
+        assert.ok(headings.some((one) => one.startsWith(provider)), headings.join());
+        await page.close();
+      }
+      await visitor.leave();
+      for (const one of [server, ...apps]) await kit.end(one.child);
     },
   },
   {

@@ -112,11 +112,15 @@ export const doctorTests = [
       const page = await visitor.open(`/doctor?pid=${world.idle.pid}`, {expected: [404]});
       const id = await examined(page, world.idle.pid, 'durationSeconds=1&only=CS1001');
       const line = page.locator('[data-table="reports"] tbody tr', {has: page.locator(`[data-compare="${id}"]`)});
-      await line.getByRole('button').click();
+      await line.getByRole('button', {name: 'Remove', exact: true}).click();
+      await line.getByRole('group').getByRole('button', {name: 'Remove', exact: true}).click();
       await line.waitFor({state: 'detached'});
       await page.goto(`${world.server.url}/doctor/reports/${id}?pid=${world.idle.pid}`);
       await page.locator('main .trouble').waitFor();
       assert.ok((await page.locator('main .trouble').innerText()).includes(id));
+      await page.getByRole('heading', {level: 1, name: 'Report', exact: true}).waitFor();
+      await page.locator('main .trouble').getByRole('link', {name: 'All reports', exact: true}).click();
+      await page.waitForURL(new RegExp(`/doctor\\?pid=${world.idle.pid}$`));
       await visitor.leave();
     },
   },

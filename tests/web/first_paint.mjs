@@ -1,6 +1,7 @@
-// How soon the pages of a real controller show something, over loopback; prints JSON: milliseconds by path, median.
+// How soon the pages of a real controller show something, and what they are about, over loopback; prints JSON: milliseconds by path, medians.
 //   tests/web/open first_paint.mjs TIMES
 import * as kit from './kit.mjs';
+import {settled} from './shell.mjs';
 
 const times = Number(process.argv[2] ?? 5);
 try {
@@ -10,16 +11,18 @@ try {
   const first = await visitor.open('/');
   await first.locator('.rail a').first().waitFor();
   const paths = await first.$$eval('.rail a', (all) => all.map((link) => link.getAttribute('href')));
+  const median = (took) => took.sort((a, b) => a - b)[took.length >> 1];
   const medians = {};
   for (const path of paths) {
-    const took = [];
+    const [paints, contents] = [[], []];
     for (let i = 0; i < times; ++i) {
       const page = await visitor.open(path);
-      took.push(await kit.firstPaintMs(page));
+      await settled(page);
+      contents.push(await page.evaluate(() => performance.now())); // since the address was opened
+      paints.push(await kit.firstPaintMs(page));
       await page.close();
     }
-    took.sort((a, b) => a - b);
-    medians[new URL(path, server.url).pathname] = took[took.length >> 1];
+    medians[new URL(path, server.url).pathname] = {paintMs: median(paints), contentMs: median(contents)};
   }
   console.log(JSON.stringify(medians));
 } finally {

@@ -53,7 +53,7 @@ const fleetTestsAll = [
       const visitor = await kit.Visitor.come(server);
       const page = await visitor.open(`/fleet/services?${range}`);
       await waitForRows(page, 'services', 1);
-      await page.locator('[data-table="services"] tbody td', {hasText: /ms$/}).first().waitFor();
+      await page.locator('[data-table="services"] tbody td', {hasText: /\d (ms|s)$/}).first().waitFor();
       const [{services: [service]}, {series: [all]}] = [await get(`/fleet/services?${range}`), await get(`/fleet/series?by=service&${range}`)];
       assert.equal(service.requests, kRequests);
       const [row] = await cells(page, 'services');
@@ -115,6 +115,7 @@ const fleetTestsAll = [
       await page.locator(`[data-flame="${whole.requests}"]`).waitFor();
       await page.locator('.flame-table', {hasText: 'Orders.GetAsync'}).waitFor();
       assert.equal(await page.getByRole('button', {name: 'Waiting', exact: true}).count(), 0, 'spans of a fleet tell of running only');
+      assert.equal(await page.getByLabel('Threads', {exact: true}).count(), 0, 'one tree: there is no choice of threads');
       assert.deepEqual(await kit.seriousFaults(page), []);
       await page.locator('[data-band="90-99"]').click();
       const band = await get(`/fleet/flame?${of}&fromPercentile=90&toPercentile=99`);
@@ -211,10 +212,13 @@ const fleetTestsAll = [
       await waitForRows(page, 'hosts', 1);
       const {hosts: [host]} = await get(`/fleet/hosts?${range}`);
       const [row] = await cells(page, 'hosts');
-      assert.deepEqual(row.slice(0, 3), [host.host, 'shop', '7']);
+      assert.equal(row[0], `${host.host}\nprocess ${host.pid}, .NET ${host.runtime}${host.relayVersion ? `, clrscope ${host.relayVersion}` : ''}`);
+      assert.deepEqual(row.slice(1, 3), ['shop', '7']);
       assert.equal(host.storedRequests, kRequests);
-      assert.deepEqual(row.slice(5, 9), [format.formatNumber(host.storedRequests), '0', '0', format.formatPercent(host.samplingPercent)]);
-      assert.match(row[9], / %$/);
+      assert.deepEqual(row.slice(4, 8), [format.formatNumber(host.storedRequests), '0', '0', format.formatPercent(host.samplingPercent)]);
+      assert.match(row[8], / %$/);
+      const [scroll] = await page.locator('.scroll').evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
+      assert.ok(scroll <= 0, `the table is ${scroll} pixels wider than the page`);
       assert.ok(host.storedSamples > 0);
       assert.ok(row.includes(format.formatNumber(host.storedSamples)));
       assert.deepEqual(await kit.seriousFaults(page), []);

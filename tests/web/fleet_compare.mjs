@@ -23,8 +23,13 @@ const tests = [
       assert.equal(overall.verdict, 'worse');
       assert.match(overall.reason, /^p50 1\.8 ms → 3\.4 ms \(\+89 %\); p95/);
       assert.ok(routes.length >= 2);
-      const shown = await page.locator('[data-table="changes"] tbody tr').evaluateAll((rows) => rows.map((row) => [row.querySelector('[data-route]').dataset.route, row.querySelector('[data-verdict]').dataset.verdict, row.cells[2].innerText]));
+      const shown = await page.locator('[data-table="changes"] tbody tr').evaluateAll((rows) => rows.map((row) => [row.querySelector('[data-route]').dataset.route, row.querySelector('[data-verdict]').dataset.verdict, row.cells[2].innerText.split('\n')[0]]));
       assert.deepEqual(shown, routes.map((one) => [one.route, one.verdict, `${one.before.requests} → ${one.after.requests}`]));
+      const wider = await page.locator('.scroll').first().evaluate((one) => one.scrollWidth - one.clientWidth);
+      assert.ok(wider <= 0, `the table is ${wider} pixels wider than the page`);
+      // Two CPU samples of 10 ms in each request, on both sides.
+      assert.deepEqual([overall.before.cpuEachMs, overall.after.cpuEachMs, overall.cpuPercent], [20, 20, 0]);
+      assert.match(await page.locator('[data-table="changes"] tbody tr').first().locator('td').last().innerText(), /^20 ms\n/);
       // The flame graph: the view of two recordings, with the tree of the JSON.
       const flame = await get('/fleet/compare/flame?service=shop&version=1.1&baseVersion=1.0&last=1h');
       await page.locator(`[data-difference="${flame.name.length}"] .flame.compared`).waitFor();

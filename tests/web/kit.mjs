@@ -45,7 +45,7 @@ const isReady = (line) => line.includes('"ready":true');
 
 // A sample with that symptom: {pid, truth, child}.
 export async function patient(symptom, ...args) {
-  const {child, line} = await start(join(samples, 'net10.0/samples'), [symptom, ...args], {env: {...process.env, TMPDIR: work}}, isReady);
+  const {child, line} = await start(join(samples, 'net10.0/samples'), [symptom, ...args], {env: {...process.env, TMPDIR: work}, stdio: 'pipe'}, isReady);
   return {pid: child.pid, truth: line.truth, child};
 }
 
@@ -206,7 +206,7 @@ export class Visitor {
       const why = request.failure()?.errorText ?? '';
       if (why !== 'net::ERR_ABORTED') this.faults.push(`${path}: ${request.url()}: ${why}`);
     });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(40_000); // a busy machine is slow
     await page.goto(this.server.url + path);
     return page;
   }
@@ -225,6 +225,15 @@ export class Visitor {
     await this.context.close();
     if (this.faults.length) throw new Error(this.faults.join('\n'));
   }
+}
+
+// Waits for what a page shows once it has asked again, as it does when its reader comes back to it: some questions are asked every 15 s only.
+export async function cameBack(page, locator) {
+  for (let tries = 0; tries < 40; ++tries) {
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    if (await locator.waitFor({timeout: 500}).then(() => true, () => false)) return;
+  }
+  await locator.waitFor();
 }
 
 // What axe-core calls serious or critical.

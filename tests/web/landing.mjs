@@ -175,9 +175,28 @@ export const landingTests = [
       const notRun = examined.filter((one) => one.outcome === 'notRun');
       if (!findings.length) {
         assert.match(await page.locator('.verdict .lead').innerText(), /^No problems found in (all )?\d+/);
-        assert.equal(await page.locator('.verdict.good').count(), notRun.length ? 0 : 1);
+        if (notRun.length) assert.equal(await page.locator('.verdict.good').count(), 0);
+        else await page.locator('.verdict.good').waitFor();
       }
       for (const one of notRun) assert.ok((await page.locator('.not-checked').innerText()).includes(one.name), one.name);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'a verdict that is no longer renewed is not good any more',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const {pid} = world.idle;
+      const {examined, ...watch} = await (await visitor.ask('GET', `/watch/${pid}`)).json();
+      const good = {...watch, findings: [], everyMs: 500, checkedAgoMs: 0, ended: undefined, examined: examined.map((one) => ({...one, outcome: 'nothing'}))};
+      let isGone = false;
+      await visitor.context.route(`**/watch/${pid}`, (route) => (isGone ? route.fulfill({status: 503, json: {title: 'busy'}}) : route.fulfill({json: good})));
+      const page = await visitor.open(`/overview?pid=${pid}`, {expected: [503]});
+      await page.locator('.verdict.good').waitFor();
+      isGone = true;
+      await page.locator('[data-verdict="nothing"][data-old]').waitFor();
+      assert.equal(await page.locator('.verdict.good').count(), 0);
+      await page.getByText('The last check is older than it should be').waitFor();
       await visitor.leave();
     },
   },
@@ -196,6 +215,34 @@ export const landingTests = [
       const values = await page.locator('main [aria-label="Values of the charts"] tbody tr td:nth-child(2)').allInnerTexts();
       assert.ok(values.filter(Boolean).every((one) => parseFloat(one) > 0), `${values}`);
       await visitor.leave();
+    },
+  },
+  {
+    name: 'a deadlock that begins while the overview is open appears there, and what is selected stays so',
+    async run(world) {
+      const app = await kit.patient('deadlock-monitor', '--wait-line');
+      const server = await kit.serve('--allow', String(app.pid));
+      const visitor = await Visitor.come(server);
+      const page = await overviewOf(visitor, app.pid);
+      assert.equal(await page.locator('[data-finding]').count(), 0);
+      const began = Date.now();
+      app.child.stdin.write('\n');
+      const finding = page.locator('[data-finding="CS1001"]');
+      await finding.waitFor({timeout: 60_000});
+      world.measured.push(`a deadlock is on the open overview after ${((Date.now() - began) / 1000).toFixed(1)} s`);
+      assert.equal(await page.locator('.verdict.good').count(), 0);
+      const title = finding.locator('h2').first();
+      await title.evaluate((one) => getSelection().selectAllChildren(one));
+      const selected = await page.evaluate(() => getSelection().toString());
+      assert.match(selected, /Deadlock: 2 threads/);
+      const looks = async () => (await ask(page, `watch/${app.pid}`)).looks;
+      for (const first = await looks(); (await looks()) < first + 2;) await page.waitForTimeout(500);
+      await page.waitForResponse(/\/watch\//);
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      assert.equal(await page.evaluate(() => getSelection().toString()), selected);
+      await visitor.leave();
+      await kit.end(server.child);
+      await kit.end(app.child);
     },
   },
   {
@@ -245,6 +292,9 @@ export const landingTests = [
       await page.locator('[data-table="audit"] td.code', {hasText: '/doctor/findings'}).first().waitFor();
       const targets = await page.locator('[data-table="audit"] td.code').allInnerTexts();
       assert.ok(targets.every((one) => one.includes('doctor/findings')), `${targets}`);
+      await visitor.ask('GET', `/stacks?pid=${world.idle.pid}`);
+      const stacks = await visitor.open('/audit?q=/stacks');
+      await stacks.locator('[data-table="audit"] td', {hasText: `samples (${world.idle.pid})`}).first().waitFor(); // "25337 samples" would read as a count
       await page.getByRole('button', {name: 'Took', exact: true}).click();
       await page.waitForURL(/q=doctor.*&sort-audit=-took/);
       await looksRight(page);

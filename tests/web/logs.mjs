@@ -29,4 +29,41 @@ export const logsTests = [
       await kit.end(app.child);
     },
   },
+  {
+    name: 'a log entry stays where its reader is when the list is full and others come',
+    async run(world) {
+      const visitor = await kit.Visitor.come(world.server);
+      let sent = 0;
+      const entries = (count) => Array.from({length: count}, () => `event: logs\ndata: ${JSON.stringify({Timestamp: '2026-01-01T00:00:00Z', LogLevel: 'Information', Category: 'Shop', Message: `order-${++sent}`})}\n\n`);
+      await visitor.context.route('**/live?*topics=logs*', (route) => route.fulfill({contentType: 'text/event-stream', body: `retry: 300\n\n${entries(sent ? 3 : 1000).join('')}`}));
+      const page = await visitor.open(`/logs?pid=${world.idle.pid}`);
+      const entry = page.locator('.log-entry', {hasText: /order-990$/});
+      await entry.scrollIntoViewIfNeeded();
+      await entry.evaluate((one) => {
+        getSelection().selectAllChildren(one);
+        globalThis.selectedEntry = one;
+      });
+      const newest = () => page.locator('.log-entry').first().innerText();
+      const first = await newest();
+      await page.waitForFunction((text) => document.querySelector('.log-entry').innerText !== text, first);
+      assert.equal(await page.locator('.log-entry').count(), 1000);
+      assert.match(await page.evaluate(() => globalThis.selectedEntry.innerText), /order-990$/);
+      assert.match(await page.evaluate(() => getSelection().toString()), /order-990$/);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'a refused stream of log entries says why, and is tried again',
+    async run(world) {
+      const visitor = await kit.Visitor.come(world.server);
+      await visitor.context.route('**/live?*topics=logs*', (route) => route.fulfill({status: 429, contentType: 'application/problem+json', json: {title: 'too many streams', hint: 'close other pages'}}));
+      const page = await visitor.open(`/logs?pid=${world.evil.pid}`, {expected: [429]});
+      await page.locator('main [role="alert"]', {hasText: /too many streams.*close other pages/s}).waitFor();
+      assert.equal(await page.getByText('connecting …').count(), 0);
+      await visitor.context.unroute('**/live?*topics=logs*');
+      await page.locator('main [role="status"]', {hasText: 'live'}).waitFor();
+      assert.equal(await page.locator('main [role="alert"]').count(), 0);
+      await visitor.leave();
+    },
+  },
 ];

@@ -70,7 +70,7 @@ export const recordTests = [
       assert.equal(plannedMs, 600_000);
       await page.reload();
       await card(page, id).waitFor();
-      assert.match(await card(page, id).innerText(), /s of 600/);
+      assert.match(await card(page, id).innerText(), / of 10 min/);
       await page.locator('.rail').getByRole('link', {name: 'Stacks', exact: true}).click();
       await page.waitForURL(/\/stacks/);
       await page.locator('.rail').getByRole('link', {name: 'Record', exact: true}).click();
@@ -100,7 +100,12 @@ export const recordTests = [
       const id = await started(page);
       const {providers} = (await sessions(visitor)).find((one) => one.id === id);
       assert.ok(providers.some((one) => one.toLowerCase().includes('microsoft-windows-dotnetruntime:0x')), providers.join(' '));
-      await card(page, id).getByRole('button', {name: 'Discard', exact: true}).click();
+      const discard = card(page, id).getByRole('button', {name: 'Discard', exact: true});
+      await discard.click();
+      await card(page, id).getByRole('button', {name: 'Keep', exact: true}).click();
+      assert.ok((await sessions(visitor)).some((one) => one.id === id), 'it was discarded without being asked about');
+      await discard.click();
+      await card(page, id).getByRole('group', {name: /^Discard/}).getByRole('button', {name: 'Discard', exact: true}).click();
       await card(page, id).waitFor({state: 'detached'});
       await page.waitForFunction(() => !new URL(location.href).searchParams.has('session'));
       assert.ok(!(await sessions(visitor)).some((one) => one.id === id));

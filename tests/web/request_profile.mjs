@@ -80,8 +80,8 @@ export const profile = {
   inFlight: 1,
   probability: 0.25,
   lost: {records: 12, requests: 0, spans: 3, late: 0, orphans: 0, damaged: 0},
-  cost: {cpuPercent: 0.83, hooksMs: 41, processMs: 4950},
-  methods: {chosen: 42, instrumented: 31, refused: 1},
+  cost: {cpuPercent: 0.83, hooksMs: 41, hearingMs: 12, processMs: 4950},
+  methods: {chosen: 42, instrumented: 31, refused: 1, notMeasured: [{method: 'Shop.Orders.Print', reason: 'variableArguments'}]},
   routes: [
     route('GET', '/orders/{id}', 812, 20, {errors: 7}),
     route('GET', '/reports/{name}', 40, 150),
@@ -212,7 +212,11 @@ export const requestProfileTests = [
       const page = await profiled(visitor, world.idle.pid);
       await page.getByText('1,219 requests in 10 s; 305 sampled (25 %), 2 of them by the debug key.', {exact: true}).waitFor();
       await page.getByText(/Lost: 12 records: no room in a ring; 3 spans/).waitFor();
-      assert.match(await page.locator('[data-price]').innerText(), /cost 0\.83 % of the CPU time .* 31 of 42 chosen methods called, 1 could not be instrumented/);
+      assert.match(await page.locator('[data-price]').innerText(), /cost 0\.83 % of the CPU time .* 31 of 42 chosen methods called/);
+      const unmeasured = page.locator('[data-fold=unmeasured]');
+      await unmeasured.getByText('1 chosen method could not be instrumented').click();
+      await unmeasured.getByRole('cell', {name: 'variableArguments'}).waitFor();
+      assert.match(await unmeasured.locator('tbody tr').innerText(), /Shop\.Orders\.Print\s+variableArguments/);
       // Sorted by a column, which a click reverses; the order is in the address.
       await page.locator('[data-table="routes"]').getByRole('button', {name: 'p50', exact: true}).click();
       assert.match((await texts(page, '[data-table="routes"] tbody tr'))[0], /\/reports\/\{name\}/);
@@ -295,7 +299,7 @@ export const requestProfileTests = [
       assert.ok((await kit.sideways(page)) <= 0, 'the waterfall fits a phone');
       assert.deepEqual(await kit.outOfReach(page), []);
       await kit.end(app.child);
-      await page.getByText('The last data are kept').first().waitFor();
+      await kit.cameBack(page, page.getByText('The last data are kept').first());
       await page.locator(`[data-waterfall="${kSlow}"]`).waitFor();
       await visitor.leave();
       await kit.end(server.child);

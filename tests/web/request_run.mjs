@@ -95,8 +95,10 @@ export const requestRunTests = [
       const {app, server, end} = await shop();
       const visitor = await kit.Visitor.come(server);
       const {id} = await (await visitor.ask('POST', `/requests?pid=${app.pid}&include=Samples.Shop&sample=1&durationSeconds=600`)).json();
-      const note = join(server.folder, 'requests', `${id}.json`);
-      const isSaved = () => existsSync(note) && JSON.parse(readFileSync(note, 'utf8')).seen > 0;
+      const saved = (ending) => join(server.folder, 'requests', `${id}${ending}`);
+      const read = (ending) => JSON.parse(readFileSync(saved(ending), 'utf8'));
+      // A request has a route once it has ended.
+      const isSaved = () => existsSync(saved('.json')) && existsSync(saved('.profile.json')) && read('.profile.json').routes.length > 0 && read('.profile.json').seen === read('.json').seen;
       while (!isSaved()) await new Promise((done) => setTimeout(done, 100));
       await visitor.leave();
       const gone = once(server.child, 'exit');
@@ -199,6 +201,7 @@ export const requestRunTests = [
       assert.equal((await runsOf(visitor)).length, 1);
       await page.close(); // it would ask for what is gone
       await card(late).getByRole('button', {name: 'Discard', exact: true}).click();
+      await card(late).getByRole('group', {name: /^Discard/}).getByRole('button', {name: 'Discard', exact: true}).click();
       await late.waitForFunction(() => !new URL(location.href).searchParams.has('run'));
       assert.deepEqual(await runsOf(visitor), []);
       await late.waitForFunction(() => !document.querySelector('.profile-form button').disabled);

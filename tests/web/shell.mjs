@@ -43,7 +43,8 @@ export const shellTests = [
       throughAllPages(world, {}, async (page, path, title) => {
         const faults = [];
         if ((await page.locator('h1').count()) !== 1) faults.push('it does not have exactly one heading');
-        if ((await page.title()) !== `${title} · clrscope`) faults.push(`its title is ${await page.title()}`);
+        const about = path === '/' ? '' : ` · samples sick (${world.sick.pid})`;
+        await page.waitForFunction((text) => document.title === text, `${title}${about} · clrscope`).catch(async () => faults.push(`its title is ${await page.title()}`));
         const current = await page.locator('.rail a[aria-current]').textContent();
         if (current !== title) faults.push(`the rail marks ${current}`);
         if (path === '/') return faults;

@@ -124,19 +124,30 @@ export const stacksTests = [
     },
   },
   {
-    name: 'the copied text of the stacks is what the terminal prints',
+    name: 'the copied text of the stacks is what is shown, in the words of the terminal, without another snapshot',
     async run(world) {
       const visitor = await Visitor.come(world.server);
       await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
       const page = await visitor.open(`/stacks?pid=${world.idle.pid}`);
       await page.locator('.group').first().waitFor();
-      await page.click('[data-copy-stacks]');
-      await page.getByText('copied', {exact: true}).waitFor();
-      const copied = await page.evaluate(() => navigator.clipboard.readText());
+      const asked = [];
+      page.on('request', (request) => request.url().includes('/stacks?') && asked.push(request.url()));
+      const copy = async () => {
+        await page.getByRole('button', {name: 'Copy as text', exact: true}).click();
+        await page.getByRole('button', {name: 'Copied', exact: true}).waitFor();
+        return page.evaluate(() => navigator.clipboard.readText());
+      };
+      const copied = await copy();
+      assert.deepEqual(asked, []);
       const printed = await askText(page, `/stacks?pid=${world.idle.pid}&lines=true&merged=true`);
-      const frames = (text) => text.split('\n').filter((line) => line.includes('samples!')); // the runtime's own threads come and go
+      const frames = (text) => text.split('\n').map((line) => line.trim()).filter((line) => line.includes('samples!')); // the runtime's own threads come and go
       assert.ok(frames(copied).length > 1, copied);
       assert.deepEqual(frames(copied), frames(printed));
+      assert.match(await page.getByRole('link', {name: 'as text', exact: true}).getAttribute('href'), /merged=true&accept=text/);
+      await page.getByLabel('Filter threads', {exact: true}).fill('nothing has this name');
+      await page.getByText(/^0 of \d+ threads match/).waitFor();
+      await page.getByRole('button', {name: 'Copy as text', exact: true}).waitFor();
+      assert.deepEqual(frames(await copy()), []);
       await visitor.leave();
     },
   },
@@ -182,13 +193,25 @@ export const stacksTests = [
       const lines = await page.locator('[data-async] .fold > summary').allInnerTexts();
       assert.equal(lines.length, data.groups.length);
       data.groups.forEach((group, i) => assert.ok(lines[i].startsWith(`${group.count} × ${group.wait.text}`), lines[i]));
-      await page.locator('[data-fold="a0"] > summary').click();
-      await page.locator('[data-fold="a0"] [data-async-frames] li').first().waitFor();
-      const frames = await page.locator('[data-fold="a0"] [data-async-frames] li').allInnerTexts();
+      const opened = page.locator('[data-async] .fold[open]');
+      await page.locator('[data-async] .fold > summary').first().click();
+      await opened.locator('[data-async-frames] li').first().waitFor();
+      const frames = await opened.locator('[data-async-frames] li').allInnerTexts();
       assert.deepEqual(
         frames.map((line) => line.replace(/ at its await number \d+$/, '')),
         data.groups[0].frames.map((frame) => frame.method),
       );
+      // What was opened is the same group after a refresh, and when a filter leaves others before it out.
+      const openStacks = () => opened.locator('[data-async-frames]').allInnerTexts();
+      await page.locator('[data-async] .fold > summary').last().click();
+      await opened.nth(1).locator('[data-async-frames]').waitFor();
+      const before = await openStacks();
+      await Promise.all([page.waitForResponse((one) => one.url().includes('async=true')), page.click('[data-refresh]')]);
+      await page.locator('[data-refresh][aria-busy="false"]').waitFor();
+      assert.deepEqual(await openStacks(), before);
+      await page.getByLabel('Filter async stacks', {exact: true}).fill(data.groups.at(-1).frames[0].method);
+      await page.getByText(/ groups? match(es)?\.$/).waitFor();
+      assert.ok((await openStacks()).includes(before.at(-1)), 'another group is open');
       await page.getByLabel('Filter async stacks', {exact: true}).fill('SemaphoreSlim');
       const matching = data.groups.filter((group) => JSON.stringify(group).includes('SemaphoreSlim')).length;
       assert.ok(matching > 0 && matching < data.groups.length);

@@ -54,13 +54,25 @@ export const stateTests = [
       const short = await kit.patient('sick');
       const server = await kit.serve('--allow', String(short.pid));
       const visitor = await Visitor.come(server);
-      const page = await visitor.open(`/stacks?pid=${short.pid}`, {expected: [502]});
+      const open = (path) => visitor.open(`${path}?pid=${short.pid}`, {expected: [502]});
+      const page = await open('/stacks');
       await settled(page);
       await deadlockShown(page);
+      const [overview, counters, gc, logs] = await Promise.all(['/overview', '/counters', '/views/gc', '/logs'].map(open));
+      await overview.waitForFunction(() => /^\d/.test(document.querySelector('[data-tile="cpu"] .big')?.textContent));
+      await overview.locator('[data-verdict="found"]').waitFor();
+      await counters.locator('.counter canvas').first().waitFor();
+      await gc.locator('[data-summary]').waitFor();
+      await logs.locator('main [role="status"]', {hasText: 'live'}).waitFor();
       visitor.faults.length = 0;
       await kit.end(server.child);
-      await page.locator('[data-connected="no"]').waitFor({timeout: 20_000});
+      for (const one of [page, overview, counters, gc, logs]) await one.locator('[data-connected="no"]').waitFor();
       await page.getByText('Deadlock: 2 threads').first().waitFor();
+            for (const one of [overview, counters, gc]) await one.locator('main [role="alert"]', {hasText: /The controller cannot be reached.*Showing data from/}).first().waitFor();
+      await overview.locator('[aria-label="Live numbers"] [role="alert"]', {hasText: 'Showing data from'}).waitFor();
+      assert.match(await overview.locator('[data-tile="cpu"] .big').innerText(), /^\d/);
+      assert.ok((await counters.locator('.counter').count()) > 5);
+      await logs.locator('main [role="status"]', {hasText: 'connecting'}).waitFor();
       visitor.faults.length = 0; // requests fail now, as they must
       await visitor.leave();
       await kit.end(short.child);
@@ -78,6 +90,8 @@ export const stateTests = [
       await page.getByRole('button', {name: 'Sign in', exact: true}).click();
       await page.locator('main [role="alert"]', {hasText: /Not permitted.*trace/s}).first().waitFor();
       await page.locator('.rail a.refused', {hasText: 'Recordings'}).waitFor();
+      await page.goto(new URL(`/logs?pid=${world.idle.pid}`, page.url()).href);
+      await page.locator('main [role="alert"]', {hasText: /Not permitted.*trace/s}).first().waitFor();
       await context.close();
     },
   },
@@ -88,10 +102,16 @@ export const stateTests = [
       const page = await visitor.open(`/overview?pid=${world.sick.pid}`);
       await settled(page);
       let asked = 0;
-      page.on('request', (request) => (asked += /\/(watch|status|processes)/.test(request.url()) ? 1 : 0));
+      const open = new Set(); // live streams are never idle: only these must have been answered
+      page.on('request', (request) => {
+        if (!/\/(watch|status|processes)/.test(request.url())) return;
+        ++asked;
+        open.add(request);
+      });
+      for (const event of ['requestfinished', 'requestfailed']) page.on(event, (request) => open.delete(request));
       await page.keyboard.press('p');
       await page.locator('.strip [data-pause][aria-pressed="true"]').waitFor();
-      await page.waitForLoadState('networkidle').catch(() => {});
+      while (open.size) await page.waitForTimeout(50);
       asked = 0;
       await page.waitForTimeout(4000); // longer than every interval
       assert.equal(asked, 0, 'it asked while paused');

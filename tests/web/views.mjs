@@ -76,17 +76,48 @@ export const viewsTests = [
       await page.reload();
       await page.locator('.thrown .frames li').first().waitFor();
       assert.match(await page.locator('.thrown .frames').first().innerText(), /Samples\.Symptoms\.Exceptions/);
+      await page.locator('.thrown .frames', {hasText: /Exceptions\.cs:\d+/}).first().waitFor();
+      await page.locator('table[data-table="type"] .sites', {hasText: /Exceptions\.cs:\d+/}).first().waitFor();
       await visitor.leave();
 
       const again = await Visitor.come(world.server);
-      const {page: still, view} = await paused(again, 'exceptions', `pid=${world.evil.pid}`, (answer) => answer.recent.length > 5);
+      const {page: still, view} = await paused(again, 'exceptions', `pid=${world.evil.pid}`, (answer) => answer.grouped > 60);
       assert.equal(await fact(still, 'thrown'), String(view.exceptions));
-      const groups = new Set(view.recent.map((one) => [one.type, ...one.stack].join('\n')));
-      assert.equal(await still.locator('.thrown').count(), groups.size);
+      assert.equal(await still.locator('.thrown').count(), view.groups.length);
       const counts = await still.locator('.thrown .count').allInnerTexts();
-      assert.equal(counts.reduce((sum, text) => sum + parseInt(text, 10), 0), view.recent.length);
+      assert.equal(counts.reduce((sum, text) => sum + parseInt(text.replace(/,/g, ''), 10), 0), view.grouped);
       await still.locator('[data-chart="rate"] canvas').waitFor();
       await again.leave();
+    },
+  },
+  {
+    name: 'an opened group of a rare exception stays, and says that none came lately',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const key = await kit.makeKey(world.server, 'read,trace');
+      const page = await visitor.open('/api');
+      let isRare = true;
+      let answers = 0;
+      await page.route('**/views/exceptions?*', async (route) => {
+        if (route.request().resourceType() !== 'fetch') return route.continue();
+        const view = await (await fetch(`${world.server.address}/views/exceptions?pid=${world.evil.pid}`, {headers: {Authorization: `Bearer ${key}`}})).json();
+        const rare = {id: 'rare', type: 'Shop.RareException', count: 1, last: view.from, osId: 7, stack: [{method: 'Shop.Rare.Throw()', module: 'Shop', kind: 'managed', file: '/src/Rare.cs', line: 12}], messages: [{text: 'once', count: 1}], moreMessages: 0};
+        if (isRare) view.groups = [rare, ...(view.groups ?? [])];
+        else ++answers;
+        return route.fulfill({json: view});
+      });
+      await page.goto(`${world.server.url}/views/exceptions?pid=${world.evil.pid}`);
+      const group = page.locator('.thrown', {hasText: 'Shop.RareException'});
+      await group.locator('summary').click();
+      await group.locator('.frames', {hasText: 'Rare.cs:12'}).waitFor();
+      isRare = false;
+      await group.getByText('none lately').waitFor();
+      const late = answers;
+      await waitUntil(() => answers > late + 1, 'two more answers');
+      assert.match(await group.locator('.fold-body').innerText(), /once[^]*Shop\.Rare\.Throw/);
+      await group.locator('summary').click();
+      await waitUntil(async () => (await group.count()) === 0, 'a folded group without exceptions goes');
+      await visitor.leave();
     },
   },
   {
@@ -98,8 +129,26 @@ export const viewsTests = [
       await now.waitFor();
       assert.match(await now.innerText(), /^Deadlock: .*transfer-0.* wait for each other/);
       assert.doesNotMatch(await page.locator('main').innerText(), /No thread waited/);
+      assert.match((await cells(page, 'now', 6)).join('\n'), /\.cs:\d+/);
       const owners = await cells(page, 'now', 3);
       for (const osId of world.sick.truth.deadlock.cycle) assert.ok(owners.some((text) => text.includes(String(osId))), `${osId} is not among ${owners}`);
+      await visitor.leave();
+    },
+  },
+  {
+    name: 'the strip shows what the sessions cost the process, or why that is unknown',
+    async run(world) {
+      const visitor = await Visitor.come(world.server);
+      const key = await kit.makeKey(world.server, 'read,trace');
+      const page = await visitor.open(`/views/exceptions?pid=${world.evil.pid}`);
+      await kit.cameBack(page, page.locator('[data-cost]', {hasText: /cost to the app: at least \d+\.\d % CPU/}));
+      assert.match(await page.locator('[data-cost]').getAttribute('title'), /measured/);
+      await page.route('**/status?*', async (route) => {
+        const status = await (await fetch(`${world.server.address}/status?pid=${world.evil.pid}`, {headers: {Authorization: `Bearer ${key}`}})).json();
+        return route.fulfill({json: {...status, live: {...status.live, appCpuMs: undefined, appCpuUnknown: 'it lives elsewhere'}}});
+      });
+      await kit.cameBack(page, page.locator('[data-cost]', {hasText: 'cost to the app: unknown'}));
+      assert.equal(await page.locator('[data-cost]').getAttribute('title'), 'Unknown: it lives elsewhere.');
       await visitor.leave();
     },
   },
@@ -129,7 +178,7 @@ export const viewsTests = [
         const view = await (await fetch(`${world.server.address}/views/exceptions?pid=${world.evil.pid}`, {headers: {Authorization: `Bearer ${key}`}})).json();
         const long = `<img src=x onerror=document.title=1> ${'x'.repeat(3000)}`;
         view.byType = view.byType.map((one) => ({...one, message: long}));
-        view.recent = view.recent.map((one) => ({...one, message: long}));
+        view.groups = view.groups.map((one) => ({...one, messages: [{text: long, count: one.count}]}));
         return route.fulfill({json: {...view, live: false, ended: 'it exited', endedAt: view.from, lost: 1219, leftOut: 3}});
       });
       await page.setViewportSize({width: 360, height: 740});

@@ -7,6 +7,7 @@ import {Frame} from './frame/frame';
 import {findPage} from './frame/layout';
 import {basePath, startRouter} from './frame/router';
 import {fleetPages, pages} from './pages';
+import {startScrollMemory} from './frame/scroll';
 import {isFleet} from './server';
 import {singles} from './pages/singles';
 import {startThemeSwitch} from './ui/theme';
@@ -18,6 +19,7 @@ if (root && embedded) {
   startRouter(() => false);
   render(singles[embedded.dataset.kind ?? ''](JSON.parse(embedded.textContent ?? '')), root);
 } else if (root) {
+  startScrollMemory();
   startRouter((path) => findPage(isFleet() ? fleetPages : pages, path) !== undefined);
   render(
     <ApiContext.Provider value={new Api(basePath())}>

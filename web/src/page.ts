@@ -20,4 +20,5 @@ export interface Page {
   key?: string; // "g" and this letter open the page
   scope?: string; // scope without which the page shows nothing
   isHidden?: boolean; // not in the rail: opened by links only
+  parent?: string; // of a hidden page: the path of the page that the rail marks instead
 }

@@ -34,6 +34,7 @@ export function useBook(pid: number | undefined, choice = ''): Book {
       }, kDrawMs);
     };
     const ask = async () => {
+      again = 0;
       try {
         await book.load(api);
       } catch (error) {
@@ -45,7 +46,19 @@ export function useBook(pid: number | undefined, choice = ''): Book {
       if (isOver) return;
       setProblem(undefined);
       draw();
-      if (!book.ended && !document.hidden) stop = book.follow(api, draw);
+      if (!book.ended && !document.hidden) follow();
+    };
+    // A stream that stays closed is asked about: the answer says whether the server is gone, and has what was missed.
+    const follow = () => {
+      stop();
+      stop = book.follow(api, () => {
+        if (book.isConnected || book.ended) {
+          clearTimeout(again);
+          again = 0;
+          setProblem(undefined);
+        } else again ||= window.setTimeout(() => void ask(), kAgainMs);
+        draw();
+      });
     };
     const onVisible = () => {
       stop();

@@ -2,20 +2,12 @@
 import {serveCommand, serverName} from '../server';
 import type {Problem as ProblemBody} from './types';
 
+const kAgainMs = 5000; // after a refused stream
+
 export class Problem extends Error {
   constructor(readonly status: number, message: string, readonly hint = '') {
     super(message);
   }
-}
-
-export interface Message {
-  text: string;
-  hint: string;
-}
-
-export function messageOf(error: unknown): Message {
-  if (error instanceof Problem) return {text: error.message, hint: error.hint};
-  return {text: error instanceof Error ? error.message : String(error), hint: ''};
 }
 
 async function problemOf(response: Response): Promise<Problem> {
@@ -39,7 +31,7 @@ export class Api {
   }
 
   // `body` is sent as JSON, unless it is a file.
-  async send(method: string, path: string, body?: unknown, accept = 'application/json'): Promise<Response> {
+  async send(method: string, path: string, body?: unknown, accept = 'application/json', signal?: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = {Accept: accept};
     const isFile = body instanceof Blob;
     if (body !== undefined) headers['Content-Type'] = isFile ? 'application/octet-stream' : 'application/json';
@@ -49,6 +41,7 @@ export class Api {
         method,
         headers,
         credentials: 'same-origin',
+        signal,
         body: body === undefined || isFile ? body : JSON.stringify(body),
       });
     } catch {
@@ -62,26 +55,50 @@ export class Api {
     return (await (await this.send('GET', path)).json()) as T;
   }
 
-  // The same as the terminal prints it.
-  async text(path: string): Promise<string> {
-    return (await this.send('GET', path, undefined, 'text/plain')).text();
-  }
-
   async post<T>(path: string, body?: unknown): Promise<T> {
     return (await (await this.send('POST', path, body)).json()) as T;
   }
 
-  async upload<T>(path: string, file: Blob): Promise<T> {
-    return (await (await this.send('POST', path, file)).json()) as T;
+  // Server-sent events. The browser reconnects by itself and tells the last id it saw; a stream that the server refuses it gives up:
+  // then `onState` gets the reason, and it is tried again later.
+  live<T>(path: string, kinds: string[], onEvent: (kind: string, data: T) => void, onState: (connected: boolean, problem?: Problem) => void): () => void {
+    let source: EventSource;
+    let again = 0;
+    let isOver = false;
+    const begin = () => {
+      source = new EventSource(this.address(path), {withCredentials: true});
+      source.onopen = () => onState(true);
+      source.onerror = () => {
+        onState(false);
+        if (source.readyState === EventSource.CLOSED) void onRefused();
+      };
+      for (const kind of kinds)
+        source.addEventListener(kind, (event) => onEvent(kind, JSON.parse((event as MessageEvent<string>).data) as T));
+    };
+    const onRefused = async () => {
+      const problem = await this.refusal(path);
+      if (isOver) return;
+      onState(false, problem);
+      again = window.setTimeout(begin, kAgainMs);
+    };
+    begin();
+    return () => {
+      isOver = true;
+      clearTimeout(again);
+      source.close();
+    };
   }
 
-  // Server-sent events. The browser reconnects by itself and tells the last id it saw.
-  live<T>(path: string, kinds: string[], onEvent: (kind: string, data: T) => void, onState: (connected: boolean) => void): () => void {
-    const source = new EventSource(this.address(path), {withCredentials: true});
-    source.onopen = () => onState(true);
-    source.onerror = () => onState(false);
-    for (const kind of kinds)
-      source.addEventListener(kind, (event) => onEvent(kind, JSON.parse((event as MessageEvent<string>).data) as T));
-    return () => source.close();
+  // Why a stream is refused; undefined if it is not any more.
+  private async refusal(path: string): Promise<Problem | undefined> {
+    const leave = new AbortController();
+    try {
+      await this.send('GET', path, undefined, 'text/event-stream', leave.signal);
+      return undefined;
+    } catch (error) {
+      return error instanceof Problem ? error : undefined;
+    } finally {
+      leave.abort();
+    }
   }
 }

@@ -26,7 +26,8 @@ export interface Range {
   to: number;
 }
 
-function lengthOf(last: string): number {
+// Seconds; 0: it is not a length.
+export function lengthOf(last: string): number {
   const found = /^(\d+)([smhd])$/.exec(last);
   return found ? Number(found[1]) * kUnits[found[2]] : 0;
 }
@@ -53,6 +54,9 @@ export function selectionOf({query}: Place): Query {
   for (const name of [...kSelection, ...kBand]) out[name] = query.get(name) ?? undefined;
   return out;
 }
+
+// All of them, whatever their duration.
+export const withoutBand = (selection: Query): Query => ({...selection, ...Object.fromEntries(kBand.map((name) => [name, undefined]))});
 
 // What the address compares them with; nothing: there is no such choice yet.
 export function baseOf({query}: Place): Query | undefined {

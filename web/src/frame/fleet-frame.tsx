@@ -4,7 +4,7 @@ import {useRange} from '../api/fleet';
 import type {FleetStatus} from '../api/fleet-types';
 import type {Group} from '../page';
 import {fleetPages} from '../pages';
-import {clockTime} from '../ui/format';
+import {clockTime, localZone} from '../ui/format';
 import {RangeChoice} from '../views/fleet/range-choice';
 import {FindTrace} from '../views/requests/profile-view';
 import {findPage, Layout, NotFound} from './layout';
@@ -48,6 +48,7 @@ export function FleetFrame() {
           {status.data ? <span>clrscope-fleet {status.data.version}</span> : null}
           {status.data?.reader ? <span>reading as {status.data.reader}</span> : null}
           {status.data?.tenant ? <span data-tenant={status.data.tenant}>tenant {status.data.tenant}</span> : null}
+          <span data-zone>times in {localZone()}</span>
           <button type="button" data-pause aria-pressed={paused > 0} onClick={() => setPaused(!paused)}>
             {paused ? `paused at ${clockTime(paused)}: resume` : 'pause'}
           </button>

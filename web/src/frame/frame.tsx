@@ -12,7 +12,8 @@ import {addressOf, open, usePlace} from './router';
 import {Strip} from './strip';
 
 const kProcessesMs = 5000;
-const kOthersMs = 15_000; // while one is chosen: the others change the picker only
+const kUnsureMs = 15_000; // while one is chosen of which it is not known whether it runs
+const kOthersMs = 60_000; // while one is chosen that runs: the others change the picker only, which asks when it is opened
 const kStatusMs = 5000;
 
 const kGroups: [Group, string][] = [
@@ -25,9 +26,10 @@ const kKeys: [string, string][] = [['c', 'choose the process']];
 export function Frame() {
   const place = usePlace();
   const pid = Number(place.query.get('pid')) || 0;
-  const processes = useAnswer<ProcessInfo[]>('processes', {everyMs: pid ? kOthersMs : kProcessesMs});
   const status = useAnswer<Status>(`status${pid ? `?pid=${pid}` : ''}`, {everyMs: kStatusMs});
+  const processes = useAnswer<ProcessInfo[]>('processes', {everyMs: !pid ? kProcessesMs : status.data?.running ? kOthersMs : kUnsureMs}); // at once when that changes
   const found = findPage(pages, place.path);
+  const chosen = processes.data?.find((one) => one.pid === pid);
   const scopes = status.data?.caller?.scopes;
   return (
     <FrameContext.Provider value={{processes, status}}>
@@ -40,6 +42,7 @@ export function Frame() {
         hrefOf={(page) => addressOf(page.path, page.path === '/' ? {} : {pid: pid || undefined})}
         isAllowed={(page) => !page.scope || !scopes || scopes.includes(page.scope)}
         isSignedIn={status.data?.caller?.signedIn ?? false}
+        about={found?.page.path === '/' ? undefined : chosen ? processLabel(chosen) : pid ? String(pid) : undefined}
         keys={kKeys}
         top={<Picker page={found?.page} pid={pid} />}
         strip={<Strip />}

@@ -37,8 +37,10 @@ export function Keys({pages, hrefOf, others}: {pages: Page[]; hrefOf: (page: Pag
       else if (event.key === '?') sheet.current?.showModal();
       else if (event.key === 'r') refreshAll();
       else if (event.key === 'p') setPaused(!isPaused());
-      else if (event.key === 'c') document.querySelector<HTMLElement>('#picker')?.focus();
-      else if (event.key === '/') {
+      else if (event.key === 'c') {
+        event.preventDefault(); // the letter would choose an entry
+        document.querySelector<HTMLElement>('#picker')?.focus();
+      } else if (event.key === '/') {
         const search = document.querySelector<HTMLElement>('main input[type="search"], .top input[type="search"]');
         if (!search) return;
         event.preventDefault();

@@ -1,7 +1,8 @@
 // What is around every page of a server: top bar, rail, status strip, keys.
 import type {ComponentChildren} from 'preact';
-import {useEffect} from 'preact/hooks';
+import {useEffect, useErrorBoundary} from 'preact/hooks';
 import type {Group, Page} from '../page';
+import {Notice} from '../ui/state';
 import {Keys} from './keys';
 import {Rail} from './rail';
 import {matchPath, type Place} from './router';
@@ -28,17 +29,18 @@ interface LayoutProps {
   hrefOf: (page: Page) => string;
   isAllowed?: (page: Page) => boolean;
   isSignedIn: boolean;
+  about?: string; // the process, for the title of the window
   keys: [string, string][]; // beside those of the pages
   top: ComponentChildren;
   strip: ComponentChildren;
   children: ComponentChildren;
 }
 
-export function Layout({place, pages, groups, found, home, hrefOf, isAllowed, isSignedIn, keys, top, strip, children}: LayoutProps) {
+export function Layout({place, pages, groups, found, home, hrefOf, isAllowed, isSignedIn, about, keys, top, strip, children}: LayoutProps) {
   const page = found?.page;
   useEffect(() => {
-    document.title = `${page?.title ?? 'Not found'} · clrscope`;
-  }, [page]);
+    document.title = [page?.title ?? 'Not found', about, 'clrscope'].filter(Boolean).join(' · ');
+  }, [page, about]);
   useEffect(() => {
     document.getElementById('main')?.focus({preventScroll: true});
   }, [place.path]);
@@ -64,11 +66,33 @@ export function Layout({place, pages, groups, found, home, hrefOf, isAllowed, is
       <div class="frame">
         <Rail place={place} pages={pages} groups={groups} page={page} hrefOf={hrefOf} isAllowed={isAllowed} isSignedIn={isSignedIn} />
         <main id="main" tabIndex={-1} data-page={page?.path ?? ''}>
-          {children}
+          <Guarded key={`${place.path} ${place.query.get('pid') ?? ''}`}>{children}</Guarded>
         </main>
       </div>
       {strip}
       <Keys pages={pages} hrefOf={hrefOf} others={keys} />
+    </>
+  );
+}
+
+// What a page throws while it is drawn does not take the frame with it.
+export function Guarded({children}: {children: ComponentChildren}) {
+  const [error, reset] = useErrorBoundary();
+  if (!error) return <>{children}</>;
+  return (
+    <>
+      <h1>This page failed</h1>
+      <Notice kind="trouble" hint="Reload it. If it fails again, please report it with these words and the address.">
+        {error instanceof Error ? error.message : String(error)}
+      </Notice>
+      <p class="bar">
+        <button type="button" class="main" onClick={reset}>
+          Try again
+        </button>
+        <a class="button" href={location.href} data-outside>
+          Reload
+        </a>
+      </p>
     </>
   );
 }

@@ -17,10 +17,16 @@ export const FrameContext = createContext<FrameData>({
 export const useProcesses = (): Answer<ProcessInfo[]> => useContext(FrameContext).processes;
 export const useStatus = (): Answer<Status> => useContext(FrameContext).status;
 
+// What a program was given, without the words of "dotnet" that start it.
+function argumentsOf(commandLine: string): string[] {
+  const [program, ...words] = commandLine.split(/\s+/);
+  const assembly = /(^|\/)dotnet$/.test(program) ? words.findIndex((one) => one.endsWith('.dll')) : -1;
+  return words.slice(assembly + 1);
+}
+
 // "samples sick (25337)": the name, the first argument if there is one, the pid.
 export function processLabel(process: Pick<ProcessInfo, 'name' | 'commandLine' | 'pid'>): string {
-  const words = process.commandLine.split(/\s+/).slice(1);
-  const word = words.find((one) => one && !one.startsWith('-') && !one.includes('/'));
+  const word = argumentsOf(process.commandLine).find((one) => one && !one.startsWith('-') && !one.includes('/'));
   const short = word && word.length <= 24 ? ` ${word}` : '';
   return `${process.name}${short} (${process.pid})`;
 }

@@ -19,7 +19,7 @@ export function Rail({place, pages, groups, page, hrefOf, isAllowed = () => true
   return (
     <nav class={isOpen ? 'rail open' : 'rail'} aria-label="Pages">
       <button type="button" class="menu" aria-expanded={isOpen} aria-controls="rail-list" onClick={() => setOpen(!isOpen)}>
-        {page && !page.isHidden ? page.title : 'Pages'} ▾
+        {page?.title ?? 'Pages'} ▾
       </button>
       <div id="rail-list">
         {groups.map(([group, title]) => (
@@ -29,7 +29,7 @@ export function Rail({place, pages, groups, page, hrefOf, isAllowed = () => true
                 .filter((one) => one.group === group && !one.isHidden)
                 .map((one) => (
                   <li key={one.path}>
-                    <a href={hrefOf(one)} aria-current={one === page ? 'page' : undefined} data-key={one.key} class={isAllowed(one) ? '' : 'refused'} title={isAllowed(one) ? undefined : `needs the scope ${one.scope}`}>
+                    <a href={hrefOf(one)} aria-current={one === page ? 'page' : one.path === page?.parent ? 'true' : undefined} data-key={one.key} class={isAllowed(one) ? '' : 'refused'} title={isAllowed(one) ? undefined : `needs the scope ${one.scope}`}>
                       {one.title}
                     </a>
                   </li>

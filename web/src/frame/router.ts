@@ -1,6 +1,7 @@
 // The address is the state: path, process, filters, zoom. Everything a page remembers across reload, back and forward
 // is a query parameter, read and written here.
 import {useEffect, useState} from 'preact/hooks';
+import {rememberScroll} from './scroll';
 
 export interface Place {
   path: string; // without the base path: "/stacks"
@@ -41,8 +42,10 @@ function changed(): void {
 export function open(address: string, how: 'push' | 'replace' = 'push'): void {
   if (address === location.pathname + location.search + location.hash) return;
   try {
-    if (how === 'push') history.pushState(null, '', address);
-    else history.replaceState(null, '', address);
+    if (how === 'push') {
+      rememberScroll();
+      history.pushState(null, '', address);
+    } else history.replaceState(history.state, '', address);
   } catch {
     held = address; // holds until reload
   }
@@ -77,14 +80,26 @@ export function useParam(name: string, fallback = ''): [string, (value: string, 
   return [query.get(name) ?? fallback, (value, how = 'replace') => setQuery({[name]: value === fallback ? undefined : value}, how)];
 }
 
+// undefined: "%E0" and the like are no text.
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 // Values of the {braces} if `path` fits the pattern; undefined if it does not.
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const [wanted, given] = [pattern.split('/'), path.split('/')];
   if (wanted.length !== given.length) return undefined;
   const values: Record<string, string> = {};
   for (const [i, part] of wanted.entries()) {
-    if (part.startsWith('{') && given[i]) values[part.slice(1, -1)] = decodeURIComponent(given[i]);
-    else if (part !== given[i]) return undefined;
+    if (part.startsWith('{') && given[i]) {
+      const value = decoded(given[i]);
+      if (value === undefined) return undefined;
+      values[part.slice(1, -1)] = value;
+    } else if (part !== given[i]) return undefined;
   }
   return values;
 }

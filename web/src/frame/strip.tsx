@@ -1,7 +1,7 @@
 // The status strip: whether the controller answers, what it has open in the process, what was lost, what it costs.
 import {useRef} from 'preact/hooks';
-import type {Status} from '../api/types';
-import {clockTime, formatBytes, formatNumber} from '../ui/format';
+import type {Status, StatusLive} from '../api/types';
+import {clockTime, formatBytes, formatNumber, localZone} from '../ui/format';
 import {setPaused, usePaused} from './pause';
 import {useStatus} from './processes';
 import {usePlace} from './router';
@@ -11,12 +11,25 @@ interface Reading {
   at: number;
 }
 
-// CPU of the controller and events per second, between two readings.
-function rates(before: Reading | undefined, now: Reading): {cpu?: number; events?: number} {
+// Between two readings: CPU of the controller, events per second, CPU of the threads of the process that send events.
+function rates(before: Reading | undefined, now: Reading): {cpu?: number; events?: number; cost?: number} {
   const ms = before ? now.at - before.at : 0;
   if (!before || ms <= 0) return {};
   const events = now.status.live && before.status.live ? now.status.live.events - before.status.live.events : undefined;
-  return {cpu: ((now.status.cpuMs - before.status.cpuMs) / ms) * 100, events: events === undefined || events < 0 ? undefined : (events / ms) * 1000};
+  const spent = (now.status.live?.appCpuMs ?? NaN) - (before.status.live?.appCpuMs ?? NaN);
+  return {cpu: ((now.status.cpuMs - before.status.cpuMs) / ms) * 100, events: events === undefined || events < 0 ? undefined : (events / ms) * 1000, cost: spent >= 0 ? (spent / ms) * 100 : undefined};
+}
+
+const kCost = 'CPU of the threads of the runtime that send its events, measured: to clrscope and to other tools. What the threads of the app spend on writing events is not measured.';
+
+// What the sessions cost the process, as far as it is measured.
+function Cost({live, percent}: {live: StatusLive; percent?: number}) {
+  const unknown = live.appCpuUnknown ?? (percent === undefined ? 'two measurements are needed' : '');
+  return (
+    <span data-cost title={unknown ? `Unknown: ${unknown}.` : kCost}>
+      cost to the app: {unknown || percent === undefined ? 'unknown' : `at least ${percent.toFixed(1)} % CPU`}
+    </span>
+  );
 }
 
 export function Strip() {
@@ -25,7 +38,7 @@ export function Strip() {
   const place = usePlace();
   const readings = useRef<{before?: Reading; now?: Reading}>({});
   if (status && readings.current.now?.at !== at) readings.current = {before: readings.current.now, now: {status, at}};
-  const {cpu, events} = readings.current.now ? rates(readings.current.before, readings.current.now) : {};
+  const {cpu, events, cost} = readings.current.now ? rates(readings.current.before, readings.current.now) : {};
   const live = status?.live;
   return (
     <footer class="strip">
@@ -38,6 +51,7 @@ export function Strip() {
             {live.sessions === 1 ? '1 session' : `${live.sessions} sessions`} in the process{events === undefined ? '' : `, ${formatNumber(Math.round(events))} events/s`}
           </span>
           <span class={live.lost ? 'warn' : ''}>lost {formatNumber(live.lost)}</span>
+          <Cost live={live} percent={cost} />
         </>
       ) : place.query.has('pid') ? (
         <span>no session in the process</span>
@@ -48,6 +62,7 @@ export function Strip() {
           {cpu === undefined ? '' : `, ${cpu.toFixed(1)} % CPU`}
         </span>
       ) : null}
+      <span data-zone>times in {localZone()}</span>
       <button type="button" data-pause aria-pressed={paused > 0} onClick={() => setPaused(!paused)}>
         {paused ? `paused at ${clockTime(paused)}: resume` : 'pause'}
       </button>

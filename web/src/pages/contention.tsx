@@ -17,11 +17,12 @@ const kNames = ['dotnet.monitor.lock_contentions', 'monitor-lock-contention-coun
 export function Contention({pid}: PageProps) {
   const [minutes, setMinutes] = useMinutes();
   const answer = useView<ContentionView>('contention', pid, minutes);
-  const held = useAnswer<MonitorStacks>(`stacks?pid=${pid}&stop=false`, {everyMs: kNowMs});
+  const held = useAnswer<MonitorStacks>(`stacks?pid=${pid}&stop=false&lines=true`, {everyMs: kNowMs});
   const {book} = useBook(pid, `${kRuntime}[${kNames.join(',')}]`);
   const rate = [{label: '', points: [...(book?.find(kRuntime, ...kNames)?.series.values() ?? [])][0]?.points ?? []}];
   // A thread that waits since before anybody watched has sent no event.
   const lead = (view: ContentionView) => {
+    if (!held.data && !view.contentions) return `No wait for a lock began in ${formatMs(view.durationMs)}; which locks are held now is not known${held.problem ? '' : ' yet'}.`;
     const waiters = held.data ? waitersOf(held.data) : 0;
     if (view.contentions || !waiters) return view.summary;
     return `${counted(waiters, 'thread')} ${waiters === 1 ? 'waits' : 'wait'} for a lock since before this page watched; no other wait began in ${formatMs(view.durationMs)}.`;

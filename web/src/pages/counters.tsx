@@ -8,7 +8,7 @@ import type {PageProps} from '../page';
 import {rangeStart} from '../ui/chart';
 import {useOpenParam} from '../ui/fold';
 import {formatNumber} from '../ui/format';
-import {Age, Ended, Lost, Notice, Trouble} from '../ui/state';
+import {Age, Ended, Lost, Notice, OldData, Trouble} from '../ui/state';
 import {Grid, matching} from '../views/counters/grid';
 import {Range} from '../views/events/frame';
 
@@ -44,7 +44,7 @@ export function Counters({pid}: PageProps) {
         </label>
         {book ? <Age at={book.at} /> : null}
       </div>
-      {problem ? <Trouble problem={problem} /> : null}
+      {problem && !book?.ended ? book?.at ? <OldData at={book.at} problem={problem} /> : <Trouble problem={problem} /> : null}
       {otherPid && other.problem ? <Trouble problem={other.problem} /> : null}
       {book?.instruments.size ? <Values book={book} other={otherPid ? other.book : undefined} minutes={Number(minutes)} search={search} /> : problem ? null : <p role="status">Waiting for the first values …</p>}
     </>

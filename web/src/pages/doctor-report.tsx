@@ -28,9 +28,12 @@ export function DoctorReport({values, process}: PageProps) {
 function Report({id, process}: {id: string; process?: ProcessInfo}) {
   const answer = useAnswer<ExaminationReport>(`doctor/reports/${encodeURIComponent(id)}`, {everyMs: kPollMs, isLast: (one) => one.state !== 'running'});
   return (
-    <Loaded answer={answer} waiting="Loading the report …">
-      {(one) => <Known one={one} process={process?.uid === one.process.uid ? process : undefined} />}
-    </Loaded>
+    <>
+      {answer.data ? null : <h1>Report</h1>}
+      <Loaded answer={answer} waiting="Loading the report …">
+        {(one) => <Known one={one} process={process?.uid === one.process.uid ? process : undefined} />}
+      </Loaded>
+    </>
   );
 }
 

@@ -1,11 +1,11 @@
 // The log of a process as it is written: level, category, message, exception.
 import {useLive} from '../api/live';
 import type {LogEntry} from '../api/types';
-import {processLabel} from '../frame/processes';
+import {processLabel, useScope} from '../frame/processes';
 import {useParam} from '../frame/router';
 import type {PageProps} from '../page';
 import {formatNumber} from '../ui/format';
-import {Ended, Notice} from '../ui/state';
+import {Ended, Notice, Trouble} from '../ui/state';
 import {Time} from '../ui/time';
 
 const kLevels = ['Trace', 'Debug', 'Information', 'Warning', 'Error', 'Critical'];
@@ -26,13 +26,28 @@ function Entry({entry}: {entry: LogEntry}) {
 }
 
 export function Logs({pid, process}: PageProps) {
-  const [level, setLevel] = useParam('level', 'Trace');
-  const [search, setSearch] = useParam('q');
-  const {items, missed, ended, isConnected} = useLive<LogEntry>(`live?pid=${pid}&topics=logs`, 'logs', kMost);
-  const shown = items.filter((entry) => fits(entry, level, search));
+  const isAllowed = useScope('trace');
   return (
     <>
       <h1>Logs of {process ? processLabel(process) : pid}</h1>
+      {isAllowed ? (
+        <Stream pid={pid} />
+      ) : (
+        <Notice kind="trouble" hint="Ask for a key with the scope trace: clrscope key create --scopes read,trace">
+          Not permitted: log messages may contain data of users.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Stream({pid}: {pid: number}) {
+  const [level, setLevel] = useParam('level', 'Trace');
+  const [search, setSearch] = useParam('q');
+  const {items, missed, ended, isConnected, problem} = useLive<LogEntry>(`live?pid=${pid}&topics=logs`, 'logs', kMost);
+  const shown = items.filter(({value}) => fits(value, level, search));
+  return (
+    <>
       <p class="bar">
         <label>
           Level{' '}
@@ -46,15 +61,16 @@ export function Logs({pid, process}: PageProps) {
           Filter <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
         </label>
         <span class="dim" role="status">
-          {isConnected ? `live: ${formatNumber(shown.length)} of ${formatNumber(items.length)} entries` : ended ? '' : 'connecting …'}
+          {isConnected ? `live: ${formatNumber(shown.length)} of ${formatNumber(items.length)} entries` : ended || problem ? '' : items.length ? 'not connected: the last entries are kept' : 'connecting …'}
         </span>
       </p>
       {ended ? <Ended reason={ended} /> : null}
+      {problem ? <Trouble problem={problem} /> : null}
       {missed ? <Notice kind="trouble">{formatNumber(missed)} entries are missing: they came faster than they could be sent.</Notice> : null}
       {items.length === 0 && isConnected ? <p>No entry yet. Entries appear as the program writes them through ILogger; its own log filters apply.</p> : null}
       <ol class="log">
-        {[...shown].reverse().map((entry, index) => (
-          <Entry key={shown.length - index} entry={entry} />
+        {[...shown].reverse().map(({serial, value}) => (
+          <Entry key={serial} entry={value} />
         ))}
       </ol>
     </>

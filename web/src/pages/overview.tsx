@@ -7,7 +7,7 @@ import {addressOf} from '../frame/router';
 import type {PageProps} from '../page';
 import {formatUptime} from '../ui/format';
 import {Fold, useOpenParam} from '../ui/fold';
-import {Age, Ended, Loaded, Trouble} from '../ui/state';
+import {Age, Ended, Loaded, Lost, OldData, Trouble} from '../ui/state';
 import {Kept} from '../views/overview/kept';
 import {kTileCounters, Tiles, tilesOf, TileTable} from '../views/overview/tiles';
 import {Verdict} from '../views/overview/verdict';
@@ -65,7 +65,8 @@ function Live({pid, memoryLimit, open}: {pid: number; memoryLimit?: number; open
   const tiles = tilesOf(book, memoryLimit);
   return (
     <section aria-label="Live numbers">
-      {problem && !book.ended ? <Trouble problem={problem} /> : null}
+      {problem && !book.ended ? book.at ? <OldData at={book.at} problem={problem} /> : <Trouble problem={problem} /> : null}
+      <Lost lost={book.lost} leftOut={book.leftOut + book.missed} />
       <Tiles book={book} tiles={tiles} />
       <p class="bar">
         {book.ended ? <span class="warn">No more values: {book.ended}. The last ones are kept.</span> : <Age at={book.at} />}

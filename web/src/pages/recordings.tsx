@@ -1,21 +1,22 @@
 // Recordings that are kept: the list, or one of them with its reports. Uploads, names, comparisons.
-import {useRef, useState} from 'preact/hooks';
+import {useState} from 'preact/hooks';
 import {problemOf, useAnswer, useApi} from '../api/answer';
 import type {Problem} from '../api/client';
-import {formatAddress, sendRecording, type Sending, speedscopeAddress} from '../api/recordings';
+import {formatAddress, speedscopeAddress} from '../api/recordings';
 import type {Format, OverviewReport, Recording, Session} from '../api/types';
+import {useUploads} from '../api/uploads';
 import {useStatus} from '../frame/processes';
 import {addressOf, open, setQuery, useParam} from '../frame/router';
 import type {PageProps} from '../page';
 import {formatBytes} from '../ui/format';
 import {Age, Loaded, Notice, Trouble} from '../ui/state';
 import {RunningSessions} from '../views/check/sessions';
-import {Confirm} from '../views/recordings/confirm';
+import {Confirm} from '../ui/confirm';
 import {Details} from '../views/recordings/details';
 import type {Fields} from '../views/recordings/fields';
 import {isRunning, List, matches, titleOf} from '../views/recordings/list';
 import {ReportView} from '../views/recordings/report';
-import {type Upload, Uploads} from '../views/recordings/upload';
+import {Uploads} from '../views/recordings/upload';
 
 const kEveryMs = 3000;
 const kRunningMs = 1000;
@@ -46,35 +47,11 @@ function useAct(after: () => void): {problem?: Problem; act: (method: string, pa
   return {problem, act};
 }
 
-function useUploads(after: () => void): {uploads: Upload[]; add: (files: File[]) => void; cancel: (key: number) => void; forget: (key: number) => void} {
-  const api = useApi();
-  const [uploads, setUploads] = useState<Upload[]>([]);
-  const sendings = useRef(new Map<number, Sending>());
-  const next = useRef(1);
-  const change = (key: number, changes: Partial<Upload>) => setUploads((all) => all.map((one) => (one.key === key ? {...one, ...changes} : one)));
-  const add = (files: File[]) => {
-    for (const file of files) {
-      const key = next.current++;
-      const sending = sendRecording(api, file, (sent) => change(key, {sent}));
-      sendings.current.set(key, sending);
-      setUploads((all) => [...all, {key, file: file.name, bytes: file.size, sent: 0}]);
-      sending.done.then(
-        (kept) => {
-          change(key, {kept});
-          after();
-        },
-        (error: unknown) => change(key, {problem: problemOf(error)}),
-      );
-    }
-  };
-  const forget = (key: number) => setUploads((all) => all.filter((one) => one.key !== key));
-  return {uploads, add, cancel: (key) => sendings.current.get(key)?.abort(), forget};
-}
-
 function All({pid}: {pid: number}) {
+  const api = useApi();
   const recordings = useAnswer<Recording[]>('recordings', {everyMs: kEveryMs});
   const {act, problem} = useAct(() => recordings.refresh());
-  const {uploads, add, cancel, forget} = useUploads(() => recordings.refresh());
+  const {uploads, add, cancel, forget} = useUploads(api, () => recordings.refresh());
   const {data: status} = useStatus();
   const [filter, setFilter] = useParam('filter');
   const [chosenParam, setChosen] = useParam('chosen');

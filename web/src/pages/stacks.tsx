@@ -5,7 +5,7 @@ import type {AsyncStacks, MonitorStacks} from '../api/types';
 import {processLabel} from '../frame/processes';
 import {addressOf, setQuery, useParam, usePlace} from '../frame/router';
 import type {PageProps} from '../page';
-import {copyFrom} from '../ui/copy';
+import {CopyButton} from '../ui/copy-button';
 import {useOpenParam} from '../ui/fold';
 import {Age, Loaded} from '../ui/state';
 import {AsyncView} from '../views/stacks/async';
@@ -78,12 +78,7 @@ function ThreadStacks({pid, process}: PageProps) {
   const pasts = usePasts(seen, at);
   const whose = process ? processLabel(process) : data ? `${data.process} (${pid})` : pid;
 
-  // What the terminal prints; what is shown here if the process does not answer any more.
-  const copy = async (button: HTMLElement, groups: Group[]) => {
-    const merged = choices.view === 'threads' ? '' : '&merged=true';
-    const text = await api.text(`stacks?${query}&lines=true${merged}`).catch(() => plainText(data as StacksData, seen ?? [], groups));
-    await copyFrom(button, text);
-  };
+  const printed = api.address(`stacks?${query}&lines=true${choices.view === 'threads' ? '' : '&merged=true'}&accept=text/plain`);
   const tools = (groups: Group[]) => (
     <Bar choices={choices} choose={choose} hasNative hasAsync>
       <button type="button" class="main" data-refresh aria-busy={isLoading} onClick={answer.refresh}>
@@ -99,9 +94,7 @@ function ThreadStacks({pid, process}: PageProps) {
           ))}
         </select>
       </label>
-      <button type="button" data-copy-stacks onClick={(event) => void copy(event.currentTarget, groups)}>
-        Copy as text
-      </button>
+      <CopyButton label="Copy as text" text={() => plainText(data as StacksData, seen ?? [], groups)} />
     </Bar>
   );
   const actions = (
@@ -114,11 +107,19 @@ function ThreadStacks({pid, process}: PageProps) {
       </a>
     </p>
   );
+  const age = (
+    <>
+      <Age at={at} /> ·{' '}
+      <a href={printed} data-outside target="_blank" rel="noreferrer" title="A new snapshot, as the terminal prints it">
+        as text
+      </a>
+    </>
+  );
   return (
     <>
       <h1>Stacks of {whose}</h1>
       <Loaded answer={answer} waiting="Looking at all threads …">
-        {(known) => <StacksView data={known} seen={seen ?? []} pasts={pasts} choices={choices} choose={choose} isOld={problem !== undefined} tools={tools} age={<Age at={at} />} actions={actions} />}
+        {(known) => <StacksView data={known} seen={seen ?? []} pasts={pasts} choices={choices} choose={choose} isOld={problem !== undefined} tools={tools} age={age} actions={actions} />}
       </Loaded>
     </>
   );
@@ -145,9 +146,7 @@ export function StacksSingle({data}: {data: StacksData}) {
         choose={choose}
         tools={(groups) => (
           <Bar choices={choices} choose={choose} hasNative={hasNative}>
-            <button type="button" data-copy-stacks onClick={(event) => void copyFrom(event.currentTarget, plainText(data, seen, groups))}>
-              Copy as text
-            </button>
+            <CopyButton label="Copy as text" text={() => plainText(data, seen, groups)} />
             <button type="button" data-theme-switch>
               theme
             </button>

@@ -1,29 +1,17 @@
 // Parts that unfold. What is open is known by id, so that new data never folds what a reader opened.
 import type {ComponentChildren} from 'preact';
 import {useParam} from '../frame/router';
+import {changed, isIn, kNone} from './open-ids';
 
 export interface OpenSet {
   has: (id: string) => boolean;
   set: (id: string, isOpen: boolean) => void;
 }
 
-const kNone = '-'; // everything is folded, although the fallback is not
-
-function toSet(value: string): Set<string> {
-  return new Set(value.split(',').filter((one) => one && one !== kNone));
-}
-
-function changed(value: string, id: string, isOpen: boolean): string {
-  const ids = toSet(value);
-  if (isOpen) ids.add(id);
-  else ids.delete(id);
-  return [...ids].join(',') || kNone;
-}
-
-// What is open, in the address. `fallback`: what is open at first, ids separated by commas.
+// What is open, in the address. `fallback`: the id of what is open at first.
 export function useOpenParam(name: string, fallback = kNone): OpenSet {
   const [value, setValue] = useParam(name, fallback);
-  return {has: (id) => toSet(value).has(id), set: (id, isOpen) => setValue(changed(value, id, isOpen))};
+  return {has: (id) => isIn(value, id), set: (id, isOpen) => setValue(changed(value, id, isOpen))};
 }
 
 interface FoldProps {

@@ -83,13 +83,15 @@ export function withUnit(value: number, unit: string, number: (value: number) =>
       return `${number(value)} %`;
     default: {
       const word = unit.replace(/[{}]/g, '').replace(/_/g, ' ');
-      return word && word !== '1' ? `${number(value)} ${plural(word, value)}` : number(value);
+      const text = number(value);
+      return word && word !== '1' ? `${text} ${plural(word, text)}` : text;
     }
   }
 }
 
-function plural(word: string, value: number): string {
-  if (value === 1 || !/^[a-z ]+$/.test(word) || word.endsWith('s')) return word;
+// `number` as it is shown: 0.999 may be "1".
+function plural(word: string, number: string): string {
+  if (number === '1' || !/^[a-z ]+$/.test(word) || word.endsWith('s')) return word;
   return word.endsWith('y') ? `${word.slice(0, -1)}ies` : `${word}s`;
 }
 
@@ -105,6 +107,9 @@ function zoneWords(east: number): string {
   const minutes = size % 60;
   return `UTC${east < 0 ? '−' : '+'}${Math.floor(size / 60)}${minutes ? `:${String(minutes).padStart(2, '0')}` : ''}`;
 }
+
+// The zone of all times on the page.
+export const localZone = (): string => zoneWords(-new Date().getTimezoneOffset());
 
 // Local date and time with zone; the ISO time belongs into a title.
 export function localTime(ms: number): string {

@@ -1,6 +1,6 @@
 import {equal} from 'node:assert/strict';
 import {test} from 'node:test';
-import {formatAge, formatBytes, formatSeconds} from './format';
+import {formatAge, formatBytes, formatSeconds, withUnit} from './format';
 
 // The same as FormatDuration.ChoosesTheUnit in src/base/text_test.cpp.
 test('durations are written as the controller writes them', () => {
@@ -39,4 +39,11 @@ test('sizes are written as the controller writes them', () => {
     [999_600_000, '1.0 GB'],
   ];
   for (const [bytes, text] of cases) equal(formatBytes(bytes), text);
+});
+
+test('what is shown as one is singular', () => {
+  equal(withUnit(1, '{collection}'), '1 collection');
+  equal(withUnit(0.9999, '{collection}/s'), '1 collection/s');
+  equal(withUnit(0.5, '{collection}/s'), '0.5 collections/s');
+  equal(withUnit(24, '{assembly}'), '24 assemblies');
 });

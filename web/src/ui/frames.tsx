@@ -2,6 +2,9 @@
 import type {Frame} from '../api/types';
 import {Wrapped} from './wrapped';
 
+// Of a stack, of an exception, of a place in a report.
+export type AnyFrame = Omit<Frame, 'kind'> & {kind?: string};
+
 // The method without its arguments: shown where space is short. The whole name is the title.
 export function shortMethod(method: string): string {
   let depth = 0;
@@ -20,7 +23,7 @@ export function placeOf(frame: {file?: string; line?: number}): string {
   return frame.line ? `${name}:${frame.line}` : name;
 }
 
-export function FrameLine({frame}: {frame: Frame}) {
+export function FrameLine({frame}: {frame: AnyFrame}) {
   const place = placeOf(frame);
   return (
     <span class={`frame-line kind-${frame.kind ?? 'unknown'}`} title={`${frame.method}${frame.module ? `  (${frame.module})` : ''}${frame.file ? `\n${frame.file}:${frame.line ?? ''}` : ''}`}>
@@ -30,7 +33,7 @@ export function FrameLine({frame}: {frame: Frame}) {
   );
 }
 
-export function Frames({frames, most = 1000}: {frames: Frame[]; most?: number}) {
+export function Frames({frames, most = 1000}: {frames: AnyFrame[]; most?: number}) {
   return (
     <ol class="frames">
       {frames.slice(0, most).map((frame, index) => (

@@ -1,7 +1,8 @@
 // Names and values of a chart's lines: the values under the shared cursor, or the latest ones.
 import {type Line, type Point, type Shape, swatch} from './chart';
 import {useCursor} from './cursor';
-import {clockTime, withUnit} from './format';
+import {withUnit} from './format';
+import {Clock} from './time';
 
 const kShort = 14; // letters of a name and a unit that fit into a narrow column
 
@@ -34,7 +35,7 @@ export function Legend({lines, unit, reachMs, shape, syncKey}: LegendProps) {
   const shown = lines.map((line) => (cursor ? valueAt(line.points, cursor, reachMs, shape) : line.points[line.points.length - 1]));
   const latest = Math.max(0, ...shown.map((point) => point?.[0] ?? 0));
   const at = cursor && (shape !== 'stems' || !latest) ? cursor : latest;
-  const isLong = lines.length > 1 && lines.some((line) => line.label.length + unit.length > kShort);
+  const isLong = lines.some((line) => line.label && line.label.length + unit.length > kShort);
   return (
     <ul class={isLong ? 'legend long' : 'legend'} data-cursor={cursor ? 'yes' : 'no'}>
       {lines.map((line, i) => {
@@ -52,7 +53,7 @@ export function Legend({lines, unit, reachMs, shape, syncKey}: LegendProps) {
           </li>
         );
       })}
-      <li class="dim when">{at ? `${cursor ? 'at' : 'latest,'} ${clockTime(at)}` : 'none yet'}</li>
+      <li class="dim when">{at ? <>{cursor ? 'at ' : 'latest, '}<Clock ms={at} /></> : 'none yet'}</li>
     </ul>
   );
 }

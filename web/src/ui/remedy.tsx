@@ -26,6 +26,7 @@ export function placeOf({verb, options}: Remedy, pid: number): Place | undefined
     case 'top':
       return {words: 'Record CPU', path: '/record', query: {pid: of, profile: 'cpu-sampling'}};
     case 'stacks': {
+      if (options.async !== undefined) return {words: 'See the async stacks', path: '/stacks', query: {pid: of, view: 'async'}};
       const isNative = options.native !== undefined;
       return {words: isNative ? 'See the stacks with native frames' : 'See the stacks', path: '/stacks', query: {pid: of, native: isNative ? 'true' : undefined}};
     }
@@ -36,6 +37,12 @@ export function placeOf({verb, options}: Remedy, pid: number): Place | undefined
       return {words: 'See the counters', path: '/counters', query: {pid: of}};
     case 'doctor':
       return {words: 'Ask the doctor', path: '/doctor', query: {pid: of, only: options.only, seconds: /^\d+s$/.exec(options.duration ?? '') ? options.duration.slice(0, -1) : undefined}};
+    case 'heap':
+      return {words: 'See the heap', path: '/heap', query: {pid: of}};
+    case 'dump':
+      return options.type === 'heap' ? {words: 'See the heap', path: '/heap', query: {pid: of}} : undefined;
+    case 'requests':
+      return {words: 'Profile requests', path: '/views/requests', query: {pid: of, tab: 'profile', include: options.include}};
     case 'check':
       return {words: 'Check what works', path: '/check', query: {pid: of}};
     case 'ps':

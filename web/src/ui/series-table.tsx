@@ -1,6 +1,7 @@
 // The points of a chart as a table, the newest first.
 import type {Line} from './chart';
-import {clockTime, withUnit} from './format';
+import {withUnit} from './format';
+import {Clock} from './time';
 
 const kMostRows = 600;
 
@@ -44,7 +45,9 @@ export function SeriesTable({title, lines, unit, withinMs = 0}: SeriesTableProps
           <tbody>
             {times.slice(0, kMostRows).map((ms) => (
               <tr key={ms}>
-                <td title={new Date(ms).toISOString()}>{clockTime(ms)}</td>
+                <td>
+                  <Clock ms={ms} />
+                </td>
                 {values.map((at, i) => {
                   const value = at.get(ms);
                   return (

@@ -6,7 +6,9 @@ import type {Answer} from '../api/answer';
 import type {Problem} from '../api/client';
 import {usePaused} from '../frame/pause';
 import {serverName} from '../server';
-import {clockTime, formatAge} from './format';
+import {formatAge} from './format';
+import {Hint} from './hint';
+import {Clock} from './time';
 
 // The current time, renewed every second: for ages.
 export function useNow(): number {
@@ -41,7 +43,7 @@ function meaning(problem: Problem): string {
 }
 
 export function Trouble({problem}: {problem: Problem}) {
-  const hint = problem.status === 401 ? <a href={location.href} data-outside>Sign in</a> : problem.hint;
+  const hint = problem.status === 401 ? <a href={location.href} data-outside>Sign in</a> : problem.hint && <Hint text={problem.hint} />;
   return (
     <Notice kind="trouble" hint={hint}>
       {meaning(problem)}
@@ -56,7 +58,7 @@ export function Age({at}: {at: number}) {
   if (!at) return null;
   return (
     <span class="dim age">
-      {paused ? 'paused · ' : ''}updated {clockTime(at)}, {formatAge(now - at)} ago
+      {paused ? 'paused · ' : ''}updated <Clock ms={at} />, {formatAge(now - at)} ago
     </span>
   );
 }
@@ -82,11 +84,12 @@ export function Loaded<T>({answer, children, waiting = 'Waiting for the first da
   );
 }
 
-function OldData({at, problem}: {at: number; problem: Problem}) {
+// A failure beside data that are kept.
+export function OldData({at, problem}: {at: number; problem: Problem}) {
   const now = useNow();
   return (
-    <Notice kind="trouble" hint={problem.hint}>
-      {meaning(problem)} Showing data from {clockTime(at)}, {formatAge(now - at)} ago.
+    <Notice kind="trouble" hint={problem.hint && <Hint text={problem.hint} />}>
+      {meaning(problem)} Showing data from <Clock ms={at} />, {formatAge(now - at)} ago.
     </Notice>
   );
 }
@@ -95,7 +98,7 @@ function OldData({at, problem}: {at: number; problem: Problem}) {
 export function Ended({at, reason}: {at?: string; reason?: string}) {
   return (
     <Notice kind="trouble">
-      The process has exited{at ? ` at ${clockTime(Date.parse(at))}` : ''}
+      The process has exited{at ? <> at <Clock ms={Date.parse(at)} /></> : null}
       {reason ? ` (${reason})` : ''}. The last data are kept.
     </Notice>
   );

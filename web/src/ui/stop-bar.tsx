@@ -1,5 +1,6 @@
 // The end of what runs on the controller: stopped and kept, or discarded.
 import type {ComponentChildren} from 'preact';
+import {Confirm} from './confirm';
 
 interface StopBarProps {
   isBusy: boolean; // a click is under way
@@ -15,9 +16,7 @@ export function StopBar({isBusy, isOver, onStop, onDiscard, children}: StopBarPr
       <button type="button" class="main" disabled={isBusy || isOver} onClick={onStop}>
         Stop and keep
       </button>
-      <button type="button" disabled={isBusy} onClick={onDiscard}>
-        Discard
-      </button>
+      <Confirm words="Discard" question="Discard what it has recorded?" isDisabled={isBusy} onConfirm={onDiscard} />
       <span class="dim">{children}</span>
     </p>
   );

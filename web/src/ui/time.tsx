@@ -1,4 +1,4 @@
-// A time: local, with its zone; ISO 8601 on hover.
+// Times: local, with their zone or the time of day only; ISO 8601 on hover.
 import {clockTime, localTime} from './format';
 
 export function Time({iso, short = false}: {iso: string; short?: boolean}) {
@@ -9,4 +9,9 @@ export function Time({iso, short = false}: {iso: string; short?: boolean}) {
       {short ? clockTime(ms) : localTime(ms)}
     </time>
   );
+}
+
+// The time of day of ms since 1970.
+export function Clock({ms}: {ms: number}) {
+  return Number.isFinite(ms) ? <Time iso={new Date(ms).toISOString()} short /> : null;
 }

@@ -1,47 +1,39 @@
 // Two versions of a service, or two ranges of time: which routes changed, and where in the code. The address holds both sides.
 import {useMemo} from 'preact/hooks';
 import {useAnswer} from '../../api/answer';
-import {askFor, baseOf, flamesOfChange, kLasts, kNoBase, type Range, selectionOf, useRange} from '../../api/fleet';
+import {askFor, baseOf, flamesOfChange, kLasts, kNoBase, lengthOf, type Range, withoutBand} from '../../api/fleet';
 import type {FleetComparison, FleetFlameChange} from '../../api/fleet-types';
 import {addressOf, type Query, setQuery, useParam, usePlace} from '../../frame/router';
-import {formatMs, formatNumber, formatSeconds} from '../../ui/format';
+import {formatMs, formatNumber, formatSeconds, localTime} from '../../ui/format';
 import {Age, Loaded, Notice} from '../../ui/state';
 import {Wrapped} from '../../ui/wrapped';
 import {ChangeTable, VerdictMark} from '../../views/fleet/changes';
 import {FlameView} from '../../views/flame/view';
-import {OfService, Trail, useServices, versionPair} from './parts';
+import {SelectionPage, useServices, useWeight, versionPair} from './parts';
 import {Bands} from './routes';
 
 export function FleetComparePage() {
-  const place = usePlace();
-  const range = useRange();
-  const selection = selectionOf(place);
-  const base = baseOf(place);
-  const route = String(selection.route ?? '');
+  const base = baseOf(usePlace());
   return (
-    <>
-      <h1>Compare</h1>
-      <OfService range={range}>
-        {(service) => (
-          <div class="request-profile">
-            <Trail service={service} route={route} />
-            <Against range={range} selection={selection} base={base} />
-            {base ? (
-              <>
-                <p class="lead" data-sides>
-                  Before: <Wrapped text={wordsOf({...selection, ...base}, range, base)} />. After: <Wrapped text={wordsOf(selection, range)} />.
-                </p>
-                <Changes range={range} selection={selection} base={base} />
-                <h2>Where the time went</h2>
-                <Difference range={range} selection={selection} base={base} title={route || service} />
-              </>
-            ) : (
-              <Notice>Choose what to compare with.</Notice>
-            )}
-          </div>
-        )}
-      </OfService>
-    </>
+    <SelectionPage titleOf={() => 'Compare'}>
+      {({range, selection, service, route}) => (
+        <>
+          <Against range={range} selection={selection} base={base} />
+          {base ? (
+            <>
+              <p class="lead" data-sides>
+                Before: <Wrapped text={wordsOf({...selection, ...base}, range, base)} />. After: <Wrapped text={wordsOf(selection, range)} />.
+              </p>
+              <Changes range={range} selection={selection} base={base} />
+              <h2>Where the time went</h2>
+              <Difference range={range} selection={selection} base={base} title={route || service} />
+            </>
+          ) : (
+            <Notice>Choose what to compare with.</Notice>
+          )}
+        </>
+      )}
+    </SelectionPage>
   );
 }
 
@@ -51,17 +43,16 @@ interface PartProps {
   base: Query;
 }
 
-const spanOf = (text: string): string => {
-  const found = /^(\d+)s$/.exec(text);
-  return found ? formatSeconds(Number(found[1])) : text;
-};
+const spanOf = (shift: string): string => (lengthOf(shift) ? formatSeconds(lengthOf(shift)) : shift);
+const timesOf = (from: number, to: number): string => `${localTime(from * 1000)} to ${localTime(to * 1000)}`;
 
-// "version 1.1, the last 1h".
+// "version 1.1, the last hour".
 function wordsOf(side: Query, range: Range, base?: Query): string {
   const version = base?.baseVersion ?? side.version;
   const host = base?.baseHost ?? side.host;
-  const when = base?.baseFrom ? `${new Date(Number(base.baseFrom) * 1000).toLocaleString()} to ${new Date(Number(base.baseTo) * 1000).toLocaleString()}` : `${range.last ? `the ${kLasts.find(([last]) => last === range.last)?.[1] ?? `last ${range.last}`}` : `${new Date(range.from * 1000).toLocaleString()} to ${new Date(range.to * 1000).toLocaleString()}`}${base?.baseShift ? `, ${spanOf(String(base.baseShift))} earlier` : ''}`;
-  return [version ? `version ${version}` : 'any version', host ? `host ${host}` : '', when].filter(Boolean).join(', ');
+  const own = range.last ? `the ${kLasts.find(([last]) => last === range.last)?.[1] ?? `last ${spanOf(range.last)}`}` : timesOf(range.from, range.to);
+  const when = base?.baseFrom ? timesOf(Number(base.baseFrom), Number(base.baseTo)) : own;
+  return [version ? `version ${version}` : 'any version', host ? `host ${host}` : '', when, base?.baseShift ? `${spanOf(String(base.baseShift))} earlier` : ''].filter(Boolean).join(', ');
 }
 
 const kShifts: [shift: string, title: string][] = [
@@ -106,7 +97,11 @@ function Against({range, selection, base}: {range: Range; selection: Query; base
   );
 }
 
-const withoutBand = (selection: Query): Query => ({...selection, fromPercentile: undefined, toPercentile: undefined});
+const Pair = ({name, before, after}: {name: string; before: number; after: number}) => (
+  <span class="pair">
+    {name} {formatMs(before)} → {formatMs(after)}
+  </span>
+);
 
 function Changes({range, selection, base}: PartProps) {
   const [by] = useParam('by');
@@ -126,7 +121,8 @@ function Changes({range, selection, base}: PartProps) {
           ) : (
             <>
               <p data-overall={overall.verdict}>
-                All requests: <VerdictMark verdict={overall.verdict} />, {overall.reason}. {formatNumber(overall.before.requests)} requests before, {formatNumber(overall.after.requests)} after; p50 {formatMs(overall.before.p50Ms)} → {formatMs(overall.after.p50Ms)}, p95 {formatMs(overall.before.p95Ms)} → {formatMs(overall.after.p95Ms)}, p99 {formatMs(overall.before.p99Ms)} → {formatMs(overall.after.p99Ms)}.
+                All requests: {overall.verdict === 'same' ? null : <><VerdictMark verdict={overall.verdict} />, </>}
+                {overall.reason}. {formatNumber(overall.before.requests)} requests before, {formatNumber(overall.after.requests)} after; <Pair name="p50" before={overall.before.p50Ms} after={overall.after.p50Ms} />, <Pair name="p95" before={overall.before.p95Ms} after={overall.after.p95Ms} />, <Pair name="p99" before={overall.before.p99Ms} after={overall.after.p99Ms} />.
               </p>
               <ChangeTable routes={routes} hrefOf={(route) => addressOf('/fleet/compare', {...range.query, ...selection, ...base, by, route})} />
             </>
@@ -137,28 +133,16 @@ function Changes({range, selection, base}: PartProps) {
   );
 }
 
-const kWeights: [name: string, words: string][] = [
-  ['running', 'Running time of measured methods'],
-  ['cpu', 'CPU time, all methods'],
-];
-
 const each = (totalMs: number, requests: number): string => (requests > 0 ? formatMs(totalMs / requests) : '–');
 
 function Difference({range, selection, base, title}: PartProps & {title: string}) {
-  const [by, setBy] = useParam('by');
-  const byCpu = by === 'cpu';
-  const answer = useAnswer<FleetFlameChange>(askFor('fleet/compare/flame', range, {...selection, ...base, by: byCpu ? 'cpu' : undefined}));
+  const {isCpu, query, choice} = useWeight();
+  const answer = useAnswer<FleetFlameChange>(askFor('fleet/compare/flame', range, {...selection, ...base, ...query}));
   const flames = useMemo(() => (answer.data ? flamesOfChange(answer.data, title) : undefined), [answer.data, title]);
   return (
     <>
       <Bands selection={selection} />
-      <p class="switch" role="group" aria-label="Flame graph of">
-        {kWeights.map(([name, words]) => (
-          <button key={name} type="button" data-by={name} aria-pressed={byCpu === (name === 'cpu')} onClick={() => setBy(name === 'cpu' ? name : '')}>
-            {words}
-          </button>
-        ))}
-      </p>
+      {choice}
       <Loaded answer={answer} waiting="Comparing the call trees …">
         {(data) =>
           data.beforeRequests === 0 || data.afterRequests === 0 || !flames ? (
@@ -168,7 +152,7 @@ function Difference({range, selection, base, title}: PartProps & {title: string}
               <FlameView
                 json={flames.after}
                 other={flames.before}
-                summary={`${formatNumber(data.beforeRequests)} sampled requests before with ${each(data.beforeTotalMs, data.beforeRequests)} ${byCpu ? 'CPU' : 'running'} time each, ${formatNumber(data.afterRequests)} after with ${each(data.afterTotalMs, data.afterRequests)}. Drawn is after; orange has a larger share of the time than before, blue a smaller one.`}
+                summary={`${formatNumber(data.beforeRequests)} sampled requests before with ${each(data.beforeTotalMs, data.beforeRequests)} ${isCpu ? 'CPU' : 'running'} time each, ${formatNumber(data.afterRequests)} after with ${each(data.afterTotalMs, data.afterRequests)}. Drawn is after; orange has a larger share of the time than before, blue a smaller one.`}
               />
             </div>
           )

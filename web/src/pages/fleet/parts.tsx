@@ -1,9 +1,9 @@
-// What the pages about a service share: its choice, what to say while there is none, the way back.
+// What the pages about a service share: the requests that the address chooses, what to say while there is no service, the way back.
 import type {ComponentChildren} from 'preact';
 import {type Answer, useAnswer} from '../../api/answer';
-import {askFor, everyMs, type Range} from '../../api/fleet';
+import {askFor, everyMs, type Range, selectionOf, useRange} from '../../api/fleet';
 import type {FleetServices} from '../../api/fleet-types';
-import {addressOf, type Query, usePlace} from '../../frame/router';
+import {addressOf, type Query, useParam, usePlace} from '../../frame/router';
 import {Loaded, Notice} from '../../ui/state';
 import {Wrapped} from '../../ui/wrapped';
 import {Filters} from '../../views/fleet/filters';
@@ -18,12 +18,24 @@ export function NoRequests({isAll = false}: {isAll?: boolean}) {
   );
 }
 
+// Which requests the address chooses.
+export interface Selected {
+  range: Range;
+  selection: Query;
+  service: string;
+  route: string; // empty: all
+}
+
 // The filters, then the content once a service is chosen.
-export function OfService({range, children}: {range: Range; children: (service: string) => ComponentChildren}) {
+export function SelectionPage({titleOf, lead, children}: {titleOf: (route: string) => string; lead?: string; children: (selected: Selected) => ComponentChildren}) {
+  const range = useRange();
+  const selection = selectionOf(usePlace());
   const services = useServices(range);
-  const service = usePlace().query.get('service') ?? '';
+  const [service, route] = [String(selection.service ?? ''), String(selection.route ?? '')];
   return (
     <>
+      <h1>{titleOf(route)}</h1>
+      {lead ? <p>{lead}</p> : null}
       <Loaded answer={services} waiting="Reading the services …">
         {({services: all}) => (
           <>
@@ -32,7 +44,12 @@ export function OfService({range, children}: {range: Range; children: (service: 
           </>
         )}
       </Loaded>
-      {service ? children(service) : null}
+      {service ? (
+        <div class="request-profile">
+          <Trail service={service} route={route} />
+          {children({range, selection, service, route})}
+        </div>
+      ) : null}
     </>
   );
 }
@@ -65,6 +82,27 @@ export function CompareLinks({range, selection}: {range: Range; selection: Query
       </a>
     </p>
   );
+}
+
+const kWeights: [name: string, words: string][] = [
+  ['running', 'Running time of measured methods'],
+  ['cpu', 'CPU time, all methods'],
+];
+
+// What a flame graph draws; the address keeps it.
+export function useWeight(): {isCpu: boolean; query: Query; choice: ComponentChildren} {
+  const [by, setBy] = useParam('by');
+  const isCpu = by === 'cpu';
+  const choice = (
+    <p class="switch" role="group" aria-label="Flame graph of">
+      {kWeights.map(([name, words]) => (
+        <button key={name} type="button" data-by={name} aria-pressed={isCpu === (name === 'cpu')} onClick={() => setBy(name === 'cpu' ? name : '')}>
+          {words}
+        </button>
+      ))}
+    </p>
+  );
+  return {isCpu, query: {by: isCpu ? 'cpu' : undefined}, choice};
 }
 
 export function Trail({service, route}: {service: string; route: string}) {

@@ -1,9 +1,9 @@
 // One trace: the waterfall of each of its requests. Without a trace id: where to find one.
 import {useMemo} from 'preact/hooks';
 import {useAnswer} from '../../api/answer';
-import {askFor, everyMs, listedOf, type Range, requestOf, selectionOf, useRange} from '../../api/fleet';
+import {askFor, everyMs, listedOf, type Range, requestOf} from '../../api/fleet';
 import type {FleetRequest, FleetRequests, FleetTrace} from '../../api/fleet-types';
-import {addressOf, type Query, usePlace} from '../../frame/router';
+import {addressOf, type Query} from '../../frame/router';
 import type {PageProps} from '../../page';
 import {Loaded, Notice} from '../../ui/state';
 import {Wrapped} from '../../ui/wrapped';
@@ -11,7 +11,7 @@ import {TraceView} from '../../views/fleet/trace';
 import {traceIdOf} from '../../views/requests/profile';
 import {OneRequest} from '../../views/requests/profile-view';
 import {RequestTable} from '../../views/requests/tables';
-import {OfService, Trail} from './parts';
+import {SelectionPage, Trail} from './parts';
 import {Bands} from './routes';
 
 export function FleetTracePage({values}: PageProps) {
@@ -49,21 +49,17 @@ function Stored({request}: {request: FleetRequest}) {
 const kListed = 100;
 
 export function FleetRequestsPage() {
-  const range = useRange();
-  const selection = selectionOf(usePlace());
   return (
-    <>
-      <h1>Requests</h1>
-      <p>Type a trace id above to open one request. Or choose a service to see its slowest sampled requests.</p>
-      <OfService range={range}>{() => <Slowest range={range} selection={selection} />}</OfService>
-    </>
+    <SelectionPage titleOf={() => 'Requests'} lead="Type a trace id above to open one request. Or choose a service to see its slowest sampled requests.">
+      {({range, selection}) => <Slowest range={range} selection={selection} />}
+    </SelectionPage>
   );
 }
 
 function Slowest({range, selection}: {range: Range; selection: Query}) {
   const answer = useAnswer<FleetRequests>(askFor('fleet/requests', range, {...selection, limit: kListed}), {everyMs: everyMs(range)});
   return (
-    <div class="request-profile">
+    <>
       <Bands selection={selection} />
       <Loaded answer={answer} waiting="Reading the slowest requests …">
         {({requests}) =>
@@ -74,6 +70,6 @@ function Slowest({range, selection}: {range: Range; selection: Query}) {
           )
         }
       </Loaded>
-    </div>
+    </>
   );
 }

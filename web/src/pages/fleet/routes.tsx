@@ -1,8 +1,8 @@
 // Routes of a service with their percentiles, over time too; or one route, with its slowest requests.
 import {useAnswer} from '../../api/answer';
-import {askFor, everyMs, kBands, listedOf, type Range, routeOf, selectionOf, shareOf, stepOf, useRange} from '../../api/fleet';
+import {askFor, everyMs, kBands, listedOf, type Range, routeOf, shareOf, stepOf, withoutBand} from '../../api/fleet';
 import type {FleetRequests, FleetSeriesAnswer} from '../../api/fleet-types';
-import {addressOf, type Query, setQuery, useParam, usePlace} from '../../frame/router';
+import {addressOf, type Query, setQuery, useParam} from '../../frame/router';
 import {rangeStart} from '../../ui/chart';
 import {useOpenParam} from '../../ui/fold';
 import {formatMs, formatNumber, formatPercent} from '../../ui/format';
@@ -10,33 +10,26 @@ import {Age, Loaded, Notice} from '../../ui/state';
 import {Wrapped} from '../../ui/wrapped';
 import {kMostLines, kPercentiles, LatencyChart, linesOf, type Percentile} from '../../views/fleet/latency';
 import {RequestTable, RouteTable} from '../../views/requests/tables';
-import {CompareLinks, NoRequests, OfService, Trail} from './parts';
+import {CompareLinks, NoRequests, SelectionPage} from './parts';
 
 const kListed = 50; // requests
 
 export function FleetRoutesPage() {
-  const range = useRange();
-  const selection = selectionOf(usePlace());
-  const route = String(selection.route ?? '');
   return (
-    <>
-      <h1>{route ? 'Route' : 'Routes'}</h1>
-      <OfService range={range}>
-        {(service) => (
-          <div class="request-profile">
-            <Trail service={service} route={route} />
-            {route ? (
-              <h2 class="mono" data-one-route={route}>
-                <Wrapped text={route} />
-              </h2>
-            ) : null}
-            <CompareLinks range={range} selection={selection} />
-            <OverTime range={range} selection={selection} />
-            {route ? <OneRoute range={range} selection={selection} /> : <AllRoutes range={range} selection={selection} />}
-          </div>
-        )}
-      </OfService>
-    </>
+    <SelectionPage titleOf={(route) => (route ? 'Route' : 'Routes')}>
+      {({range, selection, route}) => (
+        <>
+          {route ? (
+            <h2 class="mono" data-one-route={route}>
+              <Wrapped text={route} />
+            </h2>
+          ) : null}
+          <CompareLinks range={range} selection={selection} />
+          <OverTime range={range} selection={selection} />
+          {route ? <OneRoute range={range} selection={selection} /> : <AllRoutes range={range} selection={selection} />}
+        </>
+      )}
+    </SelectionPage>
   );
 }
 
@@ -107,8 +100,6 @@ function OverTime({range, selection}: PartProps) {
     </>
   );
 }
-
-const withoutBand = (selection: Query): Query => ({...selection, fromPercentile: undefined, toPercentile: undefined});
 
 function AllRoutes({range, selection}: PartProps) {
   const answer = useAnswer<FleetSeriesAnswer>(askFor('fleet/series', range, {...withoutBand(selection), by: 'route'}), {everyMs: everyMs(range)});

@@ -1,6 +1,7 @@
 // Sessions and operations as tables, with what can be done to them.
 import type {OperationSummary, Session} from '../../api/types';
 import {addressOf} from '../../frame/router';
+import {Confirm} from '../../ui/confirm';
 import {formatBytes, formatMs, formatNumber} from '../../ui/format';
 import {type Column, Table} from '../../ui/table';
 import {Time} from '../../ui/time';
@@ -39,9 +40,7 @@ export function RunningSessions({sessions, onStop, onDiscard, onRenew}: RunningP
             <button type="button" class="main" data-stop-session={one.id} onClick={() => onStop(one.id)}>
               Stop and keep
             </button>
-            <button type="button" onClick={() => onDiscard(one.id)}>
-              Stop and discard
-            </button>
+            <Confirm words="Stop and discard" question="Discard what it has recorded?" onConfirm={() => onDiscard(one.id)} />
             {one.leaseSeconds ? (
               <button type="button" onClick={() => onRenew(one.id)}>
                 Keep it running

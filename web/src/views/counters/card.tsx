@@ -5,6 +5,7 @@ import {Fold, type OpenSet} from '../../ui/fold';
 import {Legend} from '../../ui/legend';
 import {Plot} from '../../ui/plot';
 import {SeriesTable} from '../../ui/series-table';
+import {Wrapped} from '../../ui/wrapped';
 
 const kMostLines = 8; // of a process
 
@@ -67,8 +68,13 @@ export function Card({instrument, lines, from, to, intervalMs, isPinned, onPin, 
     <section class="counter" data-counter={instrument.name}>
       <h3>
         <span title={`${instrument.provider} ${instrument.name}`}>
-          {title}
-          {tags ? <span class="dim"> by {tags}</span> : null}
+          <Wrapped text={title} />
+          {tags ? (
+            <span class="dim">
+              {' '}
+              by <Wrapped text={tags} />
+            </span>
+          ) : null}
         </span>
         <button type="button" class="pin" aria-pressed={isPinned} aria-label={`Pin ${title}`} title={isPinned ? 'No longer on top' : 'Keep on top'} onClick={onPin}>
           {isPinned ? '★' : '☆'}

@@ -4,7 +4,7 @@ import {useParam} from '../../frame/router';
 import {Time} from '../../ui/time';
 import {Changes} from './changes';
 import {countWords} from './report';
-import {keyedFindings} from './tree';
+import {keyedFindings, sharedIds} from './tree';
 
 const wasChecked = (report: Examination, id: string) => report.examined.some((one) => one.id === id && one.outcome !== 'notRun');
 
@@ -13,8 +13,9 @@ export function EarlierVisits({report, earlier}: {report: Examination; earlier: 
   const [chosen, choose] = useParam('since');
   const since = Math.min(earlier.length - 1, Math.max(0, Number(chosen) || 0));
   const visits = [report, ...earlier];
+  const shared = sharedIds(...visits.map((visit) => visit.findings));
   const rows = new Map<string, string>(); // key and title, of the newest visit that has it
-  for (const visit of visits) for (const {key, finding} of keyedFindings(visit.findings)) if (!rows.has(key)) rows.set(key, finding.title);
+  for (const visit of visits) for (const {key, finding} of keyedFindings(visit.findings, shared)) if (!rows.has(key)) rows.set(key, finding.title);
   return (
     <section class="note comparison" aria-label="Earlier visits" data-earlier={earlier.length}>
       <label>
@@ -48,7 +49,7 @@ export function EarlierVisits({report, earlier}: {report: Examination; earlier: 
                 <tr key={key} data-row={key}>
                   <th scope="row">{title}</th>
                   {visits.map((one) => (
-                    <Cell key={one.time} visit={one} row={key} />
+                    <Cell key={one.time} visit={one} row={key} shared={shared} />
                   ))}
                 </tr>
               ))}
@@ -60,8 +61,8 @@ export function EarlierVisits({report, earlier}: {report: Examination; earlier: 
   );
 }
 
-function Cell({visit, row}: {visit: Examination; row: string}) {
-  const found = keyedFindings(visit.findings).find((one) => one.key === row)?.finding;
+function Cell({visit, row, shared}: {visit: Examination; row: string; shared: Set<string>}) {
+  const found = keyedFindings(visit.findings, shared).find((one) => one.key === row)?.finding;
   if (found)
     return (
       <td title={found.title}>

@@ -1,4 +1,5 @@
 // Findings as cards in order of harm: what is wrong, how sure, what to do; evidence and consequences unfold.
+import type {ComponentChildren} from 'preact';
 import type {Finding, FindingInfo} from '../../api/types';
 import {useScope} from '../../frame/processes';
 import {addressOf} from '../../frame/router';
@@ -18,7 +19,7 @@ interface CardsProps {
   pid: number; // for links; 0 in a file that knows no server
   isGone?: boolean; // the process has ended: no page shows more of it
   infos?: FindingInfo[]; // explains ids
-  sinceOf?: (finding: Finding) => string; // "since 12:03:11, 5 min ago"; empty: unknown
+  sinceOf?: (finding: Finding) => ComponentChildren; // "since 12:03:11, 5 min ago"; null: unknown
 }
 
 export function FindingCards({findings, ...rest}: CardsProps) {

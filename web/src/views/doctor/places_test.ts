@@ -34,3 +34,13 @@ test('advice that leads to the same page is not repeated', () => {
   const places = placesOf({id: 'CS1001', evidence: {...nothing, threads: [thread(31)]}, next}, 7, all);
   equal(places.map((one) => one.words).join(', '), 'See thread 31, Record waits');
 });
+
+test('what the doctor advises is a page where there is one', () => {
+  const wordsOf = (remedy: Remedy) => placesOf({id: 'CS1401', evidence: nothing, next: [remedy]}, 7, all).slice(1).map((one) => `${one.words} ${one.path}`).join();
+  equal(wordsOf({verb: 'heap', options: {pid: '7', strings: ''}}), 'See the heap /heap');
+  equal(wordsOf({verb: 'dump', options: {pid: '7', type: 'heap'}}), 'See the heap /heap');
+  equal(wordsOf({verb: 'dump', options: {pid: '7', type: 'full'}}), '');
+  equal(wordsOf({verb: 'requests', options: {pid: '7', include: 'Shop'}}), 'Profile requests /views/requests');
+  const next: Remedy[] = [{verb: 'stacks', options: {pid: '7', async: ''}}];
+  equal(placesOf({id: 'CS1205', evidence: nothing, next}, 7, all).map((one) => one.words).join(), 'See the async stacks');
+});

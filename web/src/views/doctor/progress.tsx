@@ -1,6 +1,7 @@
 // How far an examination is.
 import {useNow} from '../../ui/state';
-import {clockTime, formatAge} from '../../ui/format';
+import {Clock} from '../../ui/time';
+import {formatAge} from '../../ui/format';
 
 export function ExamineProgress({started, seconds}: {started: string; seconds: number}) {
   const began = Date.parse(started);
@@ -9,7 +10,7 @@ export function ExamineProgress({started, seconds}: {started: string; seconds: n
   return (
     <div class="note progress" role="status" data-running>
       <p>
-        {isWatching ? `Examining: ${formatAge(passed)} of ${seconds} s` : `Collecting method names and weighing the evidence, ${formatAge(passed)} so far`} <span class="dim">since {clockTime(began)}</span>
+        {isWatching ? `Examining: ${formatAge(passed)} of ${seconds} s` : `Collecting method names and weighing the evidence, ${formatAge(passed)} so far`} <span class="dim">since <Clock ms={began} /></span>
       </p>
       <progress aria-label="Progress of the examination" max={seconds * 1000} value={isWatching ? passed : undefined} />
       <p class="dim">It goes on when you leave this page; its link leads back.</p>

@@ -1,6 +1,7 @@
 // Reports that are kept, to open, to compare and to remove.
 import type {ExaminationSummary} from '../../api/types';
 import {addressOf} from '../../frame/router';
+import {Confirm} from '../../ui/confirm';
 import {formatMs} from '../../ui/format';
 import {type Column, Table} from '../../ui/table';
 import {Time} from '../../ui/time';
@@ -64,9 +65,7 @@ export function ReportList({reports, pid, chosen, onChoose, onRemove}: ReportLis
       title: 'Remove',
       value: () => 0,
       show: (one) => (
-        <button type="button" class="small" aria-label={`Remove the report of ${one.started}`} onClick={() => onRemove(one.id)}>
-          Remove
-        </button>
+        <Confirm words="Remove" question="Remove this report?" class="small" onConfirm={() => onRemove(one.id)} />
       ),
     });
   return <Table id="reports" caption="Reports, the newest first; choose two to compare them" rows={reports} columns={columns} rowKey={(one) => one.id} />;

@@ -1,19 +1,29 @@
 // Findings with their consequences below them: what is because of another finding, or a part of it.
 import type {Examination, Finding} from '../../api/types';
+import {keysOf, shortId} from '../../ui/short-id';
 
 export interface FindingNode {
-  key: string; // the id; "CS1001-2" for the second of that id
+  key: string; // the id; where several have it, with their first thread or object: "CS1302-t31"
   finding: Finding;
   consequences: FindingNode[];
 }
 
-export function keyedFindings(findings: Finding[]): FindingNode[] {
-  const seen = new Map<string, number>();
-  return findings.map((finding) => {
-    const number = (seen.get(finding.id) ?? 0) + 1;
-    seen.set(finding.id, number);
-    return {key: number === 1 ? finding.id : `${finding.id}-${number}`, finding, consequences: []};
-  });
+// Which of several findings of one id it is, whatever their order.
+function subjectOf({evidence, title}: Finding): string {
+  if (evidence.threads.length) return `t${evidence.threads[0].osId}`;
+  return shortId(evidence.objects[0]?.type ?? title); // objects move: their addresses are no names
+}
+
+// Ids that several findings of one report have.
+export function sharedIds(...reports: Finding[][]): Set<string> {
+  const idsOf = (findings: Finding[]) => findings.map((one) => one.id);
+  return new Set(reports.flatMap((findings) => idsOf(findings).filter((id, index, all) => all.indexOf(id) !== index)));
+}
+
+// `shared`: of all reports whose findings are compared.
+export function keyedFindings(findings: Finding[], shared = sharedIds(findings)): FindingNode[] {
+  const keys = keysOf(findings, (one) => (shared.has(one.id) ? `${one.id}-${subjectOf(one)}` : one.id));
+  return findings.map((finding, index) => ({key: keys[index].replace('\n', '-'), finding, consequences: []}));
 }
 
 const causeOf = (finding: Finding): string => finding.becauseOf || finding.partOf || '';
@@ -49,8 +59,9 @@ export interface Changes {
 export type Compared = Pick<Examination, 'findings' | 'examined'>;
 
 export function changesBetween(earlier: Compared, later: Compared): Changes {
-  const before = new Map(keyedFindings(earlier.findings).map((node) => [node.key, node]));
-  const after = keyedFindings(later.findings);
+  const shared = sharedIds(earlier.findings, later.findings);
+  const before = new Map(keyedFindings(earlier.findings, shared).map((node) => [node.key, node]));
+  const after = keyedFindings(later.findings, shared);
   const keys = new Set(after.map((node) => node.key));
   const wasChecked = ({examined}: Compared, node: FindingNode) => examined.some((one) => one.id === node.finding.id && one.outcome !== 'notRun');
   const missing = [...before.values()].filter((node) => !keys.has(node.key));

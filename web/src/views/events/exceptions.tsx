@@ -1,30 +1,33 @@
 // Exceptions: by type with the places that throw them, and the last ones grouped by type and stack.
+import {useRef} from 'preact/hooks';
 import type {ExceptionsView, ExceptionType} from '../../api/types';
 import type {Span} from '../../api/view';
 import type {Line} from '../../ui/chart';
 import {type OpenSet, Fold} from '../../ui/fold';
 import {formatNumber, formatPercent} from '../../ui/format';
-import {placeOf} from '../../ui/frames';
+import {Frames, placeOf} from '../../ui/frames';
 import {type Column, Table} from '../../ui/table';
 import {Time} from '../../ui/time';
 import {Wrapped} from '../../ui/wrapped';
 import {Facts, Timeline} from './frame';
-import {type Group, grouped} from './groups';
+import {type Group, ShownGroups} from './groups';
+import {StackNames, tabStorage} from './stack-names';
 import {counted} from './words';
 
 const kMostSites = 5;
+const names = new StackNames(tabStorage());
 
 function Sites({type}: {type: ExceptionType}) {
   const more = type.sites.length - kMostSites;
   return (
     <ul class="sites">
       {type.sites.slice(0, kMostSites).map((site) => (
-        <li key={site.method} title={[site.module, site.file].filter(Boolean).join('\n')}>
+        <li key={`${site.method} ${site.line ?? 0}`} title={[site.module, site.file].filter(Boolean).join('\n')}>
           <Wrapped text={site.method} /> <span class="dim">{[placeOf(site) || site.module, type.sites.length > 1 ? `${formatNumber(site.count)} times` : ''].filter(Boolean).join(', ')}</span>
         </li>
       ))}
       {more > 0 ? (
-        <li class="dim" title={type.sites.slice(kMostSites).map((site) => `${site.count} × ${site.method}`).join('\n')}>
+        <li class="dim" title={type.sites.slice(kMostSites).map((site) => `${site.count} × ${site.method} ${placeOf(site)}`).join('\n')}>
           and {more} more places
         </li>
       ) : null}
@@ -51,15 +54,9 @@ function Stack({group}: {group: Group}) {
           {group.messages.length > 1 ? <span class="dim"> ({counted(count, 'time')})</span> : null}
         </p>
       ))}
-      {group.moreMessages ? <p class="dim">and {group.moreMessages} other messages</p> : null}
+      {group.moreMessages ? <p class="dim">and {formatNumber(group.moreMessages)} with other messages</p> : null}
       {group.stack.length ? (
-        <ol class="frames">
-          {group.stack.map((method, i) => (
-            <li key={i}>
-              <Wrapped text={method} />
-            </li>
-          ))}
-        </ol>
+        <Frames frames={group.stack} />
       ) : (
         <p class="dim">The runtime recorded no stack.</p>
       )}
@@ -72,16 +69,17 @@ function Groups({groups, open}: {groups: Group[]; open: OpenSet}) {
     <div class="thrown-list">
       {groups.map((group) => (
         <Fold
-          key={group.key}
-          id={group.key}
+          key={group.id}
+          id={group.name}
           open={open}
           class="thrown"
           summary={
             <>
-              <b class="count">{formatNumber(group.count)} ×</b> <code><Wrapped text={group.type} /></code> <span class="dim">in</span> <code><Wrapped text={group.stack[0] ?? 'an unknown method'} /></code>
+              <b class="count">{formatNumber(group.count)} ×</b> <code><Wrapped text={group.type} /></code> <span class="dim">in</span> <code><Wrapped text={group.stack[0]?.method ?? 'an unknown method'} /></code>
+              {group.stack[0]?.line ? <span class="dim"> {placeOf(group.stack[0])}</span> : null}
               <span class="dim when">
                 {' '}
-                last <Time iso={group.last} short />, thread {group.osId}
+                {group.isGone ? 'none lately, ' : ''}last <Time iso={group.last} short />, thread {group.osId}
               </span>
               <span class="message clamped">{group.messages[0]?.text}</span>
             </>
@@ -103,8 +101,12 @@ interface Props {
 }
 
 export function ExceptionsThrown({view, span, rate, rateIntervalMs, open}: Props) {
-  const recent = view.recent ?? [];
-  const groups = grouped(recent);
+  // Of one process and one time of watching.
+  const owner = `${view.pid} ${view.since}`;
+  const kept = useRef({owner, shown: new ShownGroups(names)});
+  if (kept.current.owner !== owner) kept.current = {owner, shown: new ShownGroups(names)};
+  const groups = kept.current.shown.of(view.groups ?? [], open.has);
+  const gone = groups.filter((group) => group.isGone).length;
   return (
     <>
       <Facts
@@ -122,11 +124,12 @@ export function ExceptionsThrown({view, span, rate, rateIntervalMs, open}: Props
           <Table id="type" caption={`${counted(view.exceptions - view.onlyCounted, 'exception')} of ${counted(view.byType.length, 'type')}`} rows={view.byType} rowKey={(one) => one.type} columns={kColumns} />
         </>
       ) : null}
-      {recent.length ? (
+      {groups.length ? (
         <>
           <h2>By type and stack</h2>
           <p class="dim" data-recent>
-            The last {counted(recent.length, 'exception')} of {formatNumber(view.total ?? recent.length)} since it is watched, in {counted(groups.length, 'group')}.
+            The last {counted(view.grouped ?? 0, 'exception')} of {formatNumber(view.total ?? 0)} since it is watched, in {counted(groups.length - gone, 'group')}
+            {view.moreGroups ? ` and ${formatNumber(view.moreGroups)} more, which are older` : ''}.{gone ? ` ${counted(gone, 'opened group')} had none lately.` : ''}
           </p>
           <Groups groups={groups} open={open} />
         </>

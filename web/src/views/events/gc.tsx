@@ -2,8 +2,9 @@
 import type {GcCollection, GcGeneration, GcReason, GcView} from '../../api/types';
 import type {Span} from '../../api/view';
 import type {Line} from '../../ui/chart';
-import {clockTime, formatBytes, formatMs, formatNumber} from '../../ui/format';
+import {formatBytes, formatMs, formatNumber} from '../../ui/format';
 import {type Column, Table} from '../../ui/table';
+import {Clock} from '../../ui/time';
 import {Facts, Timeline} from './frame';
 import {counted, gcReason} from './words';
 
@@ -24,7 +25,7 @@ const bytes = (id: string, title: string, value: (one: GcCollection) => number |
 function columns(from: number): Column<GcCollection>[] {
   const ms = (id: string, title: string, value: (one: GcCollection) => number | null): Column<GcCollection> => ({id, title, value, as: 'number', show: (one) => (value(one) === null ? 'not ended' : formatMs(value(one)!))});
   return [
-    {id: 'time', title: 'Time', value: (one) => one.startMs, as: 'number', show: (one) => <span title={new Date(from + one.startMs).toISOString()}>{clockTime(from + one.startMs)}</span>},
+    {id: 'time', title: 'Time', value: (one) => one.startMs, as: 'number', show: (one) => <Clock ms={from + one.startMs} />},
     {id: 'gen', title: 'Generation', value: (one) => one.generation, as: 'number'},
     ms('pause', 'Pause', (one) => one.pauseMs),
     {id: 'reason', title: 'Reason', value: (one) => one.reason, show: (one) => <span title={gcReason(one.reason)}>{one.reason}</span>},
@@ -67,7 +68,7 @@ export function GcCollections({view, span}: {view: GcView; span: Span}) {
     <>
       {worst ? (
         <p data-longest>
-          Longest pause {formatMs(worst.pauseMs ?? 0)} at {clockTime(span.from + worst.startMs)}: generation {worst.generation}, {worst.reason}
+          Longest pause {formatMs(worst.pauseMs ?? 0)} at <Clock ms={span.from + worst.startMs} />: generation {worst.generation}, {worst.reason}
           {gcReason(worst.reason) ? ` (${gcReason(worst.reason)})` : ''}.
         </p>
       ) : null}

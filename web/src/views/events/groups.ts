@@ -1,38 +1,27 @@
-// Exceptions with the same type and stack together.
-import type {RecentException} from '../../api/types';
+// Groups of exceptions as the page shows them: those of the last answer, and those that a reader opened and that are no longer among the last.
+import type {ExceptionGroup} from '../../api/types';
+import {StackNames} from './stack-names';
 
-export interface Group {
-  key: string; // the same for the same type and stack, whatever else comes
-  type: string;
-  stack: string[];
-  count: number;
-  last: string; // time of the newest
-  osId: number; // thread of the newest
-  messages: {text: string; count: number}[]; // of the newest first
-  moreMessages: number;
+export interface Group extends ExceptionGroup {
+  name: string; // for the address: the same also when the code is compiled again
+  isGone: boolean; // none of it is among the exceptions that the answer is about: this is its last state
 }
 
-const kMostMessages = 10;
+const order = (a: Group, b: Group): number => a.type.localeCompare(b.type) || (a.stack[0]?.method ?? '').localeCompare(b.stack[0]?.method ?? '') || a.id.localeCompare(b.id);
 
-// FNV-1a: short enough for an address.
-function hash(text: string): string {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; ++i) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  return (value >>> 0).toString(36);
-}
+export class ShownGroups {
+  private kept = new Map<string, Group>(); // by id, of the last answer and what stayed open
 
-// Groups in a stable order: by type, then by the method that throws; the newest come first in `recent`.
-export function grouped(recent: RecentException[]): Group[] {
-  const groups = new Map<string, Group>();
-  for (const one of recent) {
-    const key = hash([one.type, ...one.stack].join('\n'));
-    let group = groups.get(key);
-    if (!group) groups.set(key, (group = {key, type: one.type, stack: one.stack, count: 0, last: one.time, osId: one.osId, messages: [], moreMessages: 0}));
-    ++group.count;
-    const known = group.messages.find((message) => message.text === one.message);
-    if (known) ++known.count;
-    else if (group.messages.length < kMostMessages) group.messages.push({text: one.message, count: 1});
-    else ++group.moreMessages;
+  constructor(private readonly names = new StackNames()) {}
+
+  // In a stable order, so that nothing moves when more come.
+  of(groups: ExceptionGroup[], isOpen: (name: string) => boolean): Group[] {
+    const now = new Map<string, Group>();
+    for (const group of groups) now.set(group.id, {...group, name: this.names.of(group.type, group.stack.map((frame) => frame.method)), isGone: false});
+    const shown = new Set([...now.values()].map((group) => group.name));
+    // The same stack, compiled again, takes the place of the one that was opened.
+    for (const [id, group] of this.kept) if (!now.has(id) && !shown.has(group.name) && isOpen(group.name)) now.set(id, {...group, isGone: true});
+    this.kept = now;
+    return [...now.values()].sort(order);
   }
-  return [...groups.values()].sort((a, b) => a.type.localeCompare(b.type) || (a.stack[0] ?? '').localeCompare(b.stack[0] ?? '') || a.key.localeCompare(b.key));
 }

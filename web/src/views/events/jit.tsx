@@ -1,15 +1,17 @@
 // Methods that were compiled while the program ran: how many, how long, which.
 import type {JitMethod, JitTier, JitView} from '../../api/types';
 import type {Span} from '../../api/view';
-import {clockTime, formatBytes, formatMs, formatNumber, formatPercent} from '../../ui/format';
+import {formatBytes, formatMs, formatNumber, formatPercent} from '../../ui/format';
+import {keysOf} from '../../ui/short-id';
 import {type Column, Table} from '../../ui/table';
+import {Clock} from '../../ui/time';
 import {Wrapped} from '../../ui/wrapped';
 import {binned} from './bins';
 import {Facts, Timeline} from './frame';
 import {counted, tierWords} from './words';
 
 interface Compiled extends JitMethod {
-  index: number; // in the order they were compiled
+  key: string;
 }
 
 const kTierColumns: Column<JitTier>[] = [
@@ -34,7 +36,7 @@ function methodColumns(from: number): Column<Compiled>[] {
     {id: 'time', title: 'Time to compile', value: (one) => one.jitMs, as: 'number', show: (one) => (one.jitMs === null ? 'not known' : formatMs(one.jitMs))},
     {id: 'method', title: 'Method', value: (one) => one.method, as: 'code', show: (one) => <Wrapped text={one.method} />},
     {id: 'tier', title: 'Tier', value: (one) => one.tier, show: (one) => <span title={tierWords(one.tier)}>{one.tier}</span>},
-    {id: 'at', title: 'At', value: (one) => one.startMs, as: 'number', show: (one) => <span title={new Date(from + one.startMs).toISOString()}>{clockTime(from + one.startMs)}</span>},
+    {id: 'at', title: 'At', value: (one) => one.startMs, as: 'number', show: (one) => <Clock ms={from + one.startMs} />},
     {id: 'il', title: 'IL', value: (one) => one.ilBytes, as: 'number', show: (one) => formatBytes(one.ilBytes)},
     {id: 'code', title: 'Machine code', value: (one) => one.nativeBytes, as: 'number', show: (one) => formatBytes(one.nativeBytes)},
     {id: 'module', title: 'Module', value: (one) => one.module},
@@ -44,7 +46,8 @@ function methodColumns(from: number): Column<Compiled>[] {
 export function JitMethods({view, span}: {view: JitView; span: Span}) {
   const bins = binned(view.methods.map((one) => span.from + one.startMs), span);
   const sum = (value: (one: JitTier) => number) => view.byTier.reduce((all, one) => all + value(one), 0);
-  const slowest = view.methods.map((one, index): Compiled => ({...one, index})).sort((a, b) => (b.jitMs ?? -1) - (a.jitMs ?? -1));
+  const keys = keysOf(view.methods, (one) => `${one.method} ${one.tier} ${one.nativeBytes}`); // the start of the time span moves: times are no keys
+  const slowest = view.methods.map((one, index): Compiled => ({...one, key: keys[index]})).sort((a, b) => (b.jitMs ?? -1) - (a.jitMs ?? -1));
   const per = bins.stepMs / 1000;
   return (
     <>
@@ -60,7 +63,7 @@ export function JitMethods({view, span}: {view: JitView; span: Span}) {
       <h2>By tier</h2>
       <Table id="tier" caption={counted(view.jitted, 'method')} rows={view.byTier} rowKey={(one) => one.tier} columns={kTierColumns} />
       <h2>Methods</h2>
-      <Table id="jit" caption={`${counted(view.methods.length, 'method')}, the slowest to compile first`} rows={slowest} rowKey={(one) => one.index} columns={methodColumns(span.from)} />
+      <Table id="jit" caption={`${counted(view.methods.length, 'method')}, the slowest to compile first`} rows={slowest} rowKey={(one) => one.key} columns={methodColumns(span.from)} />
     </>
   );
 }

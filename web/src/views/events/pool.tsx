@@ -2,8 +2,10 @@
 import type {PoolAdjustment, ThreadPoolView} from '../../api/types';
 import type {Span} from '../../api/view';
 import type {Line, Point} from '../../ui/chart';
-import {clockTime, formatMs, formatNumber} from '../../ui/format';
+import {formatMs, formatNumber} from '../../ui/format';
+import {keysOf} from '../../ui/short-id';
 import {type Column, Table} from '../../ui/table';
+import {Clock} from '../../ui/time';
 import {Facts, Timeline} from './frame';
 import {counted, poolReason} from './words';
 
@@ -16,12 +18,12 @@ export interface PoolCounters {
 }
 
 interface Change extends PoolAdjustment {
-  index: number;
+  key: string;
 }
 
 function columns(from: number): Column<Change>[] {
   return [
-    {id: 'time', title: 'Time', value: (one) => one.atMs, as: 'number', show: (one) => <span title={new Date(from + one.atMs).toISOString()}>{clockTime(from + one.atMs)}</span>},
+    {id: 'time', title: 'Time', value: (one) => one.atMs, as: 'number', show: (one) => <Clock ms={from + one.atMs} />},
     {id: 'threads', title: 'Workers wanted', value: (one) => one.threads, as: 'number', show: (one) => formatNumber(one.threads)},
     {
       id: 'reason',
@@ -70,7 +72,8 @@ export function PoolWork({view, span, counters}: {view: ThreadPoolView; span: Sp
   const queue = latest(counters.queue) ?? view.queueLength ?? undefined;
   const completed = latest(counters.completed);
   const threads = latest(counters.threads);
-  const changes = view.adjustments.map((one, index): Change => ({...one, index}));
+  const keys = keysOf(view.adjustments, (one) => `${one.threads} ${one.reason} ${one.throughputPerSecond}`);
+  const changes = view.adjustments.map((one, index): Change => ({...one, key: keys[index]}));
   const held = (points: Point[]): Point[] => (points.length ? [...points, [span.to, points[points.length - 1][1]]] : []); // the last holds until now
   const workers: Line[] = [
     {label: 'pool threads', points: held(counters.threads)},
@@ -98,7 +101,7 @@ export function PoolWork({view, span, counters}: {view: ThreadPoolView; span: Sp
       {changes.length ? (
         <>
           <Table id="reason" caption="Why it changed" rows={reasonsOf(changes)} rowKey={(one) => one.reason} columns={kReasonColumns} />
-          <Table id="pool" caption={`${counted(changes.length, 'change')}, the newest first`} rows={[...changes].reverse()} rowKey={(one) => one.index} columns={columns(span.from)} />
+          <Table id="pool" caption={`${counted(changes.length, 'change')}, the newest first`} rows={[...changes].reverse()} rowKey={(one) => one.key} columns={columns(span.from)} />
         </>
       ) : (
         <p class="dim">The runtime did not change it in this time.</p>

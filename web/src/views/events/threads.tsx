@@ -1,15 +1,17 @@
 // Threads that started: how many, when, and which code started them.
 import type {StartedThread, ThreadStarter, ThreadStartsView} from '../../api/types';
 import type {Span} from '../../api/view';
-import {clockTime, formatNumber} from '../../ui/format';
+import {formatNumber} from '../../ui/format';
+import {keysOf} from '../../ui/short-id';
 import {type Column, Table} from '../../ui/table';
+import {Clock} from '../../ui/time';
 import {Wrapped} from '../../ui/wrapped';
 import {binned} from './bins';
 import {Facts, Timeline} from './frame';
 import {counted} from './words';
 
 interface Listed extends StartedThread {
-  index: number;
+  key: string;
 }
 
 const kSiteColumns: Column<ThreadStarter>[] = [
@@ -20,7 +22,7 @@ const kSiteColumns: Column<ThreadStarter>[] = [
 
 function columns(from: number): Column<Listed>[] {
   return [
-    {id: 'at', title: 'Started', value: (one) => one.startMs, as: 'number', show: (one) => <span title={new Date(from + one.startMs).toISOString()}>{clockTime(from + one.startMs)}</span>},
+    {id: 'at', title: 'Started', value: (one) => one.startMs, as: 'number', show: (one) => <Clock ms={from + one.startMs} />},
     {id: 'osId', title: 'Thread', value: (one) => one.osId ?? 0, as: 'number', show: (one) => one.osId ?? 'not known'},
     {id: 'method', title: 'Started by', value: (one) => one.startedBy.method, as: 'code', show: (one) => <Wrapped text={one.startedBy.method} />},
   ];
@@ -31,7 +33,8 @@ export function ThreadsStarted({view, span}: {view: ThreadStartsView; span: Span
   const isCut = view.threads.length < view.started;
   const shown = isCut && view.threads.length ? {...span, from: span.from + view.threads[0].startMs} : span;
   const bins = binned(view.threads.map((one) => span.from + one.startMs), shown);
-  const listed = view.threads.map((one, index): Listed => ({...one, index})).reverse();
+  const keys = keysOf(view.threads, (one) => `${one.osId} ${one.startedBy.method}`); // ids of the system come again
+  const listed = view.threads.map((one, index): Listed => ({...one, key: keys[index]})).reverse();
   const all = counted(view.threads.length, 'thread');
   const per = bins.stepMs / 1000;
   return (
@@ -46,7 +49,7 @@ export function ThreadsStarted({view, span}: {view: ThreadStartsView; span: Span
       <h2>By the code that started them</h2>
       <Table id="site" caption={counted(view.sites.length, 'place')} rows={view.sites} rowKey={(one) => `${one.method} ${one.line ?? ''}`} columns={kSiteColumns} />
       <h2>Threads</h2>
-      <Table id="thread" caption={`${isCut ? `The last ${all} of ${formatNumber(view.started)}` : all}, the newest first`} rows={listed} rowKey={(one) => one.index} columns={columns(span.from)} />
+      <Table id="thread" caption={`${isCut ? `The last ${all} of ${formatNumber(view.started)}` : all}, the newest first`} rows={listed} rowKey={(one) => one.key} columns={columns(span.from)} />
     </>
   );
 }

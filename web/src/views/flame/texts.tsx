@@ -126,7 +126,8 @@ export function KeysDialog({dialog}: {dialog: Ref<HTMLDialogElement>}) {
             </>
           ))}
         </dl>
-        <button>Close</button>
+        <button>Close</button>{' '}
+        {document.getElementById('keys') ? <button data-keys>Keys of all pages</button> : null}
       </form>
     </dialog>
   );

@@ -53,7 +53,7 @@ export function Toolbar(props: ToolbarProps) {
           <Switch key={weight} title={title} help={help} isOn={choice.weight === weight} onPress={() => onChoice({weight})} />
         ))}
       </span>
-      <Who trace={props.trace} choice={choice} isDisabled={props.isCompared} onChoice={onChoice} />
+      {props.trace.json.threadId.length > 1 ? <Who trace={props.trace} choice={choice} isDisabled={props.isCompared} onChoice={onChoice} /> : null}
       <Switch title="Invert" help="Callers below what they called (i)" isOn={choice.inverted} isDisabled={state.isSandwich} onPress={() => onChoice({inverted: !choice.inverted})} />
       <Switch title="Hide framework" help="Take frames of .NET itself out; their time is their callers’ (f)" isOn={kFramework.every((kind) => choice.hiddenKinds.has(kind))} onPress={() => props.onKinds(kFramework)} />
       <Switch title="Table" help="The same as a table (t)" isOn={props.isTableShown} onPress={props.onTable} />

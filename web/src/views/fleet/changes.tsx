@@ -21,9 +21,10 @@ export const changeText = (percent: number | null | undefined): string => (perce
 
 type Row = FleetRouteChange;
 const has = (side: FleetComparedSide) => side.requests > 0;
-const pairText = (row: Row, text: (side: FleetComparedSide) => string): string => `${has(row.before) ? text(row.before) : '–'} → ${has(row.after) ? text(row.after) : '–'}`;
+const arrow = (before: string, after: string): string => (before === after ? before : `${before} → ${after}`);
+const pairText = (row: Row, text: (side: FleetComparedSide) => string): string => arrow(has(row.before) ? text(row.before) : '–', has(row.after) ? text(row.after) : '–');
 
-const duration = (id: string, title: string, ms: (side: FleetComparedSide) => number | null | undefined, percent: (row: Row) => number | null | undefined): Column<Row> => ({
+const duration = (id: string, title: string, ms: (side: FleetComparedSide) => number | null | undefined, percent: (row: Row) => number | null | undefined, none = 'too few requests'): Column<Row> => ({
   id,
   title,
   as: 'number',
@@ -32,7 +33,7 @@ const duration = (id: string, title: string, ms: (side: FleetComparedSide) => nu
     <>
       {pairText(row, (side) => (ms(side) == null ? '–' : formatMs(ms(side)!)))}
       <br />
-      <span class="dim">{changeText(percent(row)) || 'too few requests'}</span>
+      <span class="dim">{changeText(percent(row)) || none}</span>
     </>
   ),
 });
@@ -62,13 +63,25 @@ export function ChangeTable({routes, hrefOf}: {routes: Row[]; hrefOf: (route: st
         </>
       ),
     },
-    {id: 'requests', title: 'Requests', as: 'number', value: (row) => row.after.requests, show: (row) => `${formatNumber(row.before.requests)} → ${formatNumber(row.after.requests)}`},
-    {id: 'rate', title: 'Per second', as: 'number', value: (row) => row.after.perSecond, show: (row) => pairText(row, (side) => (side.perSecond == null ? '–' : formatNumber(side.perSecond)))},
+    {
+      id: 'requests',
+      title: 'Requests',
+      as: 'number',
+      value: (row) => row.after.requests,
+      show: (row) => (
+        <>
+          {formatNumber(row.before.requests)} → {formatNumber(row.after.requests)}
+          <br />
+          <span class="dim">{pairText(row, (side) => (side.perSecond == null ? '–' : formatNumber(side.perSecond)))} /s</span>
+        </>
+      ),
+    },
     duration('p50', 'p50', (side) => side.p50Ms, (row) => row.p50Percent),
     duration('p95', 'p95', (side) => side.p95Ms, (row) => row.p95Percent),
     duration('p99', 'p99', (side) => side.p99Ms, (row) => row.p99Percent),
     {id: 'errors', title: 'Errors', as: 'number', value: (row) => (row.after.errorPercent ?? 0) - (row.before.errorPercent ?? 0), show: (row) => pairText(row, (side) => `${formatNumber(side.errorPercent ?? 0)} %`)},
     duration('running', 'Running per request', (side) => side.runningEachMs, (row) => row.runningPercent),
+    duration('cpu', 'CPU per request', (side) => side.cpuEachMs, (row) => row.cpuPercent, 'too few CPU samples'),
   ];
-  return <Table id="changes" caption="Routes before → after. A percentile is judged if ten requests lie beyond it on both sides; running time is the mean of sampled requests" rows={routes} columns={columns} rowKey={(row) => row.route ?? ''} />;
+  return <Table id="changes" caption="Routes before → after. A percentile is judged if ten requests lie beyond it on both sides; running and CPU time are means of sampled requests" rows={routes} columns={columns} rowKey={(row) => row.route ?? ''} />;
 }

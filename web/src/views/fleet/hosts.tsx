@@ -17,6 +17,8 @@ export function costOf(host: FleetHost): number | undefined {
   return ms >= 1000 ? (100 * host.recorderCpuMs) / ms : undefined;
 }
 
+const programsOf = (host: FleetHost): string => [`process ${host.pid}`, host.runtime ? `.NET ${host.runtime.replace(/^\.NET /, '')}` : '', host.relayVersion ? `clrscope ${host.relayVersion}` : ''].filter(Boolean).join(', ');
+
 const count = (id: string, title: string, value: (row: FleetHost) => number): Column<FleetHost> => ({id, title, as: 'number', value, show: (row) => formatNumber(value(row))});
 const loss = (id: string, title: string, value: (row: FleetHost) => number): Column<FleetHost> => ({id, title, as: 'number', value, show: (row) => (value(row) ? <b class="harm">{formatNumber(value(row))}</b> : '0')});
 
@@ -27,9 +29,12 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
       title: 'Host',
       value: (row) => row.host,
       show: (row) => (
-        <a href={hrefOf(row)} data-host={row.host} title={`process ${row.pid}`}>
-          <Wrapped text={row.host.slice(0, 200)} />
-        </a>
+        <>
+          <a href={hrefOf(row)} data-host={row.host}>
+            <Wrapped text={row.host.slice(0, 200)} />
+          </a>
+          <small>{programsOf(row)}</small>
+        </>
       ),
     },
     {id: 'service', title: 'Service', value: (row) => row.service, show: (row) => <Wrapped text={row.service.slice(0, 200)} />},
@@ -39,12 +44,16 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
       title: 'State',
       value: (row) => row.silentMs,
       show: (row) => (
-        <span class={isSilent(row) ? 'state warn' : 'state'} data-state={isSilent(row) ? 'silent' : 'sending'}>
-          {isSilent(row) ? `silent for ${formatAge(row.silentMs)}` : 'sending'}
-        </span>
+        <>
+          <span class={isSilent(row) ? 'state warn' : 'state'} data-state={isSilent(row) ? 'silent' : 'sending'}>
+            {isSilent(row) ? `silent for ${formatAge(row.silentMs).replace(/ /g, '\u00a0')}` : 'sending'}
+          </span>
+          <small>
+            <Time iso={row.last} />
+          </small>
+        </>
       ),
     },
-    {id: 'last', title: 'Latest batch', value: (row) => row.last, show: (row) => <Time iso={row.last} />},
     count('stored', 'Stored', (row) => row.storedRequests),
     loss('lost', 'Lost', (row) => row.lostRequests),
     loss('unrecorded', 'Not recorded', (row) => row.unrecordedRequests),
@@ -56,7 +65,7 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
       value: (row) => costOf(row),
       show: (row) => {
         const cost = costOf(row);
-        return <span title={`${formatMs(row.recorderCpuMs)} in all`}>{cost === undefined ? formatMs(row.recorderCpuMs) : cost < kLeastCost ? `< ${kLeastCost} %` : formatPercent(cost)}</span>;
+        return <span title={`${formatMs(row.recorderCpuMs)} in all`}>{cost === undefined ? '–' : cost < kLeastCost ? `< ${kLeastCost} %` : formatPercent(cost)}</span>;
       },
     },
     {id: 'skew', title: 'Clock', as: 'number', value: (row) => Math.abs(row.skewMs), show: (row) => <span class={Math.abs(row.skewMs) > kSkewMs ? 'warn' : ''}>{Math.abs(row.skewMs) < 1000 ? 'right' : `${formatAge(Math.abs(row.skewMs))} ${row.skewMs > 0 ? 'behind' : 'ahead'}`}</span>},
@@ -75,9 +84,7 @@ export function HostTable({hosts, hrefOf}: {hosts: FleetHost[]; hrefOf: (host: F
           },
         ]
       : []),
-    {id: 'runtime', title: 'Runtime', value: (row) => row.runtime},
     ...(hosts.some((one) => one.writtenSamples) ? [count('samples', 'CPU samples', (row) => row.storedSamples), loss('lostSamples', 'Samples lost', (row) => row.lostSamples + row.unrecordedSamples)] : []),
-    ...(hosts.some((one) => one.relayVersion) ? [{id: 'relay', title: 'clrscope', value: (row: FleetHost) => row.relayVersion}] : []),
   ];
-  return <Table id="hosts" caption="Processes that sent requests in the range. Lost: sent by the host and not stored. Recorder CPU: percent of one core, outside the process." rows={hosts} columns={columns} rowKey={(row) => row.instance} />;
+  return <Table id="hosts" caption="Processes that sent requests in the range, with the time of the latest batch. Lost: sent by the host and not stored. Recorder CPU: percent of one core, outside the process." rows={hosts} columns={columns} rowKey={(row) => row.instance} />;
 }

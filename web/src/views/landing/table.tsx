@@ -98,5 +98,5 @@ const kColumns: Column<WatchedProcess>[] = [
 ];
 
 export function ProcessTable({processes}: {processes: WatchedProcess[]}) {
-  return <Table id="processes" caption="Processes, those in trouble first" rows={processes} columns={kColumns} rowKey={(one) => one.pid} rowClass={(one) => one.severity} most={1000} />;
+  return <Table id="processes" caption="Processes, those in trouble first" rows={processes} columns={kColumns} rowKey={(one) => one.pid} rowClass={(one) => one.severity} most={1000} isLive="touched" />;
 }

@@ -1,17 +1,22 @@
 // Since when a process has its findings, and which ones it had before.
+import type {ComponentChildren} from 'preact';
 import type {Finding, FindingSpan} from '../../api/types';
 import {Fold, type OpenSet} from '../../ui/fold';
-import {clockTime, formatAge} from '../../ui/format';
-import {Time} from '../../ui/time';
+import {formatAge} from '../../ui/format';
+import {Clock, Time} from '../../ui/time';
 import {SeverityMark} from '../doctor/findings';
 
 // The first check cannot know how long it has been so.
-export function sinceWords(history: FindingSpan[], finding: Pick<Finding, 'id'>, now: number): string {
+export function sinceWords(history: FindingSpan[], finding: Pick<Finding, 'id'>, now: number): ComponentChildren {
   const span = history.find((one) => one.id === finding.id && one.ended === undefined);
-  if (!span) return '';
+  if (!span) return null;
   const began = Date.parse(span.began);
-  const words = span.notBefore ? `Since ${clockTime(began)}` : `Since ${clockTime(began)} or earlier`;
-  return `${words}, ${formatAge(Math.max(0, now - began))} ago.`;
+  return (
+    <>
+      Since <Clock ms={began} />
+      {span.notBefore ? '' : ' or earlier'}, {formatAge(Math.max(0, now - began))} ago.
+    </>
+  );
 }
 
 export function Earlier({history, open}: {history: FindingSpan[]; open: OpenSet}) {

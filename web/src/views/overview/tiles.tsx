@@ -5,6 +5,7 @@ import {useCursor} from '../../ui/cursor';
 import {clockTime, formatBytes, formatNumber, formatPercent} from '../../ui/format';
 import {valueAt} from '../../ui/legend';
 import {Plot} from '../../ui/plot';
+import {Clock} from '../../ui/time';
 
 export interface Tile {
   id: string;
@@ -94,14 +95,14 @@ export function Tiles({book, tiles}: {book: CounterBook; tiles: Tile[]}) {
   );
 }
 
-const kRows = 60;
+const kRows = 600; // as many as the charts have at a value per second
 
 // The same numbers as text, the newest first.
 export function TileTable({tiles, intervalMs}: {tiles: Tile[]; intervalMs: number}) {
   const longest = tiles.reduce((most, tile) => (tile.points.length > most.length ? tile.points : most), [] as Point[]);
   const times = longest.slice(-kRows).reverse();
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Values of the charts">
+    <div class="scroll series-table" tabIndex={0} role="region" aria-label="Values of the charts">
       <table>
         <thead>
           <tr>
@@ -116,7 +117,9 @@ export function TileTable({tiles, intervalMs}: {tiles: Tile[]; intervalMs: numbe
         <tbody>
           {times.map(([ms]) => (
             <tr key={ms}>
-              <td>{clockTime(ms)}</td>
+              <td>
+                <Clock ms={ms} />
+              </td>
               {tiles.map((tile) => {
                 const point = valueAt(tile.points, ms, intervalMs / 2);
                 return (

@@ -8,6 +8,8 @@ import {FindingCards} from '../doctor/findings';
 import {countWords} from '../doctor/report';
 import {Earlier, sinceWords} from './history';
 
+const kLate = 3; // a check that is so many intervals old says nothing of now
+
 export function Verdict({watch, at, open, pid}: {watch: Watch; at: number; open: OpenSet; pid: number}) {
   const now = useNow();
   const ago = watch.checkedAgoMs === undefined ? undefined : watch.checkedAgoMs + Math.max(0, now - at); // what the controller said, and the time since
@@ -21,8 +23,9 @@ export function Verdict({watch, at, open, pid}: {watch: Watch; at: number; open:
       </section>
     );
   const when = `${formatAge(ago)} ago`;
+  const isOld = ago > kLate * watch.everyMs;
   return (
-    <div data-verdict={findings.length ? 'found' : tally.ran ? 'nothing' : 'unknown'}>
+    <div data-verdict={findings.length ? 'found' : tally.ran ? 'nothing' : 'unknown'} data-old={isOld ? 'yes' : undefined}>
       {findings.length ? (
         <p class="lead">
           {countWords(findings)}{' '}
@@ -31,13 +34,14 @@ export function Verdict({watch, at, open, pid}: {watch: Watch; at: number; open:
           </span>
         </p>
       ) : (
-        <section class={`verdict ${ended ? '' : verdictClass(tally)}`}>
+        <section class={`verdict ${ended || isOld ? '' : verdictClass(tally)}`}>
           <p class="lead">
             {tally.ran ? `No problems found in ${ranWords(tally)}` : 'Nothing could be checked'}, <span class="ago">{when}</span>.
           </p>
           <NotChecked tally={tally} />
         </section>
       )}
+      {isOld && !ended ? <p class="warn">The last check is older than it should be: the controller is busy or cannot be reached.</p> : null}
       <FindingCards findings={findings} open={open} pid={pid} isGone={ended !== undefined} sinceOf={(one) => sinceWords(history, one, ended ? at : now)} />
       <Earlier history={history} open={open} />
       {findings.length ? <NotChecked tally={tally} /> : null}

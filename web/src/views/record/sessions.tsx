@@ -33,7 +33,8 @@ export function Running({session, isBusy, onStop, onDiscard}: RunningProps) {
         <div>
           <dt>time</dt>
           <dd>
-            {elapsed.toFixed(1)} s{seconds ? ` of ${seconds}` : ''}
+            {formatSeconds(elapsed)}
+            {seconds ? ` of ${formatSeconds(seconds)}` : ''}
           </dd>
         </div>
         <div>

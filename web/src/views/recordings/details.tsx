@@ -6,7 +6,7 @@ import {addressOf, open} from '../../frame/router';
 import {formatBytes, formatNumber, formatSeconds} from '../../ui/format';
 import {Lost, Notice} from '../../ui/state';
 import {Time} from '../../ui/time';
-import {Confirm} from './confirm';
+import {Confirm} from '../../ui/confirm';
 import {isRunning, processWords, titleOf} from './list';
 
 interface DetailsProps {

@@ -1,19 +1,9 @@
 // Traces from the reader's disk, chosen or dropped: how far each is, and what became of it.
 import {useState} from 'preact/hooks';
-import type {Problem} from '../../api/client';
-import type {Recording} from '../../api/types';
+import type {Upload} from '../../api/uploads';
 import {addressOf} from '../../frame/router';
 import {formatBytes} from '../../ui/format';
 import {Trouble} from '../../ui/state';
-
-export interface Upload {
-  key: number;
-  file: string;
-  bytes: number;
-  sent: number;
-  kept?: Recording;
-  problem?: Problem;
-}
 
 interface UploadsProps {
   uploads: Upload[];

@@ -42,7 +42,7 @@ export const profileOf = (changes: Partial<RequestProfile>): RequestProfile => (
   inFlight: 0,
   probability: 1,
   lost: {records: 0, requests: 0, spans: 0, late: 0, orphans: 0, damaged: 0},
-  cost: {cpuPercent: 0, hooksMs: 0, processMs: 0},
+  cost: {cpuPercent: 0, hooksMs: 0, hearingMs: 0, processMs: 0},
   methods: {chosen: 0, instrumented: 0, refused: 0},
   routes: [],
   requests: [],

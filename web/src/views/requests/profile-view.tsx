@@ -2,6 +2,7 @@
 // Which of them is shown is in the address: route, trace, show.
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {addressOf, open, type Place, type Query, setQuery, useParam, usePlace} from '../../frame/router';
+import {Fold, useOpenParam} from '../../ui/fold';
 import {formatMs, formatNumber, formatPercent} from '../../ui/format';
 import {Notice} from '../../ui/state';
 import {Time} from '../../ui/time';
@@ -10,7 +11,7 @@ import {FlameView} from '../flame/view';
 import {Filter} from '../stacks/bar';
 import {findTrace, flameOf, lostWords, requestsOf, routeId, type SampledStack, shareSampled} from './profile';
 import {type ListedRequest, RequestTable, RouteTable} from './tables';
-import type {ProfiledRequest, RequestProfile} from '../../api/types';
+import type {ProfiledRequest, RequestProfile, UnmeasuredMethod} from '../../api/types';
 import {Waterfall} from './waterfall';
 
 // What belongs to the profile as a whole; the rest of the query belongs to what is shown of it.
@@ -60,7 +61,6 @@ function Summary({profile, isLive}: {profile: RequestProfile; isLive: boolean}) 
       <p class="dim" data-price>
         Sampling probability {percentOf(profile.probability, 100)} · cost {percentOf(cost.cpuPercent)} of the CPU time of the process
         {isLive ? '' : ` · ${formatNumber(methods.instrumented)} of ${formatNumber(methods.chosen)} chosen methods called`}
-        {methods.refused ? `, ${formatNumber(methods.refused)} could not be instrumented` : ''}
         {inFlight && !isLive ? ` · ${formatNumber(inFlight)} sampled ${inFlight === 1 ? 'request' : 'requests'} had not ended` : ''}
         {notKept && !isLive ? ` · ${formatNumber(notKept)} sampled requests are not kept` : ''} · {lost.length === 0 ? 'nothing lost' : isLive ? `lost: ${lost.join('; ')}` : 'some data lost'}
       </p>
@@ -68,7 +68,38 @@ function Summary({profile, isLive}: {profile: RequestProfile; isLive: boolean}) 
       {profile.notes.map((note) => (
         <Notice key={note}>{note}</Notice>
       ))}
+      {methods.notMeasured?.length ? <Unmeasured methods={methods.notMeasured} count={methods.refused} /> : null}
     </>
+  );
+}
+
+function Unmeasured({methods, count}: {methods: UnmeasuredMethod[]; count: number}) {
+  const folds = useOpenParam('folds');
+  return (
+    <Fold id="unmeasured" open={folds} summary={`${formatNumber(count)} chosen ${count === 1 ? 'method' : 'methods'} could not be instrumented`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Method</th>
+            <th scope="col">Reason</th>
+          </tr>
+        </thead>
+        <tbody>
+          {methods.map((one, i) => (
+            <tr key={i}>
+              <td>
+                <Wrapped text={one.method} />
+              </td>
+              <td>
+                {one.reason}
+                {one.hresult ? ` (${one.hresult})` : ''}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {count > methods.length ? <p class="dim">and {formatNumber(count - methods.length)} more</p> : null}
+    </Fold>
   );
 }
 

@@ -37,7 +37,8 @@ export function RouteTable({routes, hrefOf, isLive}: {routes: ProfiledRoute[]; h
     ms('waiting', 'Waiting', (row) => row.waitingMs),
     ms('queued', 'Queued', (row) => row.queuedMs),
   ];
-  return <Table id="routes" caption="Routes: all requests, sampled or not; running, waiting and queued are means of the sampled ones" rows={routes} columns={columns} rowKey={routeId} isLive={isLive} />;
+  const order = isLive === false ? ', those that took the most time in all first' : ''; // the lists of a fleet server and of a live profile have another
+  return <Table id="routes" caption={`Routes${order}: all requests, sampled or not; running, waiting and queued are means of the sampled ones`} rows={routes} columns={columns} rowKey={routeId} isLive={isLive} />;
 }
 
 // Lists leave the spans out and tell their number.
@@ -72,7 +73,7 @@ export function RequestTable({requests, caption, hrefOf, isLive}: RequestTablePr
     },
     {id: 'spans', title: 'Spans', value: (row) => row.spanCount, show: (row) => formatNumber(row.spanCount), as: 'number'},
     {id: 'began', title: 'Began', value: (row) => row.startTime, show: (row) => <Time iso={row.startTime} />},
-    {id: 'trace', title: 'Trace id', value: (row) => row.traceId, as: 'code'},
+    {id: 'trace', title: 'Trace id', value: (row) => row.traceId, show: (row) => <code class="trace-id">{row.traceId}</code>},
   ];
-  return <Table id="requests" caption={caption} rows={requests} columns={columns} rowKey={(row) => `${row.traceId} ${row.startTime} ${row.durationMs}`} isLive={isLive} />;
+  return <Table id="requests" caption={caption} rows={requests} columns={columns} rowKey={(row) => `${row.traceId} ${row.startTime} ${row.durationMs}`} order={isLive ? undefined : '-duration'} isLive={isLive} />;
 }

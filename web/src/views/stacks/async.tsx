@@ -2,7 +2,9 @@
 import type {AsyncStacks} from '../../api/types';
 import {Fold, type OpenSet} from '../../ui/fold';
 import {formatMs, formatNumber} from '../../ui/format';
+import {idsOf} from '../../ui/short-id';
 import {Wrapped} from '../../ui/wrapped';
+import {SeverityMark} from '../doctor/findings';
 
 type AsyncGroup = AsyncStacks['groups'][number];
 
@@ -16,13 +18,21 @@ function matches(group: AsyncGroup, filter: string): boolean {
     .every((word) => text.includes(word));
 }
 
+// The same group in another snapshot has the same id: objects move, the place in the code does not.
+export function asyncIds(groups: AsyncGroup[]): Map<AsyncGroup, string> {
+  return idsOf(groups, ({wait, frames}) => [wait.kind, wait.type, ...frames.map((one) => `${one.method} ${one.await ?? ''}`)].join('\n'));
+}
+
 export function AsyncView({data, filter, open}: {data: AsyncStacks; filter: string; open: OpenSet}) {
   const shown = data.groups.filter((one) => matches(one, filter));
+  const ids = asyncIds(data.groups);
   return (
     <div data-async>
       {data.cycles.map((cycle, i) => (
         <section class="card error deadlock" key={i}>
-          <h2>✖ Async deadlock: {cycle.links.length === 1 ? 'a method waits for itself' : `${cycle.links.length} methods wait for each other`}</h2>
+          <h2>
+            <SeverityMark severity="error" /> Async deadlock: {cycle.links.length === 1 ? 'a method waits for itself' : `${cycle.links.length} methods wait for each other`}
+          </h2>
           <ul>
             {cycle.links.map((link) => (
               <li key={link.object}>
@@ -44,8 +54,8 @@ export function AsyncView({data, filter, open}: {data: AsyncStacks; filter: stri
         {data.runtime ? `.NET ${data.runtime} · ` : ''}paused for {formatMs(data.pauseMs)} · taken in {formatMs(data.durationMs)}
         {data.timers ? ` · ${formatNumber(data.timers)} active ${data.timers === 1 ? 'timer' : 'timers'}` : ''}
       </p>
-      {shown.slice(0, kShown).map((group, i) => (
-        <Group key={i} id={`a${i}`} group={group} open={open} />
+      {shown.slice(0, kShown).map((group) => (
+        <Group key={ids.get(group)} id={ids.get(group) ?? ''} group={group} open={open} />
       ))}
       {shown.length > kShown ? <p class="dim">and {formatNumber(shown.length - kShown)} more groups</p> : null}
       {data.notes.map((note) => (

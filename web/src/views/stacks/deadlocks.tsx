@@ -2,6 +2,7 @@
 import type {ComponentChildren} from 'preact';
 import {placeOf, shortMethod} from '../../ui/frames';
 import {Wrapped} from '../../ui/wrapped';
+import {SeverityMark} from '../doctor/findings';
 import {countBehind, type StacksData} from './threads';
 import {ThreadLink, WaitWords} from './words';
 
@@ -19,7 +20,9 @@ function Deadlock({data, cycle, actions}: {data: StacksData; cycle: number[]; ac
   const behind = countBehind(data, cycle);
   return (
     <section class="card error deadlock">
-      <h2>✖ Deadlock: {cycle.length === 1 ? 'a thread waits for itself' : `${cycle.length} threads are waiting for each other`}</h2>
+      <h2>
+        <SeverityMark severity="error" /> Deadlock: {cycle.length === 1 ? 'a thread waits for itself' : `${cycle.length} threads are waiting for each other`}
+      </h2>
       <ul>
         {cycle.map((osId) => {
           const thread = data.threads.find((one) => one.osId === osId);

@@ -1,5 +1,6 @@
 // What a look at all threads means: who is interesting and why, who stands in the same place, what the filter finds.
 import type {Frame, MonitorStacks, Thread, Wait} from '../../api/types';
+import {shortId} from '../../ui/short-id';
 
 export type StacksData = Omit<MonitorStacks, 'stacks'>; // without the same threads in dotnet-monitor's shape
 
@@ -88,13 +89,6 @@ export function look(data: StacksData, native: boolean): Seen[] {
     const lines = linesOf(thread.frames, native);
     return {thread, owner, rank, lines, isBlocking, hasAppCode: thread.frames.some((frame) => frame.kind === 'managed'), key: keyOf(thread, rank, owner, lines)};
   });
-}
-
-// FNV-1a: short ids for the address.
-function shortId(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; ++i) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return (hash >>> 0).toString(36);
 }
 
 function byInterest(a: Group, b: Group): number {

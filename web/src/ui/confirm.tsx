@@ -1,7 +1,15 @@
 // A button that asks once more before it does what cannot be undone.
 import {useEffect, useRef, useState} from 'preact/hooks';
 
-export function Confirm({words, question, onConfirm}: {words: string; question: string; onConfirm: () => void}) {
+interface ConfirmProps {
+  words: string;
+  question: string;
+  onConfirm: () => void;
+  isDisabled?: boolean;
+  class?: string;
+}
+
+export function Confirm({words, question, onConfirm, isDisabled = false, class: name}: ConfirmProps) {
   const [isAsking, setAsking] = useState(false);
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -9,7 +17,7 @@ export function Confirm({words, question, onConfirm}: {words: string; question: 
   }, [isAsking]);
   if (!isAsking)
     return (
-      <button type="button" onClick={() => setAsking(true)}>
+      <button type="button" class={name} disabled={isDisabled} onClick={() => setAsking(true)}>
         {words}
       </button>
     );
