@@ -150,9 +150,11 @@ class Target:
             return "the target is still traced"
         if self.attack.keeps:
             return ""
-        # What an answer has only begun may go on for a while, as POST /requests: until its attempts to attach have timed out.
-        self.until(lambda: not self.left(), 90)
-        return f"files are left: {', '.join(self.left())}" if self.left() else ""
+        # A server whose client has left may still be on its way out.
+        deadline = time.monotonic() + 30
+        while (left := self.left()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return f"files are left: {', '.join(left)}" if left else ""
 
     def end(self):
         if self.process.poll() is None:

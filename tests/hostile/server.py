@@ -111,6 +111,15 @@ class Server:
         paths = json.loads(self.get("/openapi.json")[1])["paths"]
         return [f"{method.upper()} {path}" for path, methods in paths.items() for method in methods]
 
+    def wait_for_operations(self, pid, limit=120):
+        """What an answer has only begun, as POST /requests: until it has ended. It may place files in the target that it removes at its end."""
+        deadline = time.monotonic() + limit
+        while time.monotonic() < deadline and self.trouble() == "":
+            running = [one for one in json.loads(self.get("/operations")[1]) if one["status"] in ("Running", "Stopping") and one["kind"] in ("requests", "doctor")]
+            if not any(one.get("process", {}).get("pid") == pid for one in running):
+                return
+            time.sleep(0.05)
+
     def trouble(self):
         """What is wrong with the server; empty when nothing."""
         if self.process.poll() is not None:
