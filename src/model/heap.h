@@ -69,6 +69,7 @@ struct HeapGraph {
   std::vector<HeapRoot> roots{};
   std::vector<std::string> root_names{};
 
+  bool has_references() const { return !first_edge.empty(); }
   std::uint32_t objects() const { return static_cast<std::uint32_t>(type_of.size()); }
   std::uint64_t size_of(std::uint32_t object) const {
     const auto size = sizes[object];

@@ -42,11 +42,11 @@ void wait_for(std::chrono::nanoseconds time, std::span<const int> stop_fds) {
 
 }  // namespace
 
-Result<Frozen> read_frozen(inspect::Target& target) {
+Result<Frozen> read_frozen(inspect::Target& target, const inspect::HeapOptions& options) {
   Frozen frozen{.reader = TRY(inspect::open_runtime(target))};
-  frozen.heap = TRY(inspect::read_heap(target, *frozen.reader, {}));
+  frozen.heap = TRY(inspect::read_heap(target, *frozen.reader, options));
   TRY(inspect::check_names(frozen.heap));
-  take_threads(target, frozen);
+  if (frozen.heap.graph.has_references()) take_threads(target, frozen);
   return frozen;
 }
 

@@ -13,6 +13,7 @@
 #include "base/document.h"
 #include "base/result.h"
 #include "inspect/async/answer.h"
+#include "inspect/heap/heap.h"
 #include "inspect/target.h"
 #include "ops/running_process.h"
 #include "ops/stacks.h"
@@ -47,7 +48,8 @@ struct Frozen {
   std::string threads_missing{};  // why
 };
 // kTimeout when the runtime's types cannot be read: it may have been frozen while it changed them.
-Result<Frozen> read_frozen(inspect::Target& target);
+// Threads only with references: without, nothing is found that they could wait for.
+Result<Frozen> read_frozen(inspect::Target& target, const inspect::HeapOptions& options = {});
 inspect::AsyncSnapshot async_stacks_of(inspect::Target& target, const Frozen& frozen);
 // Its price, and what may be wrong with it.
 void note_twin(inspect::AsyncSnapshot& seen, const inspect::Twin& twin);

@@ -99,6 +99,7 @@ class Reading {
   AsyncSnapshot run() {
     const auto start = TraceClock::now();
     out_.taken = std::chrono::system_clock::now();
+    if (!graph_.has_references()) return std::move(out_);
     find_nodes();
     link_nodes();
     make_stacks();

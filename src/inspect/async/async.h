@@ -103,7 +103,8 @@ struct AsyncSnapshot {
   const std::string& method(const AsyncStep& step) const { return names[step.name]; }
 };
 
-// `threads` may be null: then it is unknown which thread runs or waits for what.
+// `threads` may be null: then it is unknown which thread runs or waits for what. In a heap that was
+// read without references nothing is found.
 AsyncSnapshot read_async(Target& target, RuntimeReader& reader, const HeapSnapshot& heap,
                          const Snapshot* threads);
 

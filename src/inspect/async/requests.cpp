@@ -25,7 +25,6 @@ constexpr std::size_t kMostEdges = 4'096;  // of one object that are looked at
 constexpr std::chrono::hours kMostAge{24 * 366 * 10};
 constexpr std::chrono::seconds kMostAhead{5};  // that a start may lie after "now"
 
-constexpr std::string_view kContext = "Microsoft.AspNetCore.Http.DefaultHttpContext";
 constexpr std::string_view kHostContext = "Microsoft.AspNetCore.Hosting.HostingApplication+Context";
 constexpr std::string_view kKestrel = "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.";
 // The method that serves the requests of a connection or stream, one after the other.
@@ -103,6 +102,10 @@ class Reading {
   }
 
   RequestsSnapshot run() {
+    if (!graph_.has_references()) {
+      add_notes();
+      return std::move(out_);
+    }
     if (!own_clock_) find_kestrel_clocks();
     find_requests();
     find_stacks();
@@ -153,7 +156,7 @@ class Reading {
   }
 
   void find_requests() {
-    for_objects_of(kContext, [&](std::uint32_t context) {
+    for_objects_of(kHttpContextType, [&](std::uint32_t context) {
       ++out_.contexts;
       if (heap_.field<std::uint8_t>(context, "_active").value_or(0) != 1) return;
       if (out_.requests.size() >= kMostRequests) {

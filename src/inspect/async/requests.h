@@ -56,6 +56,9 @@ struct RequestsSnapshot {
   std::uint64_t cut = 0;                    // requests beyond what is kept
 };
 
+// In a heap without objects of this type no request is in flight: then it needs no references.
+inline constexpr std::string_view kHttpContextType = "Microsoft.AspNetCore.Http.DefaultHttpContext";
+
 struct RequestClock {
   std::chrono::system_clock::time_point wall{};
   std::chrono::nanoseconds monotonic{};  // CLOCK_MONOTONIC

@@ -146,6 +146,18 @@ TEST_F(RequestsTest, SayWhatWasLookedForWhenThereIsNone) {
   EXPECT_THAT(seen.async.notes, ElementsAre(HasSubstr("no HttpContext of ASP.NET Core")));
 }
 
+TEST_F(RequestsTest, FindNoneInAHeapReadWithoutReferences) {
+  add(loop_);
+  read(nullptr);
+  heap_.graph.first_edge.clear();
+  heap_.graph.edges.clear();
+  auto async = read_async(target_, runtime_, heap_, nullptr);
+  EXPECT_THAT(async.stacks, IsEmpty());
+  const auto seen = read_requests(target_, runtime_, heap_, nullptr, std::move(async), {});
+  EXPECT_THAT(seen.requests, IsEmpty());
+  EXPECT_THAT(seen.async.notes, ElementsAre(HasSubstr("no HttpContext of ASP.NET Core")));
+}
+
 TEST_F(RequestsTest, PutTheOldestFirstAndUnknownAgesLast) {
   request("/unknown");
   activity(request("/new"), kTrace, date(kNow.wall - 1s));

@@ -38,7 +38,7 @@ class HeapReader {
       return fail(Errc::kNotFound, "no object of the heap of process {} can be read", target_.pid())
           .hint("a core needs the heap: clrscope dump --type heap");
     name_types();
-    if (options_.references) read_references();
+    if (options_.references && has_wanted_type()) read_references();
     if (options_.equal_strings)
       heap_.equal_strings = count_equal_strings(target_, layouts_, heap_.graph);
     if (heap_.notes.size() > kMostNotes) heap_.notes.resize(kMostNotes);
@@ -92,6 +92,12 @@ class HeapReader {
         type.name = unnamed_type(type.id);
       }
     }
+  }
+
+  bool has_wanted_type() const {
+    return options_.only_with_type.empty() ||
+           std::ranges::find(heap_.graph.types, options_.only_with_type, &HeapType::name) !=
+               heap_.graph.types.end();
   }
 
   void read_references() {

@@ -9,6 +9,8 @@
 // walked or named is counted or noted, never guessed.
 #pragma once
 
+#include <string_view>
+
 #include "base/result.h"
 #include "inspect/runtime_reader.h"
 #include "inspect/target.h"
@@ -18,6 +20,8 @@ namespace clrscope::inspect {
 
 struct HeapOptions {
   bool references = true;      // edges and roots; without: types, sizes and segments only
+  // Of a heap without objects of this type no references are read.
+  std::string_view only_with_type{};
   bool equal_strings = false;  // count equal strings
 };
 
