@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/text.h"
 #include "collect/eventpipe/session_end.h"
@@ -21,14 +23,12 @@ namespace {
 using doctor::Evidence;
 using std::chrono::nanoseconds;
 
-// What an event costs the thread that causes it, its stack included: as `bench/run price` measures.
-constexpr std::uint64_t kEventNs = 2'000;
-constexpr std::uint64_t kFrameNs = 130;
+constexpr std::uint64_t kFrameNs = 1'200;  // see kEventNs
 // An event of a DiagnosticSource, whose values are read by reflection and written one by one.
-constexpr std::uint64_t kReflectedEventNs = 20'000;
-// Parts of the processors' time while the process is watched that a session may cost: together a
-// quarter of a percent. One that was asked for by name may cost more.
-constexpr double kCallShare = 0.0015, kCommandShare = 0.0005, kAllocationShare = 0.0005;
+constexpr std::uint64_t kReflectedEventNs = 50'000;
+// Parts of the processors' time while the process is watched that a session may cost: together
+// half a percent. One that was asked for by name may cost more.
+constexpr double kCallShare = 0.004, kCommandShare = 0.0005, kAllocationShare = 0.0005;
 constexpr double kGenerousShare = 0.01;
 constexpr unsigned kMostProcessors = 4;  // a program with one busy thread has no more of many
 constexpr std::uint32_t kBufferMb = 1;   // of the process's memory
@@ -43,19 +43,27 @@ std::uint64_t allowance(double share, nanoseconds duration) {
 using ipc::Level;
 using ipc::Provider;
 
-// Activities bring the beginning and the end of a call together.
+// Activities bring the beginning and the end of a call together. Every await of the program is
+// slower with them.
 const Provider kActivities{std::string{kTasksProvider}, 0x80, Level::kInformational};
 
-std::vector<Provider> call_providers() {
-  return {kActivities,
-          {.name = std::string{kHttpProvider},
-           .keywords = ~0ULL,
-           .level = Level::kInformational,
-           .event_ids = {1, 2, 3}},  // begin, end and failure of a request
-          {.name = std::string{kNameResolutionProvider},
-           .keywords = ~0ULL,
-           .level = Level::kInformational,
-           .event_ids = {1, 2, 3}}};
+constexpr std::array<std::uint32_t, 3> kCallEvents{1, 2, 3};  // begin, end and failure
+
+std::vector<Provider> call_providers(bool with_activities) {
+  std::vector<Provider> providers;
+  if (with_activities) providers.push_back(kActivities);
+  for (const auto name : {kHttpProvider, kNameResolutionProvider})
+    providers.push_back({.name = std::string{name},
+                         .keywords = ~0ULL,
+                         .level = Level::kInformational,
+                         .event_ids = {kCallEvents.begin(), kCallEvents.end()}});
+  return providers;
+}
+
+// No manifest, and no information about the process.
+bool is_of_call(const EventType& type) {
+  return (type.provider == kHttpProvider || type.provider == kNameResolutionProvider) &&
+         std::ranges::find(kCallEvents, type.id) != kCallEvents.end();
 }
 
 // The text of each command, and whose it is: of a trace, or of a DbContext.
@@ -144,8 +152,15 @@ class SideSessions::One {
     ask_to_end();
   }
 
+  bool has_calls() const { return has_calls_; }
+  void supersede() {  // another one has been opened in its place
+    superseded_ = true;
+    ask_to_end();
+  }
+
   void on_names(const nettrace::Batch& batch) { evidence_->on_names(batch); }
   void add_to(Evidence& evidence) {
+    if (superseded_) return;
     if (!end_) return evidence_->add_reason(evidence, refused_);
     evidence_->end(reader_);
     evidence_->add_to(evidence, lasted_, cut_);
@@ -157,8 +172,10 @@ class SideSessions::One {
     return asked && TraceClock::now() - *asked > kEndPatience;
   }
   void on_batch(const nettrace::Batch& batch) {
-    for (const Event& event : batch.events)
+    for (const Event& event : batch.events) {
       cost_ += event_ns_ + kFrameNs * reader_.stack(event.stack).size();
+      has_calls_ = has_calls_ || is_of_call(*event.type);
+    }
     evidence_->on_batch(reader_, batch);
   }
 
@@ -170,6 +187,8 @@ class SideSessions::One {
   nanoseconds lasted_{};
   std::uint64_t event_ns_ = 0;
   std::uint64_t cost_ = 0, allowed_ = 0;  // nanoseconds of the program's time, all threads
+  bool has_calls_ = false;
+  bool superseded_ = false;
   bool silent_ = false;
   bool cut_ = false;
   bool closed_ = false;
@@ -202,28 +221,42 @@ void SideSessions::add_to(Evidence& evidence) {
   for (const auto& one : sessions_) one->add_to(evidence);
 }
 
+SideSessions::One& SideSessions::add(std::unique_ptr<doctor::SideEvidence> evidence,
+                                     std::vector<Provider> providers, double share,
+                                     std::uint64_t event_ns) {
+  const auto* before = sessions_.empty() ? nullptr : sessions_.front().get();
+  auto& one = *sessions_.emplace_back(std::make_unique<One>(std::move(evidence)));
+  if (before && before->silent())
+    one.refuse(before->refused());  // nor would it answer this
+  else if (!unreachable_.empty())
+    one.refuse(unreachable_);
+  else
+    one.open(*found_.endpoint, found_.process.pid, std::move(providers), event_ns,
+             allowance(wants_.generous ? kGenerousShare : share, duration_));
+  return one;
+}
+
 void SideSessions::open() {
-  auto found = find_target(target_, kPatience, stop_.get());
-  const auto add = [&](std::unique_ptr<doctor::SideEvidence> evidence,
-                       std::vector<Provider> providers, double share,
-                       std::uint64_t event_ns = kEventNs) {
-    const auto* before = sessions_.empty() ? nullptr : sessions_.front().get();
-    sessions_.push_back(std::make_unique<One>(std::move(evidence)));
-    if (before && before->silent())
-      sessions_.back()->refuse(before->refused());  // nor would it answer this
-    else if (!found)
-      sessions_.back()->refuse(reason_of(found.error()));
-    else
-      sessions_.back()->open(*found_.endpoint, found_.process.pid, std::move(providers), event_ns,
-                             allowance(wants_.generous ? kGenerousShare : share, duration_));
-  };
-  if (found) found_ = std::move(*found);
-  if (wants_.calls) add(doctor::make_call_evidence(), call_providers(), kCallShare);
+  if (auto found = find_target(target_, kPatience, stop_.get()))
+    found_ = std::move(*found);
+  else
+    unreachable_ = reason_of(found.error());
+  if (wants_.calls) {
+    auto& calls = add(doctor::make_call_evidence(), call_providers(wants_.generous), kCallShare);
+    if (!wants_.generous) scout_ = &calls;
+  }
   if (wants_.commands)
     add(doctor::make_command_evidence(), command_providers(), kCommandShare, kReflectedEventNs);
   if (wants_.allocations)
     add(doctor::make_allocation_evidence(), allocation_providers(found_.process.runtime),
         kAllocationShare);
+}
+
+// There are calls: from now on with what brings their beginnings and ends together.
+void SideSessions::follow_calls() {
+  if (!scout_ || !scout_->has_calls()) return;
+  std::exchange(scout_, nullptr)->supersede();
+  add(doctor::make_call_evidence(), call_providers(true), kCallShare);
 }
 
 void SideSessions::run() {
@@ -254,6 +287,7 @@ void SideSessions::read_until_end(TraceTime until) {
     if (::poll(fds.data(), fds.size(), static_cast<int>(ms)) <= 0) continue;
     for (std::size_t i = 0; i < open.size(); ++i)
       if (fds[i].revents != 0) open[i]->read(buffer);
+    if (!stopped && left.count() > 0) follow_calls();
     stopped = stopped || (fds.size() > open.size() && fds.back().revents != 0);
   }
 }

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "doctor/side_evidence.h"
+#include "ipc/commands.h"
 #include "ops/target.h"
 
 namespace clrscope::ops {
@@ -44,17 +45,27 @@ class SideSessions {
 
  private:
   class One;
+  // What an event costs the thread that causes it, without its stack, in a program that does much
+  // else: several times of what it takes in a loop (`bench/run price`). Measured with an ASP.NET
+  // application on a database, whose events are some 30 frames deep: docs/benchmarks.md.
+  static constexpr std::uint64_t kEventNs = 5'000;
+
   void run();
   void open();
+  One& add(std::unique_ptr<doctor::SideEvidence> evidence, std::vector<ipc::Provider> providers,
+           double share, std::uint64_t event_ns = kEventNs);
+  void follow_calls();
   void read_until_end(TraceTime until);
 
   TargetRequest target_;
   SideWants wants_;
   std::chrono::nanoseconds duration_;
   UniqueFd stop_;
-  Target found_;  // before the sessions, which talk to it
+  Target found_;             // before the sessions, which talk to it
+  std::string unreachable_;  // why it was not found
   std::vector<std::unique_ptr<One>> sessions_;
-  std::jthread thread_;  // last: joins first
+  One* scout_ = nullptr;  // looks whether there are calls, which are dear to follow
+  std::jthread thread_;   // last: joins first
 };
 
 }  // namespace clrscope::ops
