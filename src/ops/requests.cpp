@@ -9,7 +9,8 @@ namespace {
 Result<inspect::RequestsSnapshot> read(inspect::Target& target,
                                        std::optional<inspect::RequestClock> now) {
   const auto start = TraceClock::now();
-  const auto frozen = TRY(read_frozen(target, {.only_with_type = inspect::kHttpContextType}));
+  const auto frozen = TRY(
+      read_frozen(target, {.only_with_type = inspect::kHttpContextType, .static_names = false}));
   auto seen = inspect::read_requests(target, *frozen.reader, frozen.heap,
                                      frozen.threads ? &*frozen.threads : nullptr,
                                      async_stacks_of(target, frozen), now);

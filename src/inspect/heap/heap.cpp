@@ -102,7 +102,7 @@ class HeapReader {
 
   void read_references() {
     const ObjectIndex index{heap_.segments, heap_.graph.addresses};
-    auto extra = Roots{target_, reader_, gc_, index, heap_}.find(threads_);
+    auto extra = Roots{target_, reader_, gc_, index, heap_}.find(threads_, options_.static_names);
     const auto loaders = edges_to_loaders(target_, reader_, layouts_, heap_.graph);
     extra.insert(extra.end(), loaders.begin(), loaders.end());
     std::ranges::stable_sort(extra, {}, &ExtraEdge::from);

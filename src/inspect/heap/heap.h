@@ -22,6 +22,7 @@ struct HeapOptions {
   bool references = true;      // edges and roots; without: types, sizes and segments only
   // Of a heap without objects of this type no references are read.
   std::string_view only_with_type{};
+  bool static_names = true;    // of the static fields among the roots: a fifth of the work
   bool equal_strings = false;  // count equal strings
 };
 

@@ -47,8 +47,9 @@ std::optional<std::uint32_t> thread_of_root(std::string_view root_name) {
   return error == std::errc{} && end != number.data() ? std::optional{id} : std::nullopt;
 }
 
-std::vector<ExtraEdge> Roots::find(const std::vector<RuntimeThread>& threads) {
-  add_statics(threads);
+std::vector<ExtraEdge> Roots::find(const std::vector<RuntimeThread>& threads, bool static_names) {
+  if (static_names) add_named_statics();
+  add_thread_statics(threads);
   add_handles();
   add_unnamed_statics();
   add_finalizers();
@@ -75,7 +76,7 @@ void Roots::note(std::string_view what, const Error& why) {
   heap_.notes.push_back(fmt::format("{}: {}", what, why.what));
 }
 
-void Roots::add_statics(const std::vector<RuntimeThread>& threads) {
+void Roots::add_named_statics() {
   std::vector<std::uint64_t> tables;
   for (const auto& type : heap_.graph.types) tables.push_back(type.id);
   const auto fields = reader_.static_fields(tables);
@@ -89,6 +90,9 @@ void Roots::add_statics(const std::vector<RuntimeThread>& threads) {
     add_address(field.thread != 0 ? RootKind::kThreadStatic : RootKind::kStatic,
                 memory_.pointer(field.address).value_or(0), field.name);
   }
+}
+
+void Roots::add_thread_statics(const std::vector<RuntimeThread>& threads) {
   for (const auto& thread : threads)
     add_address(RootKind::kThreadStatic, reader_.thread_statics(thread),
                 fmt::format("[ThreadStatic] fields of thread {}", thread.os_id));

@@ -29,10 +29,11 @@ class Roots {
 
   // Adds roots, counts of handles and finalizers, and notes; gives the edges that only handles
   // make. `threads` may be empty.
-  std::vector<ExtraEdge> find(const std::vector<RuntimeThread>& threads);
+  std::vector<ExtraEdge> find(const std::vector<RuntimeThread>& threads, bool static_names);
 
  private:
-  void add_statics(const std::vector<RuntimeThread>& threads);
+  void add_named_statics();
+  void add_thread_statics(const std::vector<RuntimeThread>& threads);
   void add_handles();
   void add_unnamed_statics();
   void add_finalizers();
