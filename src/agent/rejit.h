@@ -53,6 +53,7 @@ class Rejit {
   static constexpr std::uint32_t kMostCode = 256 << 10;
   static constexpr std::uint32_t kMostNewCode = 2 << 20;
   static constexpr std::uint32_t kMostLocalBytes = 64 << 10;
+  static constexpr std::uint32_t kMostCoreMethods = 128 << 10;
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
   struct Entry {
@@ -87,6 +88,9 @@ class Rejit {
       Id id;
       HResult result;
     } to_open[kMostModules];  // worker thread only
+    // Of the core library, likewise.
+    bool in_helper[kMostCoreMethods];
+    Token helpers[kMostCoreMethods];
   };
   // Around the table of methods. Held for microseconds, by threads that are not in managed code.
   class Lock {
@@ -124,6 +128,9 @@ class Rejit {
                 Text& name);
   il::Reason examine(ComObject* runtime, ComObject* metadata, Id module, Token method,
                      bool& skipped, std::uint32_t& il_bytes);
+  static bool is_core_library(const char16_t* path, std::uint32_t size);
+  void find_helpers(ComObject* runtime, ComObject* metadata, Id module);
+  bool is_in_helper(Id module, Token method) const;
   bool chooses(const Text& name, MethodFilter::Marks marks) const;
   static bool is_queue(const Text& name);
   void open_modules(ComObject* runtime);
@@ -147,6 +154,7 @@ class Rejit {
   std::atomic<bool> applied_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> modules_changed_{false};
+  Id core_library_ = 0;
   std::uint32_t queue_entry_ = kNone;
   std::uint32_t entry_count_ = 0;
   std::uint32_t counter_count_ = 0;

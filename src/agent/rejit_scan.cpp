@@ -64,14 +64,18 @@ void Rejit::scan_module(ComObject* runtime, Id module) {
   std::uint32_t length = 0, flags = 0;
   Id assembly = 0;
   constexpr std::uint32_t kDynamic = 4, kCollectible = 8, kResource = 16;
-  if (call(runtime, info::kGetModuleInfo2, module, &base, std::uint32_t{0}, &length,
-           static_cast<char16_t*>(nullptr), &assembly, &flags) < 0 ||
+  constexpr std::uint32_t kLongestPath = 1024;
+  char16_t path[kLongestPath];
+  if (call(runtime, info::kGetModuleInfo2, module, &base, kLongestPath, &length, &path[0],
+           &assembly, &flags) < 0 ||
       (flags & (kDynamic | kCollectible | kResource)) != 0) {
     header.skipped_modules.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   auto* metadata = open_metadata(runtime, module);
   if (!metadata) return;
+  if (length <= kLongestPath && is_core_library(path, length))
+    find_helpers(runtime, metadata, module);
   header.modules.fetch_add(1, std::memory_order_relaxed);
   for_each_token(
       metadata,
@@ -137,7 +141,8 @@ void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token m
   if (skipped && !(for_requests() && is_queue(name))) return;
   if (for_requests() && starts_state_machine(metadata, method)) return;
   if (reason == il::Reason::kNone &&
-      (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method)))
+      (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method) ||
+       is_in_helper(module, method)))
     reason = il::Reason::kIntrinsic;
   const Lock lock{lock_};
   const auto index = find_or_add(module, method);

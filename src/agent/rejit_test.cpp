@@ -510,6 +510,19 @@ TEST(Rejit, GivesNoNewCodeToAMethodWhoseModuleIsNotOpenYet) {
   ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
 }
 
+TEST(Rejit, LeavesWhatHelpersOfTheRuntimeCallAsItIs) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  TinyRuntime::is_core = true;
+  order(*rejit, rejit->shared(), "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_TRUE(TinyRuntime::requested.empty());
+  EXPECT_EQ(rejit->shared()->methods[0].reason.load(),
+            static_cast<std::uint32_t>(il::Reason::kIntrinsic));
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+}
+
 TEST(Rejit, TakesBackAnOrderThatIsCancelledWhileItIsCarriedOut) {
   TinyRuntime clr;
   const auto rejit = std::make_unique<Rejit>();
