@@ -13,11 +13,12 @@
 namespace clrscope::agent {
 namespace {
 
-constexpr std::uint64_t kQuietWithinNs = 10'000'000, kOpenForNs = 2'000'000;
+constexpr std::uint64_t kQuietWithinNs = 10'000'000, kHardlyNs = 1'000'000;
+constexpr std::uint64_t kOpenForNs = 2'000'000;
 constexpr int kMostAttempts = 20, kBetweenAttemptsMs = 10;
 
-bool becomes_quiet() {
-  const auto end = monotonic_ns() + kQuietWithinNs;
+bool becomes_quiet(std::uint64_t within_ns) {
+  const auto end = monotonic_ns() + within_ns;
   while (other_threads_run()) {
     if (monotonic_ns() >= end) return false;
     syscall_raw(number::kSchedYield);
@@ -64,7 +65,8 @@ void Rejit::open_suspended(ComObject* runtime, std::uint32_t count) {
     std::uint64_t begin = 0;
     if (const auto suspended = suspend_runtime(runtime, begin); suspended >= 0) {
       // No lock of the agent may be taken here: a suspended thread can hold it.
-      if (becomes_quiet() || attempt >= kMostAttempts) {
+      const bool is_last = attempt >= kMostAttempts;
+      if (becomes_quiet(is_last ? kHardlyNs : kQuietWithinNs) || is_last) {
         const auto end = monotonic_ns() + kOpenForNs;
         do {
           auto& one = to_open[next++];
