@@ -24,6 +24,7 @@ static class Catalog
         new("exceptions", "exceptions of two types, three to one", "[--rate N/s] [--count N]", Exceptions.Run),
         new("turmoil", "exceptions, allocations, locks, short threads and assemblies that are unloaded, in rounds", "[--count N]", Turmoil.Run),
         new("probes", "methods of every shape with known counts and times, and a self-check", "[--calls N] [--rounds N] [--loop]", Probes.Run),
+        new("signatures", "a thread that reads all signatures of the core library, and one that builds strings", "", Signatures.Run),
         new("probes-inlined", "a method that is inlined into its callers, called a known number of times", "[--calls N]", ProbesInlined.Run),
         new("contention", "threads that queue for one monitor", "[--threads N] [--hold-ms N]", Contention.Run),
         new("waits", "a thread for each thing there is to wait for, over and over", "", Waits.Run),

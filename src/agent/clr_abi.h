@@ -324,13 +324,16 @@ enum Slot : unsigned {
   kGetTypeDefProps = 12,
   kGetTypeRefProps = 14,
   kEnumMethods = 18,
+  kEnumMethodsWithName = 19,
   kGetMethodProps = 30,
   kGetMemberRefProps = 31,
   kGetSigFromToken = 41,
+  kGetTypeSpecFromToken = 44,
   kEnumCustomAttributes = 53,
   kGetCustomAttributeProps = 54,
   kGetCustomAttributeByName = 60,
-  kGetNestedClassProps = 62
+  kGetNestedClassProps = 62,
+  kGetMethodSpecProps = 67
 };
 }  // namespace metadata
 

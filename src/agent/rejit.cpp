@@ -79,6 +79,7 @@ std::uint32_t Rejit::find_or_add(Id module, Token token) {
                              .state = wire::ProbeState::kNone,
                              .is_inliner = false,
                              .is_named = false,
+                             .is_pending = false,
                              .seen = 0};
   memory_->buckets[at % kBuckets] = index + 1;
   auto& shared = probes_.shared()->methods[index];
@@ -115,6 +116,7 @@ void Rejit::forget_last() {
   for (std::uint32_t i = 0; i < entry_count_; ++i) {
     set_state(i, wire::ProbeState::kNone);
     memory_->entries[i].is_inliner = false;
+    memory_->entries[i].is_pending = false;
     memory_->entries[i].seen = 0;
   }
   auto& header = probes_.shared()->header;
@@ -212,6 +214,9 @@ HResult Rejit::revert(ComObject* runtime) {
       if (!changed) continue;
       if (!entry.is_inliner) set_state(i, wire::ProbeState::kReverted);
       entry.is_inliner = false;
+      const bool asked_for = !entry.is_pending;
+      entry.is_pending = false;
+      if (!asked_for) continue;
       batch.modules[batch.count] = entry.module;
       batch.tokens[batch.count++] = entry.token;
     }
@@ -367,6 +372,8 @@ HResult Rejit::on_parameters(ComObject* runtime, Id module, Token method, ComObj
     }
     return kOk;
   }
+  // It has inlined one of ours, and is asked for itself when its module is open.
+  if (const auto* found = module_of(module); !found || !found->is_open) return kOk;
   if (entry.counter == wire::kNoCounter) {
     if (counter_count_ == wire::kProbeCounters) {
       set_state(index, wire::ProbeState::kRefused, il::Reason::kTooMany);

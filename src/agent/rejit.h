@@ -53,6 +53,7 @@ class Rejit {
   static constexpr std::uint32_t kMostCode = 256 << 10;
   static constexpr std::uint32_t kMostNewCode = 2 << 20;
   static constexpr std::uint32_t kMostLocalBytes = 64 << 10;
+  static constexpr std::uint32_t kMostCoreMethods = 128 << 10;
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
   struct Entry {
@@ -63,12 +64,14 @@ class Rejit {
     wire::ProbeState state;
     bool is_inliner;  // not chosen: its code stays as it is
     bool is_named;
+    bool is_pending;     // chosen, not asked for yet
     std::uint64_t seen;  // calls at the last tick
   };
   struct Module {
     Id id;
     // Tokens of the probes' signatures; 0: not made yet.
     std::uint32_t enter, leave, enter_step, leave_step, fault, queued;
+    bool is_open;  // its metadata, for writing: before, it takes no new code
   };
   // Mapped once; stays.
   struct Memory {
@@ -81,6 +84,13 @@ class Rejit {
     std::uint32_t scan_map[kMostCode + 1];
     std::uint8_t code[kMostNewCode];
     std::uint8_t locals[kMostLocalBytes];
+    struct {
+      Id id;
+      HResult result;
+    } to_open[kMostModules];  // worker thread only
+    // Of the core library, likewise.
+    bool in_helper[kMostCoreMethods];
+    Token helpers[kMostCoreMethods];
   };
   // Around the table of methods. Held for microseconds, by threads that are not in managed code.
   class Lock {
@@ -112,14 +122,21 @@ class Rejit {
   HResult enable(ComObject* runtime);
 
   void scan_modules(ComObject* runtime);
-  void scan_module(ComObject* runtime, Id module, Batch& batch);
-  void scan_type(ComObject* runtime, ComObject* metadata, Id module, Token type, Batch& batch);
+  void scan_module(ComObject* runtime, Id module);
+  void scan_type(ComObject* runtime, ComObject* metadata, Id module, Token type);
   void consider(ComObject* runtime, ComObject* metadata, Id module, Token method, bool intrinsic,
-                Text& name, Batch& batch);
+                Text& name);
   il::Reason examine(ComObject* runtime, ComObject* metadata, Id module, Token method,
                      bool& skipped, std::uint32_t& il_bytes);
+  static bool is_core_library(const char16_t* path, std::uint32_t size);
+  void find_helpers(ComObject* runtime, ComObject* metadata, Id module);
+  bool is_in_helper(Id module, Token method) const;
   bool chooses(const Text& name, MethodFilter::Marks marks) const;
   static bool is_queue(const Text& name);
+  void open_modules(ComObject* runtime);
+  void open_suspended(ComObject* runtime, std::uint32_t count);
+  HResult result_of_opening(Id module) const;
+  void request_pending(ComObject* runtime);
   void request(ComObject* runtime, Batch& batch);
   void give_back(ComObject* runtime, Batch& batch);
   void guard(ComObject* runtime, std::uint64_t now_ns);
@@ -137,6 +154,7 @@ class Rejit {
   std::atomic<bool> applied_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> modules_changed_{false};
+  Id core_library_ = 0;
   std::uint32_t queue_entry_ = kNone;
   std::uint32_t entry_count_ = 0;
   std::uint32_t counter_count_ = 0;

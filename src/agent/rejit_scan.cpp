@@ -30,7 +30,6 @@ bool is_intrinsic(ComObject* metadata, Token token) {
 void Rejit::scan_modules(ComObject* runtime) {
   ComObject* modules = nullptr;
   if (call(runtime, info::kEnumModules, &modules) < 0 || !modules) return;
-  Batch batch;
   Id id = 0;
   std::uint32_t got = 0;
   while (!cancelled_.load(std::memory_order_acquire) &&
@@ -45,33 +44,38 @@ void Rejit::scan_modules(ComObject* runtime) {
       if (!found) {
         if (module_count_ == kMostModules) break;
         found = &memory_->modules[module_count_++];
-        *found = {id, 0, 0, 0, 0, 0, 0};
+        *found = {id, 0, 0, 0, 0, 0, 0, false};
       }
       const auto moved = memory_->modules[scanned_];
       memory_->modules[scanned_] = *found;
       *found = moved;
       ++scanned_;
     }
-    scan_module(runtime, id, batch);
+    scan_module(runtime, id);
   }
-  request(runtime, batch);
   release(modules);
+  open_modules(runtime);
+  request_pending(runtime);
 }
 
-void Rejit::scan_module(ComObject* runtime, Id module, Batch& batch) {
+void Rejit::scan_module(ComObject* runtime, Id module) {
   auto& header = probes_.shared()->header;
   const std::uint8_t* base = nullptr;
   std::uint32_t length = 0, flags = 0;
   Id assembly = 0;
   constexpr std::uint32_t kDynamic = 4, kCollectible = 8, kResource = 16;
-  if (call(runtime, info::kGetModuleInfo2, module, &base, std::uint32_t{0}, &length,
-           static_cast<char16_t*>(nullptr), &assembly, &flags) < 0 ||
+  constexpr std::uint32_t kLongestPath = 1024;
+  char16_t path[kLongestPath];
+  if (call(runtime, info::kGetModuleInfo2, module, &base, kLongestPath, &length, &path[0],
+           &assembly, &flags) < 0 ||
       (flags & (kDynamic | kCollectible | kResource)) != 0) {
     header.skipped_modules.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   auto* metadata = open_metadata(runtime, module);
   if (!metadata) return;
+  if (length <= kLongestPath && is_core_library(path, length))
+    find_helpers(runtime, metadata, module);
   header.modules.fetch_add(1, std::memory_order_relaxed);
   for_each_token(
       metadata,
@@ -79,14 +83,12 @@ void Rejit::scan_module(ComObject* runtime, Id module, Batch& batch) {
         return call(metadata, metadata::kEnumTypeDefs, position, tokens, count, got);
       },
       [&](Token type) {
-        if (!cancelled_.load(std::memory_order_acquire))
-          scan_type(runtime, metadata, module, type, batch);
+        if (!cancelled_.load(std::memory_order_acquire)) scan_type(runtime, metadata, module, type);
       });
   release(metadata);
 }
 
-void Rejit::scan_type(ComObject* runtime, ComObject* metadata, Id module, Token type,
-                      Batch& batch) {
+void Rejit::scan_type(ComObject* runtime, ComObject* metadata, Id module, Token type) {
   Text type_name;
   put_type(metadata, type, type_name);
   type_name.put('.');
@@ -114,7 +116,7 @@ void Rejit::scan_type(ComObject* runtime, ComObject* metadata, Id module, Token 
                                                     : MethodFilter::Marks{0}))
           return;
         if (intrinsic < 0) intrinsic = is_intrinsic(metadata, type) ? 1 : 0;
-        consider(runtime, metadata, module, method, intrinsic == 1, name, batch);
+        consider(runtime, metadata, module, method, intrinsic == 1, name);
       });
 }
 
@@ -132,30 +134,27 @@ bool Rejit::is_queue(const Text& name) {
 }
 
 void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token method,
-                     bool intrinsic, Text& name, Batch& batch) {
+                     bool intrinsic, Text& name) {
   bool skipped = false;
   std::uint32_t il_bytes = 0;
   auto reason = examine(runtime, metadata, module, method, skipped, il_bytes);
   if (skipped && !(for_requests() && is_queue(name))) return;
   if (for_requests() && starts_state_machine(metadata, method)) return;
   if (reason == il::Reason::kNone &&
-      (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method)))
+      (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method) ||
+       is_in_helper(module, method)))
     reason = il::Reason::kIntrinsic;
-  {
-    const Lock lock{lock_};
-    const auto index = find_or_add(module, method);
-    if (index == kNone) return;
-    (void)name_entry(index, name.data(), name.size());
-    if (for_requests() && is_queue(name)) queue_entry_ = index;
-    memory_->entries[index].is_inliner = false;
-    probes_.shared()->methods[index].il_bytes = il_bytes;
-    if (reason != il::Reason::kNone) return set_state(index, wire::ProbeState::kRefused, reason);
-    set_state(index, wire::ProbeState::kRequested);
-    batch.modules[batch.count] = module;
-    batch.tokens[batch.count] = method;
-    batch.entries[batch.count++] = index;
-  }
-  if (batch.count == kBatch) request(runtime, batch);
+  const Lock lock{lock_};
+  const auto index = find_or_add(module, method);
+  if (index == kNone) return;
+  (void)name_entry(index, name.data(), name.size());
+  if (for_requests() && is_queue(name)) queue_entry_ = index;
+  auto& entry = memory_->entries[index];
+  entry.is_inliner = false;
+  probes_.shared()->methods[index].il_bytes = il_bytes;
+  if (reason != il::Reason::kNone) return set_state(index, wire::ProbeState::kRefused, reason);
+  entry.is_pending = true;
+  set_state(index, wire::ProbeState::kRequested);
 }
 
 il::Reason Rejit::examine(ComObject* runtime, ComObject* metadata, Id module, Token method,

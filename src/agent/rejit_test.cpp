@@ -195,6 +195,10 @@ struct TinyRuntime {
   static inline HResult answer = kOk;
   static inline Rejit* cancelled = nullptr;  // while it asks for methods
   static inline std::uint32_t module_flags = 1, method_flags = 0;
+  static inline std::vector<std::string> calls;  // that suspend, write or compile
+  static inline HResult opening = kOk, suspending = kOk;
+  static inline Rejit* early = nullptr;  // is asked for new code while its module is opened
+  static inline bool is_core = false;    // Inlines is System.Buffer.Inlines and calls Save
 
   TinyRuntime() {
     cancelled = nullptr;
@@ -204,6 +208,10 @@ struct TinyRuntime {
     answer = kOk;
     module_flags = 1;
     method_flags = 0;
+    calls.clear();
+    opening = suspending = kOk;
+    early = nullptr;
+    is_core = false;
     for (auto& slot : info_table_) slot = reinterpret_cast<Slot>(&none);
     for (auto& slot : other_table_) slot = reinterpret_cast<Slot>(&none);
     for (auto& slot : modules_table_) slot = reinterpret_cast<Slot>(&none);
@@ -219,13 +227,28 @@ struct TinyRuntime {
           return *out = &modules_, kOk;
         });
     set(
-        info::kGetModuleInfo2,
-        +[](ComObject*, Id, const std::uint8_t**, std::uint32_t, std::uint32_t*, char16_t*, Id*,
-            std::uint32_t* flags) { return *flags = module_flags, kOk; });
+        info::kGetModuleInfo2, +[](ComObject*, Id, const std::uint8_t**, std::uint32_t,
+                                   std::uint32_t* size, char16_t* name, Id*, std::uint32_t* flags) {
+          put(is_core ? u"/app/System.Private.CoreLib.dll" : u"/app/Shop.dll", name, size);
+          return *flags = module_flags, kOk;
+        });
     set(
-        info::kGetModuleMetaData, +[](ComObject*, Id, std::uint32_t, const Guid*, ComObject** out) {
+        info::kGetModuleMetaData,
+        +[](ComObject*, Id, std::uint32_t how, const Guid*, ComObject** out) {
+          if ((how & 1) != 0) {
+            calls.emplace_back("write");
+            if (early) (void)early->on_parameters(&info_, kModule, 0x0600'0001, &control_);
+            if (opening < 0) return opening;
+          }
           return *out = &other_, kOk;
         });
+    set(
+        info::kSuspendRuntime, +[](ComObject*) {
+          calls.emplace_back("suspend");
+          return suspending;
+        });
+    set(
+        info::kResumeRuntime, +[](ComObject*) { return calls.emplace_back("resume"), kOk; });
     set(info::kGetILFunctionBody, &il_body);
     set(info::kRequestReJITWithInliners, &request);
     set(info::kRequestRevert, &revert);
@@ -238,22 +261,25 @@ struct TinyRuntime {
     set_other(
         metadata::kEnumTypeDefs,
         +[](ComObject*, void** at, Token* out, std::uint32_t, std::uint32_t* got) {
-          *got = *at ? 0 : 1;
+          *got = *at ? 0 : is_core ? 2 : 1;
           *at = &next_;
+          out[1] = 0x0200'0003;
           return *out = 0x0200'0002, kOk;
         });
     set_other(
         metadata::kEnumMethods,
-        +[](ComObject*, void** at, Token, Token* out, std::uint32_t, std::uint32_t* got) {
-          *got = *at ? 0 : 4;
+        +[](ComObject*, void** at, Token type, Token* out, std::uint32_t, std::uint32_t* got) {
+          const bool is_buffer = is_core && type == 0x0200'0003;
+          *got = *at ? 0 : is_buffer ? 1 : is_core ? 3 : 4;
           *at = &next_;
-          for (Token i = 0; i < 4; ++i) out[i] = 0x0600'0001 + i;
+          for (Token i = 0; i < 4; ++i) out[i] = 0x0600'0001 + i + (is_buffer ? 3 : 0);
           return kOk;
         });
     set_other(
-        metadata::kGetTypeDefProps,
-        +[](ComObject*, Token, char16_t* name, std::uint32_t, std::uint32_t* size, std::uint32_t*,
-            Token*) { return put(u"Shop.Orders", name, size), kOk; });
+        metadata::kGetTypeDefProps, +[](ComObject*, Token type, char16_t* name, std::uint32_t,
+                                        std::uint32_t* size, std::uint32_t*, Token*) {
+          return put(type == 0x0200'0003 ? u"System.Buffer" : u"Shop.Orders", name, size), kOk;
+        });
     set_other(metadata::kGetMethodProps, &method_props);
     set_other(
         metadata::kGetCustomAttributeByName, +[] { return kFalse; });
@@ -341,6 +367,7 @@ struct TinyRuntime {
   static HResult request(ComObject*, std::uint32_t flags, std::uint32_t count, const Id*,
                          const Token* tokens) {
     EXPECT_EQ(flags, 1U);
+    calls.emplace_back("compile");
     if (answer < 0) return answer;
     requested.insert(requested.end(), tokens, tokens + count);
     if (cancelled) cancelled->cancel();
@@ -360,6 +387,7 @@ struct TinyRuntime {
 };
 
 constexpr Token kSave = 0x0600'0001, kInlines = 0x0600'0004;
+using Calls = std::vector<std::string>;
 
 void order(Rejit& rejit, wire::Probes* shared, const std::string& patterns) {
   std::memcpy(shared->order.patterns, patterns.data(), patterns.size());
@@ -407,6 +435,92 @@ TEST(Rejit, InstrumentsWhatIsChosenAndGivesItBack) {
   EXPECT_EQ(TinyRuntime::reverted, (std::vector<Token>{kSave, kInlines}));
   EXPECT_FALSE(rejit->is_active());
   EXPECT_TRUE(rejit->is_enabled());
+}
+
+TEST(Rejit, OpensAModuleForWritingOnceWhileTheRuntimeIsSuspendedBeforeItCompiles) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  order(*rejit, rejit->shared(), "+Shop");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  const auto& calls = TinyRuntime::calls;
+  ASSERT_GE(calls.size(), 4U);  // another thread of the test can be at work: suspended again
+  EXPECT_EQ(Calls(calls.end() - 4, calls.end()), (Calls{"suspend", "write", "resume", "compile"}));
+  TinyRuntime::calls.clear();
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+  order(*rejit, rejit->shared(), "+Shop");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_EQ(TinyRuntime::calls, (Calls{"compile"}));
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+}
+
+TEST(Rejit, SuspendsNothingWhenNoMethodIsChosen) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  order(*rejit, rejit->shared(), "+Nothing");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_TRUE(TinyRuntime::calls.empty());
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+}
+
+TEST(Rejit, CompilesNothingOfAModuleThatCannotBeOpenedForWriting) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  auto* shared = rejit->shared();
+  TinyRuntime::opening = hresult(0x8007'000e);
+  order(*rejit, shared, "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_TRUE(TinyRuntime::requested.empty());
+  EXPECT_EQ(TinyRuntime::calls.back(), "resume");
+  EXPECT_EQ(shared->methods[0].reason.load(),
+            static_cast<std::uint32_t>(il::Reason::kRefusedByRuntime));
+  EXPECT_EQ(shared->methods[0].hresult.load(), hresult(0x8007'000e));
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+}
+
+TEST(Rejit, CompilesNothingWhenTheRuntimeCannotBeSuspended) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  auto* shared = rejit->shared();
+  TinyRuntime::suspending = kFail;
+  order(*rejit, shared, "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_TRUE(TinyRuntime::requested.empty());
+  for (const auto& one : TinyRuntime::calls) EXPECT_EQ(one, "suspend");
+  EXPECT_EQ(shared->methods[0].hresult.load(), kFail);
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+}
+
+TEST(Rejit, GivesNoNewCodeToAMethodWhoseModuleIsNotOpenYet) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  order(*rejit, rejit->shared(), "+Shop.Orders.Save");
+  // It inlines a method of another module that is being measured already.
+  TinyRuntime::early = rejit.get();
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  TinyRuntime::early = nullptr;
+  EXPECT_TRUE(TinyRuntime::new_body.empty());
+  EXPECT_EQ(TinyRuntime::requested, (std::vector<Token>{kSave}));
+  ASSERT_EQ(rejit->on_parameters(clr.runtime(), TinyRuntime::kModule, kSave, clr.control()), kOk);
+  EXPECT_FALSE(TinyRuntime::new_body.empty());
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
+}
+
+TEST(Rejit, LeavesWhatHelpersOfTheRuntimeCallAsItIs) {
+  TinyRuntime clr;
+  const auto rejit = std::make_unique<Rejit>();
+  ASSERT_TRUE(rejit->open());
+  TinyRuntime::is_core = true;
+  order(*rejit, rejit->shared(), "+Shop.Orders.Save");
+  ASSERT_EQ(rejit->apply(clr.runtime()), kOk);
+  EXPECT_TRUE(TinyRuntime::requested.empty());
+  EXPECT_EQ(rejit->shared()->methods[0].reason.load(),
+            static_cast<std::uint32_t>(il::Reason::kIntrinsic));
+  ASSERT_EQ(rejit->revert(clr.runtime()), kOk);
 }
 
 TEST(Rejit, TakesBackAnOrderThatIsCancelledWhileItIsCarriedOut) {
