@@ -155,6 +155,7 @@ class Rejit {
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> modules_changed_{false};
   Id core_library_ = 0;
+  Id helpers_of_ = 0;  // the core library, when they have been found
   std::uint32_t queue_entry_ = kNone;
   std::uint32_t entry_count_ = 0;
   std::uint32_t counter_count_ = 0;

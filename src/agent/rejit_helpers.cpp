@@ -79,12 +79,12 @@ bool Rejit::is_core_library(const char16_t* path, std::uint32_t size) {
 
 bool Rejit::is_in_helper(Id module, Token method) const {
   const auto rid = method & kRid;
-  return module == core_library_ && rid < kMostCoreMethods && memory_->in_helper[rid];
+  return module == helpers_of_ && rid < kMostCoreMethods && memory_->in_helper[rid];
 }
 
 void Rejit::find_helpers(ComObject* runtime, ComObject* metadata, Id module) {
-  if (core_library_ == module) return;
-  core_library_ = module;
+  if (helpers_of_ == module) return;
+  helpers_of_ = module;
   auto& memory = *memory_;
   std::uint32_t count = 0;
   const auto add = [&](Token method) {

@@ -74,8 +74,7 @@ void Rejit::scan_module(ComObject* runtime, Id module) {
   }
   auto* metadata = open_metadata(runtime, module);
   if (!metadata) return;
-  if (length <= kLongestPath && is_core_library(path, length))
-    find_helpers(runtime, metadata, module);
+  if (length <= kLongestPath && is_core_library(path, length)) core_library_ = module;
   header.modules.fetch_add(1, std::memory_order_relaxed);
   for_each_token(
       metadata,
@@ -141,9 +140,13 @@ void Rejit::consider(ComObject* runtime, ComObject* metadata, Id module, Token m
   if (skipped && !(for_requests() && is_queue(name))) return;
   if (for_requests() && starts_state_machine(metadata, method)) return;
   if (reason == il::Reason::kNone &&
-      (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method) ||
-       is_in_helper(module, method)))
+      (intrinsic || is_runtime_helper(name.data(), name.size()) || is_intrinsic(metadata, method)))
     reason = il::Reason::kIntrinsic;
+  // Not for the queue alone, which every profile of requests takes: it takes milliseconds.
+  if (reason == il::Reason::kNone && module == core_library_ && !is_queue(name)) {
+    find_helpers(runtime, metadata, module);
+    if (is_in_helper(module, method)) reason = il::Reason::kIntrinsic;
+  }
   const Lock lock{lock_};
   const auto index = find_or_add(module, method);
   if (index == kNone) return;
