@@ -132,73 +132,110 @@ Result<std::vector<RouteSummary>> ClickhouseStore::routes(const Selection& selec
 }
 
 Result<std::vector<Series>> ClickhouseStore::series(const SeriesQuery& query) {
+  const auto view = TRY(ledger_.view());
+  Places places;
+  auto found = TRY(totals(query, view, places));
+  TRY(steps(query, view, places, [&](std::size_t place, const RoutePoint& point) -> Result<> {
+    found[place].points.push_back(point);
+    return {};
+  }));
+  return found;
+}
+
+Result<> ClickhouseStore::points(const SeriesQuery& query, const OnPoint& on_point) {
+  const auto view = TRY(ledger_.view());
+  Places places;
+  const auto found = TRY(totals(query, view, places));
+  return steps(query, view, places, [&](std::size_t place, const RoutePoint& point) {
+    return on_point(found[place].group, point);
+  });
+}
+
+Result<std::vector<Series>> ClickhouseStore::totals(const SeriesQuery& query,
+                                                    const Ledger::View& view, Places& places) {
   if (query.selection.service.empty() && query.by != GroupBy::kService)
     return fail(Errc::kUsage, "service is required");
-  const auto view = TRY(ledger_.view());
-  const auto where = this->where(query.selection, view);
-  const auto columns = columns_of(query.by);
-  std::vector<Series> found;
-  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  auto body = TRY(from_rollups(query, Points::kNone, view));
+  const bool rolled = body.has_value();
+  if (!body)
+    body = TRY(select(fmt::format(
+        "SELECT {0} AS b, {1}, min(begin), {4}{5}, {6} FROM {2} WHERE {3} GROUP BY {0}",
+        columns_of(query.by), kLatency, schema_.all("request"), where(query.selection, view),
+        percentiles_of(query), query.cpu ? ", sum(samples), sum(arraySum(sample_weight))" : "",
+        kRowEndColumn)));
+  struct Keyed {
+    std::pair<std::string, std::string> key{};
+    Series series{};
+  };
+  std::vector<Keyed> groups;
   auto first = query.selection.range.to;
-  {
-    auto body = TRY(from_rollups(query, Points::kNone, view));
-    const bool rolled = body.has_value();
-    if (!body)
-      body = TRY(select(
-          fmt::format("SELECT {0} AS b, {1}, min(begin), {4}{5} FROM {2} WHERE {3} GROUP BY {0}",
-                      columns, kLatency, schema_.all("request"), where, percentiles_of(query),
-                      query.cpu ? ", sum(samples), sum(arraySum(sample_weight))" : "")));
-    Rows rows{*std::move(body)};
-    while (rows.more()) {
-      if (rolled) rows.number<std::uint8_t>();  // whether it is open
-      std::pair<std::string, std::string> key;
-      key.first = rows.text();
-      key.second = rows.text();
-      places[key] = found.size();
-      found.push_back({.group = name_of(query.by, key), .latency = read_latency(rows)});
-      first = std::min(first, rows.number<std::int64_t>());
-      for (const auto value : rows.array<std::uint64_t>())
-        found.back().percentiles.push_back(ns(value));
-      if (!query.cpu) continue;
-      found.back().samples = rows.number<std::uint64_t>();
-      found.back().cpu = ns(rows.number<std::uint64_t>());
+  Rows rows{*std::move(body)};
+  while (rows.more()) {
+    if (rolled) rows.number<std::uint8_t>();  // whether it is open
+    auto& [key, series] = groups.emplace_back();
+    key.first = rows.text();
+    key.second = rows.text();
+    series.group = name_of(query.by, key);
+    series.latency = read_latency(rows);
+    first = std::min(first, rows.number<std::int64_t>());
+    for (const auto value : rows.array<std::uint64_t>()) series.percentiles.push_back(ns(value));
+    if (query.cpu) {
+      series.samples = rows.number<std::uint64_t>();
+      series.cpu = ns(rows.number<std::uint64_t>());
     }
-    TRY(rows.done());
+    rows.end_row();
   }
-  if (query.step.count() > 0 && !found.empty()) {
-    auto body = TRY(from_rollups(query, Points::kSteps, view));
-    const bool rolled = body.has_value();
-    if (!body)
-      body = TRY(select(fmt::format(
-          "SELECT {0}, intDiv(begin, {4}) AS point, {1} FROM {2} WHERE {3} GROUP BY {0}, point "
-          "ORDER BY point",
-          columns, kLatency, schema_.all("request"), where, query.step.count())));
-    Rows rows{*std::move(body)};
-    while (rows.more()) {
-      if (rolled) rows.number<std::uint8_t>();
-      std::pair<std::string, std::string> key;
-      key.first = rows.text();
-      key.second = rows.text();
-      RoutePoint point{.time = wall(rows.number<std::int64_t>() * query.step.count())};
-      point.latency = read_latency(rows);
-      if (const auto place = places.find(key); place != places.end())
-        found[place->second].points.push_back(std::move(point));
-    }
-    TRY(rows.done());
-  }
+  TRY(rows.done());
   const auto end = std::min(query.selection.range.to, query.now.time_since_epoch().count());
   const auto seconds = static_cast<double>(end - std::max(first, query.selection.range.from)) / 1e9;
   if (seconds >= 1)
-    for (auto& one : found)
-      one.latency.per_second = static_cast<double>(one.latency.requests) / seconds;
-  std::sort(found.begin(), found.end(), [&](const Series& a, const Series& b) {
-    const auto weight = [&](const Series& one) {
-      return query.by == GroupBy::kRoute ? static_cast<std::uint64_t>(one.latency.running.count())
-                                         : one.latency.requests;
-    };
-    return weight(a) != weight(b) ? weight(a) > weight(b) : a.group < b.group;
+    for (auto& one : groups)
+      one.series.latency.per_second = static_cast<double>(one.series.latency.requests) / seconds;
+  std::sort(groups.begin(), groups.end(), [&](const Keyed& a, const Keyed& b) {
+    return comes_before(query.by, a.series, b.series);
   });
+  std::vector<Series> found;
+  for (auto& [key, series] : groups) {
+    places[std::move(key)] = found.size();
+    found.push_back(std::move(series));
+  }
   return found;
+}
+
+Result<> ClickhouseStore::steps(const SeriesQuery& query, const Ledger::View& view,
+                                const Places& places, const OnStep& on_step) {
+  if (query.step.count() <= 0 || places.empty()) return {};
+  auto body = TRY(from_rollups(query, Points::kSteps, view));
+  const bool rolled = body.has_value();
+  if (!body)
+    body = TRY(
+        select(fmt::format("SELECT {0}, intDiv(begin, {4}) AS point, {1}, {5} FROM {2} WHERE {3} "
+                           "GROUP BY {0}, point ORDER BY point",
+                           columns_of(query.by), kLatency, schema_.all("request"),
+                           where(query.selection, view), query.step.count(), kRowEndColumn),
+               kUnlimited));
+  std::map<std::size_t, RoutePoint> step;  // one step of time, by place
+  const auto end_step = [&]() -> Result<> {
+    for (const auto& [place, point] : step) TRY(on_step(place, point));
+    step.clear();
+    return {};
+  };
+  Rows rows{*std::move(body)};
+  while (rows.more()) {
+    if (rolled) rows.number<std::uint8_t>();
+    std::pair<std::string, std::string> key;
+    key.first = rows.text();
+    key.second = rows.text();
+    RoutePoint point{.time = wall(rows.number<std::int64_t>() * query.step.count())};
+    point.latency = read_latency(rows);
+    rows.end_row();
+    TRY(rows.done());  // before the row goes anywhere
+    if (!step.empty() && step.begin()->second.time != point.time) TRY(end_step());
+    if (const auto place = places.find(key); place != places.end())
+      step[place->second] = std::move(point);
+  }
+  TRY(rows.done());
+  return end_step();
 }
 
 // The band is of all selected requests, with spans or not.
