@@ -58,7 +58,7 @@ class JsonWriter {
   JsonWriter& close(char bracket);
   void separate();
 
-  const std::function<void(std::string&)> on_text_{};
+  std::function<void(std::string&)> on_text_{};
   std::string out_;
   std::vector<bool> first_;  // per open bracket: nothing written in it yet
   bool after_key_ = false;

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   }
   const auto now = wall_now();
   const auto begin = now.time_since_epoch().count() / kSecond - seconds;
+  std::vector<Batch> batches;
   for (std::int64_t at = 0; at < seconds; at += kAtOnce) {
     const auto count = std::min(kAtOnce, seconds - at);
     auto batch = make_batch({.number = static_cast<std::uint64_t>(at),
@@ -43,10 +44,11 @@ int main(int argc, char** argv) {
       request.duration = request.running = 1'000'000 + number * 37 % 9'000'000;
       request.flags = 0;
     }
-    if (const auto done = (*opened)->add(std::vector{batch}, now); !done) {
-      fmt::print(stderr, "store_fill: {}\n", done.error().what);
-      return 2;
-    }
+    batches.push_back(std::move(batch));
+  }
+  if (const auto done = (*opened)->add(batches, now); !done) {
+    fmt::print(stderr, "store_fill: {}\n", done.error().what);
+    return 2;
   }
   fmt::print("{{\"from\":{},\"to\":{},\"rows\":{}}}\n", begin, begin + seconds,
              groups * static_cast<std::uint64_t>(seconds));

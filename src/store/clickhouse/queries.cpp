@@ -226,13 +226,14 @@ Result<> ClickhouseStore::steps(const SeriesQuery& query, const Ledger::View& vi
     std::pair<std::string, std::string> key;
     key.first = rows.text();
     key.second = rows.text();
-    RoutePoint point{.time = wall(rows.number<std::int64_t>() * query.step.count())};
-    point.latency = read_latency(rows);
+    const auto number = rows.number<std::int64_t>();
+    const auto latency = read_latency(rows);
     rows.end_row();
     TRY(rows.done());  // before the row goes anywhere
+    const RoutePoint point{wall(number * query.step.count()), latency};
     if (!step.empty() && step.begin()->second.time != point.time) TRY(end_step());
     if (const auto place = places.find(key); place != places.end())
-      step[place->second] = std::move(point);
+      step[place->second] = point;
   }
   TRY(rows.done());
   return end_step();
