@@ -55,7 +55,7 @@ class Rest {
   // Pages, their files, signing in, and what needs no store; nothing: a query.
   std::optional<net::HttpResponse> answer_at_once(const net::HttpRequest& request);
 
-  static constexpr std::size_t kMostWaiting = 64;
+  static constexpr std::size_t kMostWaiting = 64 - SlowClients::kMost;  // others wait at the gate
   static constexpr std::size_t kAhead = 256
                                         << 10;  // bytes that an answer may be ahead of its client
   static constexpr std::size_t kMostExports = 16;  // waiting, of kMostOtlpBytes each

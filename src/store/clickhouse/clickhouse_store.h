@@ -94,15 +94,15 @@ class ClickhouseStore final : public Store {
   // The rows of series() from roll-ups, in all or per step; nothing: they cannot answer this.
   enum class Points : std::uint8_t { kNone, kSteps };
   Result<std::optional<Pieces>> from_rollups(const SeriesQuery& query, Points points,
-                                             const Ledger::View& view);
+                                             const Ledger::View& view, std::uint64_t limit);
   // The groups of series(), without points, and their places among them.
   using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
   Result<std::vector<Series>> totals(const SeriesQuery& query, const Ledger::View& view,
                                      Places& places);
-  // Their points as they come from the engine, by time and place.
+  // Their points as they come from the engine, by time and place. `limit`: of the answer.
   using OnStep = std::function<Result<>(std::size_t place, const RoutePoint& point)>;
   Result<> steps(const SeriesQuery& query, const Ledger::View& view, const Places& places,
-                 const OnStep& on_step);
+                 std::uint64_t limit, const OnStep& on_step);
   // Slots of a roll-up that may hold rows that do not count, by epoch.
   using Slots = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
   Result<Slots> unsettled(std::string_view table, const std::string& where,

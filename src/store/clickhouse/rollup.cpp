@@ -117,7 +117,8 @@ Result<ClickhouseStore::Slots> ClickhouseStore::unsettled(std::string_view table
 }
 
 Result<std::optional<Pieces>> ClickhouseStore::from_rollups(const SeriesQuery& query, Points points,
-                                                            const Ledger::View& view) {
+                                                            const Ledger::View& view,
+                                                            std::uint64_t limit) {
   const auto none = std::optional<Pieces>{};
   const auto since = rolled_since();
   const auto* level = level_for(query, since);
@@ -166,7 +167,7 @@ Result<std::optional<Pieces>> ClickhouseStore::from_rollups(const SeriesQuery& q
       fmt::arg("where", where(selection, view)), fmt::arg("others", others),
       fmt::arg("order", steps ? ", point" : ""), fmt::arg("row_end", kRowEndColumn),
       fmt::arg("unsettled", is_unsettled(view)));
-  auto body = TRY(select(sql, steps ? kUnlimited : kLargestHeld));
+  auto body = TRY(select(sql, limit));
   // A group that arrived meanwhile is in what was summed up: such rows come first.
   if (!body.held.empty() && body.held.front() != 0) return none;
   return std::optional<Pieces>{std::move(body)};

@@ -161,9 +161,9 @@ TEST_F(ClickhousePoints, OfAConnectionThatBreaksAreAnErrorAtARowsEndToo) {
 
 TEST_F(ClickhousePoints, AreMoreThanAnAnswerThatIsHeldMayBe) {
   constexpr std::int64_t kSteps = 400'000;
-  std::string body = steps(kSteps);
-  ASSERT_GT(body.size(), kLargestHeld);
-  on_steps([&](net::HttpReply& reply) { reply.send({.body = std::move(body)}); });
+  const auto body = std::make_shared<const std::string>(steps(kSteps));
+  ASSERT_GT(body->size(), kLargestHeld);
+  on_steps([&](net::HttpReply& reply) { reply.send({.shared_body = body}); });
   std::int64_t rows = 0;
   const auto done = ask([&](const std::string&, const RoutePoint&) -> Result<> {
     ++rows;
@@ -171,6 +171,9 @@ TEST_F(ClickhousePoints, AreMoreThanAnAnswerThatIsHeldMayBe) {
   });
   ASSERT_TRUE(done) << done.error().what;
   EXPECT_EQ(rows, 2 * kSteps);
+  const auto held =
+      store_->series({.selection = {.service = "shop"}, .by = GroupBy::kStatus, .step = 1s});
+  EXPECT_EQ(held.error().code, Errc::kTooLarge);
 }
 
 TEST_F(ClickhousePoints, ThatNobodyTakesEndTheQueryInTheEngine) {
