@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace clrscope::fleet {
+namespace {
+
+constexpr std::chrono::milliseconds kGrace{100};
+
+}  // namespace
 
 Result<> SlowClients::wait(net::HttpStream& stream, std::chrono::nanoseconds& patience) {
   const auto began = TraceClock::now();
@@ -14,7 +19,7 @@ Result<> SlowClients::wait(net::HttpStream& stream, std::chrono::nanoseconds& pa
                            [](const Waiting& a, const Waiting& b) { return a.until < b.until; });
       longest->stream->cut();
       longest->stream = nullptr;
-      // It takes its entry off when it wakes up: no longer counted.
+      // It takes its entry off when it wakes up; it no longer counts.
       cut_.splice(cut_.end(), waiting_, longest);
     }
     return waiting_.insert(waiting_.end(), {&stream, began + patience});
@@ -41,7 +46,8 @@ std::size_t SlowClients::waiting() const {
 }
 
 Result<> ReplyStream::send(std::string piece) {
-  if (!stream_->has_room()) {
+  // A client that keeps pace is not put behind other queries again and again.
+  if (!stream_->wait_for_room(kGrace)) {
     if (pass_ != nullptr) pass_->step_out();
     TRY(slow_.wait(*stream_, patience_));
     if (pass_ != nullptr) TRY(pass_->step_in());

@@ -56,8 +56,8 @@ class Rest {
   std::optional<net::HttpResponse> answer_at_once(const net::HttpRequest& request);
 
   static constexpr std::size_t kMostWaiting = 64 - SlowClients::kMost;  // others wait at the gate
-  static constexpr std::size_t kAhead = 256
-                                        << 10;  // bytes that an answer may be ahead of its client
+  // Bytes that an answer may be ahead of its client.
+  static constexpr std::size_t kAhead = 256 << 10;
   static constexpr std::size_t kMostExports = 16;  // waiting, of kMostOtlpBytes each
   const Access access_;
   QueryGate& gate_;

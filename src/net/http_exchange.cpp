@@ -24,7 +24,7 @@ void HttpExchange::start(HttpResponse head) {
 
 bool HttpExchange::write(std::string bytes) {
   std::unique_lock lock{mutex_};
-  room_.wait(lock, [&] { return has_room_now(); });
+  room_.wait(lock, [&] { return has_room(); });
   if (gone_ || ended_) return false;
   queued_ += bytes;
   tell();
@@ -39,14 +39,9 @@ bool HttpExchange::try_write(std::string bytes) {
   return true;
 }
 
-bool HttpExchange::has_room() const {
-  const std::lock_guard lock{mutex_};
-  return has_room_now();
-}
-
 bool HttpExchange::wait_for_room(std::chrono::nanoseconds most) {
   std::unique_lock lock{mutex_};
-  return room_.wait_for(lock, most, [&] { return has_room_now(); }) && !gone_ && !ended_;
+  return room_.wait_for(lock, most, [&] { return has_room(); }) && !gone_ && !ended_;
 }
 
 void HttpExchange::cut() {
@@ -113,7 +108,6 @@ void HttpExchange::close() {
 HttpStream::~HttpStream() { exchange_->abandon(); }
 bool HttpStream::write(std::string bytes) { return exchange_->write(std::move(bytes)); }
 bool HttpStream::try_write(std::string bytes) { return exchange_->try_write(std::move(bytes)); }
-bool HttpStream::has_room() const { return exchange_->has_room(); }
 bool HttpStream::wait_for_room(std::chrono::nanoseconds most) {
   return exchange_->wait_for_room(most);
 }

@@ -27,7 +27,6 @@ class HttpExchange {
   void start(HttpResponse head);
   bool write(std::string bytes);
   bool try_write(std::string bytes);
-  bool has_room() const;
   bool wait_for_room(std::chrono::nanoseconds most);
   void cut();
   void end(std::vector<HttpField> trailers);
@@ -50,7 +49,7 @@ class HttpExchange {
 
  private:
   void tell();
-  bool has_room_now() const { return gone_ || ended_ || queued_.size() < buffer_; }  // under mutex_
+  bool has_room() const { return gone_ || ended_ || queued_.size() < buffer_; }  // under mutex_
 
   mutable std::mutex mutex_;
   std::condition_variable room_;

@@ -38,9 +38,7 @@ class HttpStream {
   bool write(std::string bytes);
   // Never waits. False: the client lags behind, or is gone; the bytes are dropped.
   bool try_write(std::string bytes);
-  // Whether write() would not wait.
-  bool has_room() const;
-  // Waits until then. False: not within that time, or the client is gone.
+  // Waits until write() would not. False: not within that time, or the client is gone.
   bool wait_for_room(std::chrono::nanoseconds most);
   // Closes the connection at once, with what waits to be sent: the client is too slow.
   void cut();
