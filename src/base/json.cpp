@@ -73,6 +73,7 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void JsonWriter::separate() {
+  if (on_text_) on_text_(out_);
   if (after_key_) {
     after_key_ = false;
     return;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace clrscope {
@@ -15,6 +17,11 @@ void append_json_string(std::string& out, std::string_view text);
 
 class JsonWriter {
  public:
+  JsonWriter() = default;
+  // `on_text` is called again and again with what is written so far, and may take it away: long
+  // texts need not be held.
+  explicit JsonWriter(std::function<void(std::string&)> on_text) : on_text_(std::move(on_text)) {}
+
   JsonWriter& begin_object() { return open('{'); }
   JsonWriter& end_object() { return close('}'); }
   JsonWriter& begin_array() { return open('['); }
@@ -51,6 +58,7 @@ class JsonWriter {
   JsonWriter& close(char bracket);
   void separate();
 
+  std::function<void(std::string&)> on_text_{};
   std::string out_;
   std::vector<bool> first_;  // per open bracket: nothing written in it yet
   bool after_key_ = false;

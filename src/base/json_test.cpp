@@ -70,6 +70,14 @@ TEST(JsonWriter, WritesNullForWhatJsonCannotSay) {
   EXPECT_EQ(written(std::numeric_limits<double>::infinity()), "null");
 }
 
+TEST(JsonWriter, LetsItsTextBeTakenAwayWhileItWrites) {
+  std::string taken;
+  JsonWriter json{[&](std::string& text) { taken += std::exchange(text, {}); }};
+  json.begin_object().key("a").begin_array().value(1).value("b").end_array().member("c", true);
+  json.end_object();
+  EXPECT_EQ(taken + std::move(json).take(), R"({"a":[1,"b"],"c":true})");
+}
+
 TEST(JsonWriter, CanBeUsedAgain) {
   JsonWriter json;
   json.begin_array().value(1).end_array();

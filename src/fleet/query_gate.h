@@ -19,14 +19,20 @@ class QueryGate {
   class Pass {
    public:
     explicit Pass(QueryGate& gate) : gate_(&gate) {}
-    Pass(Pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+    Pass(Pass&& other) noexcept
+        : gate_(std::exchange(other.gate_, nullptr)), is_inside_(other.is_inside_) {}
     Pass& operator=(Pass&&) = delete;
     ~Pass() {
-      if (gate_ != nullptr) gate_->leave();
+      if (gate_ != nullptr) step_out();
     }
+    // Lets others run while the query waits for its client; step_in() waits for a place again, and
+    // is never refused because too many wait.
+    void step_out();
+    Result<> step_in();
 
    private:
     QueryGate* gate_;
+    bool is_inside_ = true;
   };
 
   // Waits until it may run. Fails if too many wait, and when the caller's CancelScope is stopped.
@@ -34,6 +40,7 @@ class QueryGate {
   std::size_t waiting() const;
 
  private:
+  Result<> wait_for_place();
   void leave();
 
   const std::size_t most_running_, most_waiting_;

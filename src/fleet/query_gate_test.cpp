@@ -37,6 +37,27 @@ TEST(QueryGate, DoesNotKeepAQueryForWhichNobodyWaits) {
   EXPECT_EQ(gate.waiting(), 0U);
 }
 
+TEST(QueryGate, LetsOthersInWhileAQueryWaitsForItsClient) {
+  QueryGate gate{1, 1};
+  auto lagging = gate.enter().value();
+  lagging.step_out();
+  auto other = std::make_optional(gate.enter().value());
+  std::jthread third{[&] { EXPECT_TRUE(gate.enter()); }};
+  while (gate.waiting() == 0) std::this_thread::yield();
+  EXPECT_FALSE(gate.enter()) << "too many wait";
+  std::atomic<bool> came_back{false};
+  std::jthread back{[&] { came_back = lagging.step_in().has_value(); }};
+  while (gate.waiting() < 2) std::this_thread::yield();
+  other.reset();
+  third.join();
+  back.join();
+  EXPECT_TRUE(came_back);
+  std::stop_source stop;
+  stop.request_stop();
+  const store::CancelScope scope{stop.get_token()};
+  EXPECT_FALSE(gate.enter()) << "it has its place again";
+}
+
 TEST(QueryGate, HoldsForQueriesOverGrpc) {
   SKIP_UNDER_THREAD_SANITIZER();
   std::string folder = testing::TempDir() + "gate.XXXXXX";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "site/accept.h"
 #include "site/answer.h"
@@ -80,6 +81,23 @@ std::string file_word(std::string text) {
   return text;
 }
 
+// Of an answer that succeeds.
+HttpResponse head_of(const RestRoute& route, const HttpRequest& request) {
+  if (route.file.empty()) return site::json_answer("");
+  return {
+      .type = std::string{site::kOctets},
+      .fields = {{"Content-Disposition",
+                  fmt::format("attachment; filename=\"{}-{}\"",
+                              file_word(request.parameter("service").value_or("")), route.file)}}};
+}
+
+// The client sees a connection that breaks; why is said here. One that left knows.
+void log_broken(const HttpRequest& request, const Error& error) {
+  if (error.code == Errc::kGone) return;
+  log(LogLevel::kWarning, "the answer to {} for {} was broken off: {}", request.target,
+      request.peer.address, error.what);
+}
+
 HttpResponse secured(HttpResponse response) {
   site::add_security_fields(response);
   return response;
@@ -87,7 +105,8 @@ HttpResponse secured(HttpResponse response) {
 
 }  // namespace
 
-HttpResponse Rest::answer(const HttpRequest& request, const Access& access, const Caller& caller) {
+HttpResponse Rest::answer(const HttpRequest& request, const Access& access, const Caller& caller,
+                          RestBody& body) {
   auto match = find_route(request.path);
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (!match.route)
@@ -100,30 +119,31 @@ HttpResponse Rest::answer(const HttpRequest& request, const Access& access, cons
     return problem(403, "the token is of no tenant", "/fleet/tenants is for it");
   }
   if (match.route->method == "post") return problem(405, "only POST is allowed");
-  const auto of_tenant = [&] {
+  const auto made = [&]() -> Result<> {
+    if (match.route->of_server) {
+      body.json().raw(TRY(match.route->of_server({.tenants = access.tenants, .caller = caller})));
+      return {};
+    }
     const RestCall call{.request = request,
                         .store = caller.tenant->store(),
                         .caller = caller,
                         .audit = access.audit,
+                        .body = body,
                         .now = wall_now(),
                         .value = std::move(match.value)};
     return reads ? match.route->answer(call) : match.route->change(call);
   };
-  auto body = match.route->of_server
-                  ? match.route->of_server({.tenants = access.tenants, .caller = caller})
-                  : of_tenant();
-  if (body && !match.route->file.empty())
-    return {.type = std::string{site::kOctets},
-            .fields = {{"Content-Disposition",
-                        fmt::format("attachment; filename=\"{}-{}\"",
-                                    file_word(request.parameter("service").value_or("")),
-                                    match.route->file)}},
-            .body = *std::move(body)};
-  if (body) return site::json_answer(*std::move(body) + "\n");
-  // What the store cannot do now it may do later.
-  if (body.error().code == Errc::kSystem) return problem(503, body.error().what, body.error().hint);
-  if (body.error().code == Errc::kBusy) return problem(409, body.error().what, body.error().hint);
-  return problem(body.error());
+  body.begin(head_of(*match.route, request));
+  if (const auto done = made(); !done) {
+    // What broke it off first.
+    const auto& error = body.sent() ? done.error() : body.sent().error();
+    if (body.in_pieces()) log_broken(request, error);
+    // What the store cannot do now it may do later.
+    if (error.code == Errc::kSystem) return problem(503, error.what, error.hint);
+    if (error.code == Errc::kBusy) return problem(409, error.what, error.hint);
+    return problem(error);
+  }
+  return std::move(body).take();
 }
 
 Rest::Rest(Access access, QueryGate& gate)
@@ -154,22 +174,30 @@ Rest::Rest(Access access, QueryGate& gate)
 void Rest::work(const std::stop_token& stop) {
   while (auto job = jobs_.pop(stop)) {
     if (job->reply->gone()) continue;
-    const QueryWatch::Query watched{watch_, [&reply = *job->reply] { return reply.gone(); }};
-    job->reply->send(secured(answer_in_turn(*job)));
+    const QueryWatch::Query watched{watch_, job->reply->watch()};
+    answer_in_turn(*job);
   }
 }
 
 // Queries of gRPC clients may run already.
-HttpResponse Rest::answer_in_turn(const Job& job) {
+void Rest::answer_in_turn(const Job& job) {
   const auto& admitted = *std::static_pointer_cast<Admitted>(job.request.admitted);
   const auto* route = find_route(job.request.path).route;
   std::optional<QueryGate::Pass> pass;
   if (route != nullptr && route->of_server == nullptr) {
     auto entered = gate_.enter();
-    if (!entered) return problem(503, entered.error().what);
+    if (!entered) return job.reply->send(secured(problem(503, entered.error().what)));
     pass.emplace(*std::move(entered));
   }
-  return answer(job.request, access_, admitted.caller);
+  ReplyStream stream{*job.reply, pass ? &*pass : nullptr, slow_};
+  RestBody body{[&](const HttpResponse& head, std::string piece) {
+    return stream.write(secured(head), std::move(piece));
+  }};
+  auto response = answer(job.request, access_, admitted.caller, body);
+  if (!stream.begun()) return job.reply->send(secured(std::move(response)));
+  if (response.status != 200) return;  // it is broken off
+  if (const auto done = stream.end(std::move(response.body)); !done)
+    log_broken(job.request, done.error());
 }
 
 void Rest::work_on_exports(const std::stop_token& stop) {
@@ -297,7 +325,7 @@ std::optional<HttpResponse> Rest::answer_at_once(const HttpRequest& request) {
 Result<std::unique_ptr<Rest>> Rest::start(const net::HttpEndpoint& endpoint, Access access,
                                           QueryGate& gate) {
   std::unique_ptr<Rest> rest{new Rest{access, gate}};  // its constructor is private
-  net::HttpServerSetting setting{.endpoints = {endpoint}};
+  net::HttpServerSetting setting{.endpoints = {endpoint}, .stream_buffer = kAhead};
   setting.admit = [raw = rest.get()](const HttpRequest& head) { return raw->admit(head); };
   rest->server_ = TRY(net::HttpServer::start(
       std::move(setting), [raw = rest.get()](HttpRequest request, net::HttpReply reply) {

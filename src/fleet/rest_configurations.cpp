@@ -27,20 +27,20 @@ const Shape& shape_of(const ConfigurationBody*) {
   return shape;
 }
 
-Result<std::string> configurations(const RestCall& call) {
+Result<> configurations(const RestCall& call) {
   auto& known = call.caller.tenant->configurations();
-  return json_text(ConfigurationsAnswer{
+  return call.body.value(ConfigurationsAnswer{
       .services = TRY(known.list(call.request.parameter("service").value_or("")))});
 }
 
-Result<std::string> change_configuration(const RestCall& call) {
+Result<> change_configuration(const RestCall& call) {
   const auto wanted = TRY(read_change(call.request.body));
   const auto made = TRY(call.caller.tenant->configurations().change(wanted, call.caller.name));
   call.audit.note(
       fmt::format("configuration of {}: version {}, {} % of the hosts{}{}", wanted.service,
                   made.version, made.percent, made.comment.empty() ? "" : ": ", made.comment),
       call.caller.name, call.request.peer.address, "done", call.caller.tenant->name());
-  return json_text(made);
+  return call.body.value(made);
 }
 
 Result<> add_configurations(Tenant& tenant, std::vector<store::HostSummary>& hosts) {

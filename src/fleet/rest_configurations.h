@@ -23,8 +23,8 @@ struct ConfigurationBody {
 };
 const Shape& shape_of(const ConfigurationBody*);
 
-Result<std::string> configurations(const RestCall& call);
-Result<std::string> change_configuration(const RestCall& call);
+Result<> configurations(const RestCall& call);
+Result<> change_configuration(const RestCall& call);
 // Which version each host has and shall have.
 Result<> add_configurations(Tenant& tenant, std::vector<store::HostSummary>& hosts);
 

@@ -72,7 +72,7 @@ Result<store::Selection> selection_at(const HttpRequest& request, WallTime now,
   return selection;
 }
 
-Result<std::string> services(const RestCall& call) {
+Result<> services(const RestCall& call) {
   const auto range = TRY(range_at(call.request, call.now));
   ServicesAnswer answer{.services = TRY(call.store.services(range))};
   std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> senders;
@@ -86,7 +86,7 @@ Result<std::string> services(const RestCall& call) {
     one.versions.assign(versions.begin(), versions.end());
     one.hosts.assign(hosts.begin(), hosts.end());
   }
-  return json_text(answer);
+  return call.body.value(answer);
 }
 
 Result<std::chrono::nanoseconds> step_at(const HttpRequest& request) {
@@ -98,10 +98,10 @@ Result<std::chrono::nanoseconds> step_at(const HttpRequest& request) {
   return step;
 }
 
-Result<std::string> routes(const RestCall& call) {
+Result<> routes(const RestCall& call) {
   const auto selection = TRY(selection_at(call.request, call.now));
   const auto step = TRY(step_at(call.request));
-  return json_text(RoutesAnswer{.routes = TRY(call.store.routes(selection, step))});
+  return call.body.value(RoutesAnswer{.routes = TRY(call.store.routes(selection, step))});
 }
 
 Result<store::SeriesQuery> series_query_at(const RestCall& call) {
@@ -118,26 +118,27 @@ Result<store::SeriesQuery> series_query_at(const RestCall& call) {
                             .now = call.now};
 }
 
-Result<std::string> series(const RestCall& call) {
+Result<> series(const RestCall& call) {
   const auto query = TRY(series_query_at(call));
   const auto by = store::names_of(query.by)[static_cast<std::size_t>(query.by)];
-  return json_text(SeriesAnswer{
+  return call.body.value(SeriesAnswer{
       .by = std::string{by}, .step = query.step, .series = TRY(call.store.series(query))});
 }
 
-Result<std::string> points(const RestCall& call) {
+Result<> points(const RestCall& call) {
   auto query = TRY(series_query_at(call));
   if (query.step.count() == 0) query.step = std::chrono::minutes{1};
-  PointsAnswer answer;
-  for (auto& series : TRY(call.store.series(query)))
-    for (auto& point : series.points)
-      answer.points.push_back({point.time, series.group, point.latency});
   const double seconds = std::chrono::duration<double>{query.step}.count();
-  for (auto& point : answer.points)
-    point.latency.per_second = static_cast<double>(point.latency.requests) / seconds;
-  std::stable_sort(answer.points.begin(), answer.points.end(),
-                   [](const GroupPoint& a, const GroupPoint& b) { return a.time < b.time; });
-  return json_text(answer);
+  auto& json = call.body.json();
+  json.begin_object().key("points").begin_array();  // PointsAnswer, row by row
+  const auto write = [&](const std::string& group, const store::RoutePoint& point) {
+    GroupPoint row{point.time, group, point.latency};
+    row.latency.per_second = static_cast<double>(row.latency.requests) / seconds;
+    return call.body.value(row);
+  };
+  TRY(call.store.points(query, write));
+  json.end_array().end_object();
+  return {};
 }
 
 Result<store::FlameWeight> weight_at(const HttpRequest& request) {
@@ -155,14 +156,15 @@ Result<store::FlameQuery> flame_query_at(const RestCall& call) {
                            .weight = TRY(weight_at(call.request))};
 }
 
-Result<std::string> flame(const RestCall& call) {
+Result<> flame(const RestCall& call) {
   const auto query = TRY(flame_query_at(call));
-  return json_text(TRY(call.store.flame(query)));
+  return call.body.value(TRY(call.store.flame(query)));
 }
 
-Result<std::string> pprof(const RestCall& call) {
+Result<> pprof(const RestCall& call) {
   const auto query = TRY(flame_query_at(call));
-  return pprof_of(TRY(call.store.flame(query)), query);
+  const auto flame = TRY(call.store.flame(query));
+  return call.body.bytes(TRY(pprof_of(flame, query)));
 }
 
 // The other side of a comparison: the same selection but for its base… parameters.
@@ -201,12 +203,12 @@ Result<store::CompareQuery> compared_at(const RestCall& call) {
   return query;
 }
 
-Result<std::string> compare(const RestCall& call) {
+Result<> compare(const RestCall& call) {
   const auto query = TRY(compared_at(call));
-  return json_text(TRY(store::compare(call.store, query)));
+  return call.body.value(TRY(store::compare(call.store, query)));
 }
 
-Result<std::string> compare_flame(const RestCall& call) {
+Result<> compare_flame(const RestCall& call) {
   const auto query = TRY(compared_at(call));
   store::FlameQuery after{.selection = query.after,
                           .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
@@ -214,10 +216,10 @@ Result<std::string> compare_flame(const RestCall& call) {
                           .weight = TRY(weight_at(call.request))};
   auto before = after;
   before.selection = query.before;
-  return json_text(TRY(store::compare_flames(call.store, before, after)));
+  return call.body.value(TRY(store::compare_flames(call.store, before, after)));
 }
 
-Result<std::string> slowest(const RestCall& call) {
+Result<> slowest(const RestCall& call) {
   constexpr double kMost = 1000;
   const auto limit = TRY(number_at(call.request, "limit", 100));
   if (!(limit >= 1 && limit <= kMost))
@@ -227,10 +229,10 @@ Result<std::string> slowest(const RestCall& call) {
       .from_percentile = TRY(number_at(call.request, "fromPercentile", 0)),
       .to_percentile = TRY(number_at(call.request, "toPercentile", 100)),
       .limit = static_cast<std::size_t>(limit)};
-  return json_text(RequestsAnswer{.requests = TRY(call.store.slowest(query))});
+  return call.body.value(RequestsAnswer{.requests = TRY(call.store.slowest(query))});
 }
 
-Result<std::string> by_trace(const RestCall& call) {
+Result<> by_trace(const RestCall& call) {
   const auto id = TRY(trace_id_of(call.value));
   TraceAnswer answer{.requests = TRY(call.store.find(id)), .spans = TRY(call.store.otlp_spans(id))};
   answer.cut = answer.spans.size() > store::kMostOtlpSpans;
@@ -239,16 +241,16 @@ Result<std::string> by_trace(const RestCall& call) {
   if (answer.requests.empty() && answer.spans.empty())
     return fail(Errc::kNotFound, "no sampled request has the trace id {}", call.value)
         .hint("requests that were not sampled are counted, but cannot be found by their trace id");
-  return json_text(answer);
+  return call.body.value(answer);
 }
 
-Result<std::string> hosts(const RestCall& call) {
+Result<> hosts(const RestCall& call) {
   const auto range = TRY(range_at(call.request, call.now));
   HostsAnswer answer{.hosts = TRY(call.store.hosts(range))};
   TRY(add_configurations(*call.caller.tenant, answer.hosts));
   for (auto& host : answer.hosts)
     host.silent = std::max(call.now - host.last, std::chrono::nanoseconds{});
-  return json_text(answer);
+  return call.body.value(answer);
 }
 
 Result<std::string> status(const ServerCall& call) {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/shape.h"
 #include "fleet/access.h"
+#include "fleet/rest_body.h"
 #include "net/http_message.h"
 #include "site/openapi.h"
 #include "store/store.h"
@@ -20,6 +21,7 @@ struct RestCall {
   store::Store& store;
   const Caller& caller;
   FleetAudit& audit;
+  RestBody& body;  // of the answer
   WallTime now{};
   std::string value{};  // of the {brace} of the path
 };
@@ -36,11 +38,11 @@ struct RestRoute {
   std::string_view path;  // "/fleet/requests/{traceId}"
   std::string_view summary;
   std::span<const RestParameter> parameters{};
-  const ValueShape& (*json)() = nullptr;  // of the answer; none: it is not described
-  Result<std::string> (*answer)(const RestCall& call) = nullptr;
+  const ValueShape& (*json)() = nullptr;               // of the answer; none: it is not described
+  Result<> (*answer)(const RestCall& call) = nullptr;  // into its body
   Result<std::string> (*of_server)(const ServerCall& call) = nullptr;  // instead of answer
   // By POST, with a body of this shape; requires the scope admin.
-  Result<std::string> (*change)(const RestCall& call) = nullptr;
+  Result<> (*change)(const RestCall& call) = nullptr;
   const ValueShape& (*body)() = nullptr;
   const ValueShape& (*changed)() = nullptr;  // of its answer
   std::string_view statuses{};               // "400 404": beside 200

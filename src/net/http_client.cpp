@@ -40,12 +40,48 @@ Result<HttpUrl> parse_url(std::string_view text) {
   return url;
 }
 
+struct HttpClient::Reading {
+  Reading(std::unique_ptr<ClientLine> over, std::uint64_t limit, bool head_only)
+      : line(std::move(over)), body_limit(limit), to_head(head_only) {
+    expect_head();
+  }
+  void expect_head() {
+    parser.emplace(HttpLimits{.head = 64 << 10, .fields = 200, .body = body_limit}, to_head);
+    parser->body_to([this](std::string_view bytes) { piece += bytes; });
+  }
+
+  std::unique_ptr<ClientLine> line;
+  const std::uint64_t body_limit;
+  const bool to_head;
+  Result<> sent{};
+  bool answered = false;  // a byte has come
+  std::string buffer{};   // came and not parsed yet
+  std::string piece{};    // of the body; not taken yet
+  std::optional<HttpResponseParser> parser{};
+};
+
 HttpClient::HttpClient(HttpUrl url, std::shared_ptr<TlsContext> tls)
     : url_(std::move(url)), tls_(std::move(tls)) {}
 HttpClient::~HttpClient() = default;
 
+Failure HttpClient::failed(Error error) {
+  reading_.reset();
+  if (error.what.find(url_.address.text()) == std::string::npos)
+    error.what = fmt::format("{}: {}", url_.text(), error.what);
+  return fail(std::move(error));
+}
+
 Result<HttpResponse> HttpClient::ask(std::string_view method, const std::vector<HttpField>& fields,
                                      std::string_view body, const Deadline& deadline) {
+  auto response = TRY(begin(method, fields, body, deadline));
+  while (TRY(more(response.body, deadline))) {
+  }
+  return response;
+}
+
+Result<HttpResponse> HttpClient::begin(std::string_view method,
+                                       const std::vector<HttpField>& fields, std::string_view body,
+                                       const Deadline& deadline) {
   auto request = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n", method,
                              url_.path, url_.address.text(), body.size());
   for (const auto& field : fields) {
@@ -57,53 +93,65 @@ Result<HttpResponse> HttpClient::ask(std::string_view method, const std::vector<
   }
   request += "\r\n";
   request += body;
+  reading_.reset();
   const bool reused = line_ != nullptr;
-  bool answered = false;
-  auto response = ask_once(request, method == "HEAD", deadline, answered);
+  auto begun = begin_once(request, method == "HEAD", deadline);
   // A server may close a connection that rests just when we use it again.
-  if (!response && reused && !answered && !deadline.passed() && !interrupted_)
-    response = ask_once(request, method == "HEAD", deadline, answered);
-  if (!response) {
-    auto error = std::move(response).error();
-    if (error.what.find(url_.address.text()) == std::string::npos)
-      error.what = fmt::format("{}: {}", url_.text(), error.what);
-    return fail(std::move(error));
-  }
-  return response;
+  if (!begun && reused && !(reading_ && reading_->answered) && !deadline.passed() && !interrupted_)
+    begun = begin_once(request, method == "HEAD", deadline);
+  if (!begun) return failed(std::move(begun).error());
+  return std::move(reading_->parser->response());
 }
 
-Result<HttpResponse> HttpClient::ask_once(const std::string& request, bool to_head,
-                                          const Deadline& deadline, bool& answered) {
+Result<> HttpClient::begin_once(const std::string& request, bool to_head,
+                                const Deadline& deadline) {
   auto line = std::move(line_);
   if (!line) line = TRY(ClientLine::open(url_.tls, url_.address, tls_, interrupted_, deadline));
+  reading_ = std::make_unique<Reading>(std::move(line), answer_limit_, to_head);
   // A server that refuses early may answer and close before it took everything.
-  const auto sent = line->send(request, deadline);
-  std::string buffer;
+  reading_->sent = reading_->line->send(request, deadline);
   for (;;) {
-    HttpResponseParser parser{{.head = 64 << 10, .fields = 200, .body = answer_limit_}, to_head};
-    while (parser.phase() != HttpPhase::kDone) {
-      while (!buffer.empty() && parser.phase() != HttpPhase::kDone) {
-        const auto used = parser.put(buffer);
-        buffer.erase(0, used);
-        if (parser.phase() == HttpPhase::kBad)
-          return fail(parser.too_large() ? Errc::kTooLarge : Errc::kCorrupt,
-                      "the answer is invalid: {}", parser.why());
-        if (used == 0) break;
-      }
-      if (parser.phase() == HttpPhase::kDone) break;
-      const auto more = line->receive(buffer, deadline);
-      if (!more) return sent ? fail(Error{more.error()}) : fail(Error{sent.error()});
-      if (!buffer.empty()) answered = true;
-      if (*more) continue;
-      if (!answered && !sent) return fail(Error{sent.error()});
-      parser.put_end();
-      if (parser.phase() == HttpPhase::kBad)
-        return fail(Errc::kCorrupt, "{}", answered ? "the answer is truncated" : "no answer");
-    }
-    if (parser.response().status / 100 == 1) continue;  // "100 Continue" and kin announce another
-    if (sent && parser.keep_alive() && buffer.empty()) line_ = std::move(line);
-    return std::move(parser.response());
+    while (reading_->parser->phase() == HttpPhase::kHead) TRY(advance(deadline));
+    if (reading_->parser->response().status / 100 != 1) return {};
+    reading_->expect_head();  // "100 Continue" and kin announce another
   }
+}
+
+// Parses what came; waits for more if that was all.
+Result<> HttpClient::advance(const Deadline& deadline) {
+  auto& at = *reading_;
+  if (!at.buffer.empty()) {
+    const auto used = at.parser->put(at.buffer);
+    at.buffer.erase(0, used);
+    if (at.parser->phase() == HttpPhase::kBad)
+      return fail(at.parser->too_large() ? Errc::kTooLarge : Errc::kCorrupt,
+                  "the answer is invalid: {}", at.parser->why());
+    if (used > 0) return {};
+  }
+  const auto more = at.line->receive(at.buffer, deadline);
+  if (!more) return at.sent ? fail(Error{more.error()}) : fail(Error{at.sent.error()});
+  if (!at.buffer.empty()) at.answered = true;
+  if (*more) return {};
+  if (!at.answered && !at.sent) return fail(Error{at.sent.error()});
+  at.parser->put_end();
+  if (at.parser->phase() == HttpPhase::kBad)
+    return fail(Errc::kCorrupt, "{}", at.answered ? "the answer is truncated" : "no answer");
+  return {};
+}
+
+Result<bool> HttpClient::more(std::string& into, const Deadline& deadline) {
+  if (!reading_) return false;
+  auto& at = *reading_;
+  while (at.piece.empty() && at.parser->phase() != HttpPhase::kDone)
+    if (auto done = advance(deadline); !done) return failed(std::move(done).error());
+  if (!at.piece.empty()) {
+    into += at.piece;
+    at.piece.clear();
+    return true;
+  }
+  if (at.sent && at.parser->keep_alive() && at.buffer.empty()) line_ = std::move(at.line);
+  reading_.reset();
+  return false;
 }
 
 }  // namespace clrscope::net

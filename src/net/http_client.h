@@ -1,7 +1,8 @@
 // Asks an HTTP server, http or https, and waits for the answer: for a thread that may wait.
 //
-// Keeps its connection between requests. One client belongs to one thread. Redirects are not
-// followed.
+// ask() gives the whole answer; begin() and more() give it piece by piece, with no more memory than
+// a piece needs. Keeps its connection between requests. One client belongs to one thread. Redirects
+// are not followed.
 #pragma once
 
 #include <atomic>
@@ -41,6 +42,12 @@ class HttpClient {
   // megabyte by default; a longer one is an error kTooLarge.
   Result<HttpResponse> ask(std::string_view method, const std::vector<HttpField>& fields,
                            std::string_view body, const Deadline& deadline);
+  // The same until the head is there. Then more() appends what came of the body, 16 KB or so;
+  // false: the body was whole before. What is not read is given up by the next begin(), with the
+  // connection.
+  Result<HttpResponse> begin(std::string_view method, const std::vector<HttpField>& fields,
+                             std::string_view body, const Deadline& deadline);
+  Result<bool> more(std::string& into, const Deadline& deadline);
   const HttpUrl& url() const { return url_; }
   void set_path(std::string path) { url_.path = std::move(path); }  // with the query
   void limit_answer(std::uint64_t bytes) { answer_limit_ = bytes; }
@@ -49,14 +56,17 @@ class HttpClient {
   void interrupt() { interrupted_ = true; }
 
  private:
-  Result<HttpResponse> ask_once(const std::string& request, bool to_head, const Deadline& deadline,
-                                bool& answered);
+  struct Reading;  // an answer that comes
+  Result<> begin_once(const std::string& request, bool to_head, const Deadline& deadline);
+  Result<> advance(const Deadline& deadline);
+  Failure failed(Error error);
 
   HttpUrl url_;
   std::shared_ptr<TlsContext> tls_;
   std::atomic<bool> interrupted_{false};
   std::uint64_t answer_limit_ = 1 << 20;
-  std::unique_ptr<ClientLine> line_;
+  std::unique_ptr<ClientLine> line_;  // rests
+  std::unique_ptr<Reading> reading_;
 };
 
 }  // namespace clrscope::net

@@ -142,6 +142,64 @@ TEST(HttpClient, TellsAnAnswerThatIsTooLargeFromADamagedOne) {
   }
 }
 
+TEST(HttpClient, GivesALongAnswerInPiecesAndKeepsItsConnection) {
+  HttpServerSetting setting;
+  setting.endpoints.push_back({.address = {.host = "127.0.0.1", .port = "0"}});
+  const std::string whole(3'000'000, 'x');
+  const auto server = HttpServer::start(setting, [&](HttpRequest, HttpReply reply) {
+                        reply.stream({.body = whole})->end();
+                      }).value();
+  HttpClient client{{.address = server->addresses()[0]}};
+  client.limit_answer(~std::uint64_t{0});
+  for (int i = 0; i < 2; ++i) {
+    const auto head = client.begin("GET", {}, {}, Deadline{kLong});
+    ASSERT_TRUE(head) << head.error().what;
+    EXPECT_EQ(head->status, 200);
+    std::size_t got = 0, largest = 0;
+    std::string piece;
+    while (client.more(piece, Deadline{kLong}).value()) {
+      largest = std::max(largest, piece.size());
+      got += piece.size();
+      piece.clear();
+    }
+    EXPECT_EQ(got, whole.size());
+    EXPECT_LE(largest, 64U << 10);
+    EXPECT_FALSE(client.more(piece, Deadline{kLong}).value());
+  }
+  EXPECT_EQ(server->state().accepted, 1U);
+}
+
+TEST(HttpClient, GivesWhatCameBeforeTheConnectionBroke) {
+  const Rude rude{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n"};
+  HttpClient client{{.address = rude.address()}};
+  ASSERT_TRUE(client.begin("GET", {}, {}, Deadline{kLong}));
+  std::string piece;
+  auto more = client.more(piece, Deadline{kLong});
+  while (more && *more) more = client.more(piece, Deadline{kLong});
+  ASSERT_FALSE(more);
+  EXPECT_EQ(piece, "abcde");
+  EXPECT_THAT(more.error().what, HasSubstr("truncated"));
+}
+
+TEST(HttpClient, ReadsChunksOfAByte) {
+  std::string bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char c : {'a', 'b', 'c'}) bytes += std::string{"1\r\n"} + c + "\r\n";
+  const Rude rude{bytes + "0\r\n\r\n"};
+  HttpClient client{{.address = rude.address()}};
+  EXPECT_EQ(client.ask("GET", {}, {}, Deadline{kLong}).value().body, "abc");
+}
+
+TEST(HttpClient, GivesUpWhatIsNotReadAndAsksAnew) {
+  HttpServerSetting setting;
+  setting.endpoints.push_back({.address = {.host = "127.0.0.1", .port = "0"}});
+  const auto server = HttpServer::start(setting, [&](HttpRequest, HttpReply reply) {
+                        reply.send({.body = std::string(500'000, 'x')});
+                      }).value();
+  HttpClient client{{.address = server->addresses()[0]}};
+  ASSERT_TRUE(client.begin("GET", {}, {}, Deadline{kLong}));
+  EXPECT_EQ(client.ask("GET", {}, {}, Deadline{kLong}).value().body.size(), 500'000U);
+}
+
 TEST(HttpClient, CanBeInterrupted) {
   const auto silent = listen_at({.host = "127.0.0.1", .port = "0"}).value();
   HttpClient client{{.address = silent.address}};

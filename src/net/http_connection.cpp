@@ -45,6 +45,10 @@ void HttpConnection::wake() {
   }
 }
 
+void HttpConnection::drop() {
+  asio::post(service_.context, [self = shared_from_this()] { self->abort(); });
+}
+
 void HttpConnection::stop_if_idle() {
   if (!idle_) return;
   aborted_ = true;
@@ -240,7 +244,8 @@ asio::awaitable<HttpConnection::Next> HttpConnection::answer(
                   .bytes = out.size() + (joined ? 0 : body.size()),
                   .whole = sent};
       if (!sent && conn_->expired()) ++service_.counts.timed_out;
-      if (watched) conn_->socket().cancel();
+      boost::system::error_code ignored;
+      if (watched) conn_->socket().cancel(ignored);  // it may be closed
       if (!sent) co_return Next::kDrop;
       co_return keep ? Next::kRequest : Next::kClose;
     }

@@ -39,6 +39,7 @@ class HttpConnection final : public HttpWaker, public std::enable_shared_from_th
   asio::awaitable<void> serve();
 
   void wake() override;  // any thread
+  void drop() override;  // any thread
   void sweep(TraceTime now) { conn_->expire(now); }
   void stop_if_idle();
   void abort();

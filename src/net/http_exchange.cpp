@@ -24,7 +24,7 @@ void HttpExchange::start(HttpResponse head) {
 
 bool HttpExchange::write(std::string bytes) {
   std::unique_lock lock{mutex_};
-  room_.wait(lock, [&] { return gone_ || ended_ || queued_.size() < buffer_; });
+  room_.wait(lock, [&] { return has_room(); });
   if (gone_ || ended_) return false;
   queued_ += bytes;
   tell();
@@ -37,6 +37,20 @@ bool HttpExchange::try_write(std::string bytes) {
   queued_ += bytes;
   tell();
   return true;
+}
+
+bool HttpExchange::wait_for_room(std::chrono::nanoseconds most) {
+  std::unique_lock lock{mutex_};
+  return room_.wait_for(lock, most, [&] { return has_room(); }) && !gone_ && !ended_;
+}
+
+void HttpExchange::cut() {
+  const std::lock_guard lock{mutex_};
+  if (ended_) return;
+  ended_ = broken_ = gone_ = true;
+  queued_ = {};
+  if (waker_) waker_->drop();
+  room_.notify_all();
 }
 
 void HttpExchange::end(std::vector<HttpField> trailers) {
@@ -94,6 +108,10 @@ void HttpExchange::close() {
 HttpStream::~HttpStream() { exchange_->abandon(); }
 bool HttpStream::write(std::string bytes) { return exchange_->write(std::move(bytes)); }
 bool HttpStream::try_write(std::string bytes) { return exchange_->try_write(std::move(bytes)); }
+bool HttpStream::wait_for_room(std::chrono::nanoseconds most) {
+  return exchange_->wait_for_room(most);
+}
+void HttpStream::cut() { exchange_->cut(); }
 bool HttpStream::gone() const { return exchange_->gone(); }
 void HttpStream::end(std::vector<HttpField> trailers) { exchange_->end(std::move(trailers)); }
 
@@ -114,5 +132,10 @@ std::shared_ptr<HttpStream> HttpReply::stream(HttpResponse head) {
 }
 
 bool HttpReply::gone() const { return !exchange_ || exchange_->gone(); }
+
+std::function<bool()> HttpReply::watch() const {
+  CHECK(exchange_);
+  return [exchange = exchange_] { return exchange->gone(); };
+}
 
 }  // namespace clrscope::net

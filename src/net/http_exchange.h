@@ -14,6 +14,7 @@ class HttpWaker {
  public:
   virtual ~HttpWaker() = default;
   virtual void wake() = 0;
+  virtual void drop() = 0;  // close the connection now
 };
 
 class HttpExchange {
@@ -26,6 +27,8 @@ class HttpExchange {
   void start(HttpResponse head);
   bool write(std::string bytes);
   bool try_write(std::string bytes);
+  bool wait_for_room(std::chrono::nanoseconds most);
+  void cut();
   void end(std::vector<HttpField> trailers);
   void abandon();  // answers 500, or breaks the stream
   bool gone() const;
@@ -46,6 +49,7 @@ class HttpExchange {
 
  private:
   void tell();
+  bool has_room() const { return gone_ || ended_ || queued_.size() < buffer_; }  // under mutex_
 
   mutable std::mutex mutex_;
   std::condition_variable room_;

@@ -275,6 +275,13 @@ void HttpResponseParser::put_end() {
   }
 }
 
+void HttpResponseParser::body_to(std::function<void(std::string_view)> taker) {
+  impl_->grammar.taker = [taker = std::move(taker)](std::string_view piece) {
+    taker(piece);
+    return true;
+  };
+}
+
 HttpPhase HttpResponseParser::phase() const { return impl_->grammar.phase; }
 std::string_view HttpResponseParser::why() const { return impl_->grammar.why; }
 bool HttpResponseParser::too_large() const { return impl_->grammar.status == 413; }

@@ -61,6 +61,8 @@ class HttpResponseParser {
 
   std::size_t put(std::string_view bytes);
   void put_end();  // the peer closed: that ends a body without length, and damages others
+  // The body goes there piece by piece instead of into the response.
+  void body_to(std::function<void(std::string_view)> taker);
 
   HttpPhase phase() const;
   std::string_view why() const;

@@ -38,6 +38,10 @@ class HttpStream {
   bool write(std::string bytes);
   // Never waits. False: the client lags behind, or is gone; the bytes are dropped.
   bool try_write(std::string bytes);
+  // Waits until write() would not. False: not within that time, or the client is gone.
+  bool wait_for_room(std::chrono::nanoseconds most);
+  // Closes the connection at once, with what waits to be sent: the client is too slow.
+  void cut();
   bool gone() const;
   void end(std::vector<HttpField> trailers = {});
 
@@ -57,6 +61,8 @@ class HttpReply {
   // The head goes out at once, with what body it has.
   std::shared_ptr<HttpStream> stream(HttpResponse head);
   bool gone() const;  // the client no longer waits
+  // The same for any thread, also after send() and stream().
+  std::function<bool()> watch() const;
 
  private:
   std::shared_ptr<HttpExchange> exchange_;

@@ -310,6 +310,30 @@ TEST(HttpServer, BreaksAStreamThatNobodyEnded) {
   EXPECT_THAT(text, testing::Not(HasSubstr("\r\n0\r\n")));
 }
 
+TEST(HttpServer, WaitsForRoomAndCutsAClientThatLags) {
+  auto setting = at_free_port();
+  setting.stream_buffer = 64 << 10;
+  Guarded<std::shared_ptr<HttpStream>> kept;
+  std::function<bool()> gone;
+  const auto server = start(std::move(setting), [&](HttpRequest, HttpReply reply) {
+    gone = reply.watch();
+    kept.with([&](auto& stream) { stream = reply.stream({.body = "first"}); });
+  });
+  Client client{server->addresses()[0]};
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  ASSERT_THAT(client.read_until("first"), HasSubstr("first"));
+  const auto stream = kept.with([](auto& one) { return one; });
+  // Until the socket's buffers are full too.
+  while (stream->wait_for_room(200ms)) ASSERT_TRUE(stream->write(std::string(64 << 10, 'x')));
+  EXPECT_FALSE(gone());
+  stream->cut();
+  EXPECT_TRUE(stream->gone());
+  EXPECT_TRUE(gone());
+  EXPECT_FALSE(stream->write("more"));
+  EXPECT_FALSE(client.read_all().ends_with("0\r\n\r\n"));
+  EXPECT_TRUE(eventually([&] { return server->state().open == 0; }));
+}
+
 TEST(HttpServer, AnswersForAHandlerThatForgot) {
   const auto server = start(at_free_port(), [](HttpRequest, HttpReply) {});
   Client client{server->addresses()[0]};

@@ -74,6 +74,14 @@ const Shape& shape_of(const Series*) {
   return shape;
 }
 
+bool comes_before(GroupBy by, const Series& a, const Series& b) {
+  const auto weight = [&](const Series& one) {
+    return by == GroupBy::kRoute ? static_cast<std::uint64_t>(one.latency.running.count())
+                                 : one.latency.requests;
+  };
+  return weight(a) != weight(b) ? weight(a) > weight(b) : a.group < b.group;
+}
+
 std::span<const std::string_view> names_of(FlameWeight) {
   static constexpr std::string_view kNames[] = {"running", "cpu"};
   return kNames;

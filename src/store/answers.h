@@ -104,6 +104,8 @@ struct Series {
   std::chrono::nanoseconds cpu{};
 };
 const Shape& shape_of(const Series*);
+// The order of series().
+bool comes_before(GroupBy by, const Series& a, const Series& b);
 
 // The slowest sampled requests of a band.
 struct SlowestQuery {

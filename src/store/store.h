@@ -5,6 +5,7 @@
 // thread; add(), expire() and compact() take turns, queries see whole batches only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +50,10 @@ class Store {
                                                    std::chrono::nanoseconds step) = 0;
   // By requests, most first; routes by running time.
   virtual Result<std::vector<Series>> series(const SeriesQuery& query) = 0;
+  // The points of series() as they are read, with no more than a few steps in memory: by time, the
+  // groups of a step in the order of series(). Ends with the first failure of on_point.
+  using OnPoint = std::function<Result<>(const std::string& group, const RoutePoint& point)>;
+  virtual Result<> points(const SeriesQuery& query, const OnPoint& on_point) = 0;
   virtual Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) = 0;
   virtual Result<Flame> flame(const FlameQuery& query) = 0;
   // All requests of that trace.

@@ -70,11 +70,12 @@ def main():
     # Endless: each ends because its client left, long before the engine's own limit of 30 s.
     replace_requests(node, "toUInt64(1000000)", "")
     host, port = server.address["http"].removeprefix("http://").split(":")
-    client = socket.create_connection((host, int(port)))
-    client.sendall(f"GET /fleet/series?service=shop&by=host HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-    until(lambda: running(node) > 0, "the query runs in the engine")
-    client.close()
-    until(lambda: running(node) == 0, "the query ends after its HTTP client left", 25)
+    for path in ("series", "points"):
+        client = socket.create_connection((host, int(port)))
+        client.sendall(f"GET /fleet/{path}?service=shop&by=host HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        until(lambda: running(node) > 0, f"the query of {path} runs in the engine")
+        client.close()
+        until(lambda: running(node) == 0, f"the query of {path} ends after its HTTP client left", 25)
     # SeriesRequest of the service shop, by host.
     with grpc.insecure_channel(server.address["grpc"]) as channel:
         call = channel.unary_unary("/clrscope.fleet.v1.Query/Series").future(b"\x0a\x06\x12\x04shop\x10\x02", timeout=100)

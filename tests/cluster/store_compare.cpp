@@ -215,6 +215,33 @@ std::string text_of(const std::vector<T>& many) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
+// The points of a query in their order, which must be those of its series as well.
+struct Rows {
+  std::string text{};
+};
+const std::string& text_of(const Rows& rows) { return rows.text; }
+
+Result<Rows> rows_of(Store& store, const SeriesQuery& query) {
+  Rows found, expected;
+  const auto line = [](const std::string& group, const RoutePoint& point) {
+    return fmt::format("{} {} {}\n", point.time.time_since_epoch().count(), group,
+                       text_of(point.latency));
+  };
+  const auto add = [&](const std::string& group, const RoutePoint& point) -> Result<> {
+    found.text += line(group, point);
+    return {};
+  };
+  TRY(store.points(query, add));
+  std::multimap<WallTime, std::string> by_time;
+  for (const auto& one : TRY(store.series(query)))
+    for (const auto& point : one.points) by_time.emplace(point.time, line(one.group, point));
+  for (const auto& [time, text] : by_time) expected.text += text;
+  if (found.text != expected.text)
+    return fail(Errc::kCorrupt, "points:\n{}differ from those of the series:\n{}", found.text,
+                expected.text);
+  return found;
+}
+
 struct Pair {
   Store& sqlite;
   Store& clickhouse;
@@ -275,6 +302,9 @@ void compare_all(Pair& pair, Chance& chance, const std::vector<TraceId>& traces,
     pair.compare("series", [&](Store& store) {
       return store.series({.selection = selection, .by = by, .step = step, .now = kNow});
     });
+    pair.compare("points", [&](Store& store) {
+      return rows_of(store, {.selection = selection, .by = by, .step = step, .now = kNow});
+    });
     for (const auto weight : {FlameWeight::kRunning, FlameWeight::kCpu})
       pair.compare("flame", [&](Store& store) {
         return store.flame({selection, from, to, weight});
@@ -294,6 +324,10 @@ void compare_all(Pair& pair, Chance& chance, const std::vector<TraceId>& traces,
     });
     pair.compare("find", [&](Store& store) { return store.find(trace); });
   }
+  pair.compare("points of all services", [](Store& store) {
+    return rows_of(store,
+                   {.by = GroupBy::kService, .step = nanoseconds{60 * kSecond}, .now = kNow});
+  });
   pair.compare("all services", [](Store& store) {
     return store.series({.by = GroupBy::kService, .step = nanoseconds{300 * kSecond}, .now = kNow});
   });

@@ -19,7 +19,7 @@
 namespace clrscope::inspect {
 
 struct HeapOptions {
-  bool references = true;      // edges and roots; without: types, sizes and segments only
+  bool references = true;  // edges and roots; without: types, sizes and segments only
   // Of a heap without objects of this type no references are read.
   std::string_view only_with_type{};
   bool static_names = true;    // of the static fields among the roots: a fifth of the work

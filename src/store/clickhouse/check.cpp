@@ -18,7 +18,7 @@ constexpr std::int64_t kBucketsOfDay = 8640, kBucketsOfHour = 360;
 // (service, epoch, slot) → numbers as text.
 using Sums = std::map<std::tuple<std::string, std::uint64_t, std::uint32_t>, std::string>;
 
-Result<Sums> read_sums(Result<std::string> body) {
+Result<Sums> read_sums(Result<Pieces> body) {
   Rows rows{TRY(std::move(body))};
   Sums sums;
   while (rows.more()) {

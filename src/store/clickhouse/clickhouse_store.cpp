@@ -109,14 +109,14 @@ Result<> ClickhouseStore::read_since() {
   return outcome;
 }
 
-Result<std::string> ClickhouseStore::select(const std::string& sql) {
+Result<Pieces> ClickhouseStore::select(const std::string& sql, std::uint64_t limit) {
   Error last{Errc::kSystem, "no ClickHouse server is named"};
   const auto first = preferred_.load();
   for (const bool resting : {false, true})
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto at = (first + i) % nodes_.size();
       if (nodes_[at]->resting() != resting) continue;
-      auto answer = nodes_[at]->select(sql);
+      auto answer = nodes_[at]->select(sql, limit);
       if (answer) preferred_ = at;
       if (answer || answer.error().code != Errc::kSystem) return answer;
       last = answer.error();

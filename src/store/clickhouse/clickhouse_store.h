@@ -37,6 +37,7 @@ class ClickhouseStore final : public Store {
   Result<std::vector<RouteSummary>> routes(const Selection& selection,
                                            std::chrono::nanoseconds step) override;
   Result<std::vector<Series>> series(const SeriesQuery& query) override;
+  Result<> points(const SeriesQuery& query, const OnPoint& on_point) override;
   Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) override;
   Result<Flame> flame(const FlameQuery& query) override;
   Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
@@ -80,7 +81,7 @@ class ClickhouseStore final : public Store {
   Result<> read_since();
   Result<> insert_rows(const std::string& table, Bytes rows);
   // To another server if one does not answer.
-  Result<std::string> select(const std::string& sql);
+  Result<Pieces> select(const std::string& sql, std::uint64_t limit = kLargestHeld);
   Result<std::vector<Stored>> add_once(std::span<const Batch> batches, WallTime now,
                                        ClickhouseNode& node, bool& again);
   Result<std::vector<bool>> find_stored(std::span<const Batch> batches, WallTime now);
@@ -92,8 +93,16 @@ class ClickhouseStore final : public Store {
   static std::string where(const Selection& selection, const Ledger::View& view);
   // The rows of series() from roll-ups, in all or per step; nothing: they cannot answer this.
   enum class Points : std::uint8_t { kNone, kSteps };
-  Result<std::optional<std::string>> from_rollups(const SeriesQuery& query, Points points,
-                                                  const Ledger::View& view);
+  Result<std::optional<Pieces>> from_rollups(const SeriesQuery& query, Points points,
+                                             const Ledger::View& view, std::uint64_t limit);
+  // The groups of series(), without points, and their places among them.
+  using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
+  Result<std::vector<Series>> totals(const SeriesQuery& query, const Ledger::View& view,
+                                     Places& places);
+  // Their points as they come from the engine, by time and place. `limit`: of the answer.
+  using OnStep = std::function<Result<>(std::size_t place, const RoutePoint& point)>;
+  Result<> steps(const SeriesQuery& query, const Ledger::View& view, const Places& places,
+                 std::uint64_t limit, const OnStep& on_step);
   // Slots of a roll-up that may hold rows that do not count, by epoch.
   using Slots = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
   Result<Slots> unsettled(std::string_view table, const std::string& where,

@@ -55,12 +55,13 @@ Result<ClickhouseStore::CallSums> ClickhouseStore::sums_from_requests(const Flam
   TRY(sums.done());
   if (found.requests == 0) return found;
   Rows rows{TRY(select(
-      fmt::format("SELECT item, sum(own), count() FROM {} ARRAY JOIN {} WHERE {} GROUP BY item",
-                  schema_.all("request"), items.columns, where)))};
+      fmt::format("SELECT item, sum(own), count(), {} FROM {} ARRAY JOIN {} WHERE {} GROUP BY item",
+                  kRowEndColumn, schema_.all("request"), items.columns, where)))};
   while (rows.more()) {
     auto& node = found.nodes[rows.number<std::uint64_t>()];
     node.self = rows.number<std::uint64_t>();
     node.calls = rows.number<std::uint64_t>();
+    rows.end_row();
   }
   TRY(rows.done());
   return found;
@@ -124,7 +125,9 @@ Result<std::optional<ClickhouseStore::CallSums>> ClickhouseStore::sums_from_roll
   const auto where =
       fmt::format("{} AND {} > 0 AND ({})", this->where(selection, view), items.count, others);
   Rows rows{TRY(select(fmt::format(
-      "SELECT item, sum(took), sum(times), min(low), max(high), max(open_) FROM ({hours} UNION ALL "
+      "SELECT item, sum(took), sum(times), min(low), max(high), max(open_), {row_end} FROM "
+      "({hours} "
+      "UNION ALL "
       "{fives} UNION ALL SELECT item, sum(own) AS took, count() AS times, toUInt64(0) AS low, "
       "toUInt64(0) AS high, toUInt8(0) AS open_ FROM {requests} ARRAY JOIN {columns} WHERE {where} "
       "GROUP BY item UNION ALL SELECT toUInt64(0) AS item, toUInt64(0) AS took, count() AS times, "
@@ -132,7 +135,8 @@ Result<std::optional<ClickhouseStore::CallSums>> ClickhouseStore::sums_from_roll
       "{where} HAVING times > 0) GROUP BY item",
       fmt::arg("hours", rolled(kFlameHours, in_hours)),
       fmt::arg("fives", rolled(kFlameFives, in_fives)), fmt::arg("columns", items.columns),
-      fmt::arg("requests", schema_.all("request")), fmt::arg("where", where))))};
+      fmt::arg("requests", schema_.all("request")), fmt::arg("where", where),
+      fmt::arg("row_end", kRowEndColumn))))};
   CallSums found;
   bool is_open = false;
   while (rows.more()) {
@@ -141,6 +145,7 @@ Result<std::optional<ClickhouseStore::CallSums>> ClickhouseStore::sums_from_roll
     for (auto* sum : {&node.self, &node.calls}) *sum = rows.number<std::uint64_t>();
     const auto low = rows.number<std::uint64_t>(), high = rows.number<std::uint64_t>();
     is_open |= rows.number<std::uint8_t>() != 0;
+    rows.end_row();
     if (path == 0) {
       found.requests = node.calls, found.shortest = low, found.longest = high;
     } else {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::chrono::seconds kRest{2};  // after it did not answer, at least
 constexpr int kSelectSeconds = 30;
-constexpr std::uint64_t kLargestAnswer = 64 << 20;
+constexpr std::size_t kFirstPiece =
+    256 << 10;  // a server that breaks off within it is replaced by another one
 
 std::chrono::seconds patience_of_select() { return std::chrono::seconds{kSelectSeconds + 5}; }
 
@@ -99,75 +100,150 @@ std::string ClickhouseNode::path_for(Use use) const {
   return path;
 }
 
-ClickhouseNode::Client ClickhouseNode::make_client(Use use) const {
-  auto url = url_;
-  url.path = path_for(use);
-  auto client = std::make_unique<net::HttpClient>(std::move(url));
-  client->limit_answer(kLargestAnswer);
-  return client;
-}
-
-Result<std::string> ClickhouseNode::ask(Use use, std::string_view body) {
-  const bool kept = use == Use::kSelect || use == Use::kRun;
-  auto& idle = idle_[use == Use::kSelect ? 0 : 1];
+ClickhouseNode::Client ClickhouseNode::take_client(Use use) {
   Client client;
-  if (kept)
-    client = idle.with([](auto& clients) -> Client {
+  if (use == Use::kSelect || use == Use::kRun)
+    client = idle_[use == Use::kSelect ? 0 : 1].with([](auto& clients) -> Client {
       if (clients.empty()) return nullptr;
       auto one = std::move(clients.back());
       clients.pop_back();
       return one;
     });
-  if (!client) client = make_client(use);
-  std::vector<net::HttpField> fields;
-  if (!access_.user.empty()) fields.push_back({"X-ClickHouse-User", access_.user});
-  if (!access_.password.empty()) fields.push_back({"X-ClickHouse-Key", access_.password});
-  const Deadline deadline{use == Use::kRun ? std::chrono::seconds{10} : patience_of_select()};
-  const auto began = steady_ns();
-  const bool stops =
-      use == Use::kSelect || (use == Use::kRun && CancelScope::what() == CancelScope::What::kAll);
-  const auto stop = stops ? CancelScope::current() : std::stop_token{};
-  if (stop.stop_requested()) return cancelled();
-  std::string query;
-  if (use == Use::kSelect) {
-    query = new_query_id();
-    client->set_path(path_for(use) + "&query_id=" + query);
-  }
-  auto answer = [&] {
-    const std::stop_callback leave{stop, [&] { client->interrupt(); }};
-    return client->ask("POST", fields, body, deadline);
-  }();
-  if (stop.stop_requested()) {
-    if (CancelScope::what() == CancelScope::What::kAll) return cancelled();
-    const CancelScope none{{}};  // the engine would go on
-    const auto kill = fmt::format("KILL QUERY WHERE query_id = {} ASYNC", quoted(query));
-    if (const auto done = ask(Use::kRun, kill); !done) log_error(done.error());
-    return cancelled();
-  }
-  if (!answer && answer.error().code == Errc::kTooLarge) {
-    rests_until_ = 0;
-    return fail(Errc::kTooLarge, "ClickHouse {}: the answer is larger than {} MB", name(),
-                kLargestAnswer >> 20)
-        .hint("choose a shorter time");
-  }
-  if (!answer) {
-    // One that hangs costs more than one that refuses: it is left alone longer.
-    const auto lost = steady_ns() - began;
-    rests_until_ = steady_ns() + std::max(std::chrono::nanoseconds{kRest}.count(), 3 * lost);
-    return fail(Errc::kSystem, "ClickHouse {}: {}", name(), answer.error().what)
-        .hint("check that the server runs and that --store has its HTTP address");
-  }
-  rests_until_ = 0;
-  if (kept)
-    idle.with([&](auto& clients) {
-      if (clients.size() < 8) clients.push_back(std::move(client));
-    });
-  if (answer->status != 200) return fail(error_of(name(), answer->status, answer->body));
-  return std::move(answer->body);
+  if (client) return client;
+  auto url = url_;
+  url.path = path_for(use);
+  return std::make_unique<net::HttpClient>(std::move(url));
 }
 
-Result<std::string> ClickhouseNode::select(const std::string& sql) {
-  return ask(Use::kSelect, sql);
+void ClickhouseNode::keep_client(Use use, Client client) {
+  if (use != Use::kSelect && use != Use::kRun) return;
+  idle_[use == Use::kSelect ? 0 : 1].with([&](auto& clients) {
+    if (clients.size() < 8) clients.push_back(std::move(client));
+  });
+}
+
+Failure ClickhouseNode::unanswered(const Error& error, std::chrono::nanoseconds waited) {
+  if (error.code == Errc::kTooLarge) {
+    rests_until_ = 0;
+    return fail(Errc::kTooLarge, "ClickHouse {}: the answer is larger than {} MB", name(),
+                kLargestHeld >> 20)
+        .hint("choose a shorter time");
+  }
+  // One that hangs costs more than one that refuses: it is left alone longer.
+  rests_until_ = steady_ns() + std::max<std::int64_t>(std::chrono::nanoseconds{kRest}.count(),
+                                                      3 * waited.count());
+  return fail(Errc::kSystem, "ClickHouse {}: {}", name(), error.what)
+      .hint("check that the server runs and that --store has its HTTP address");
+}
+
+class ClickhouseNode::Statement {
+ public:
+  Statement(ClickhouseNode& node, Use use, std::uint64_t limit)
+      : node_(node),
+        use_(use),
+        stop_(stops(use) ? CancelScope::current() : std::stop_token{}),
+        left_(use == Use::kRun ? std::chrono::seconds{10} : patience_of_select()),
+        client_(node.take_client(use)) {
+    client_->limit_answer(limit);
+    if (use != Use::kSelect) return;
+    query_ = new_query_id();
+    client_->set_path(node.path_for(use) + "&query_id=" + query_);
+  }
+  ~Statement() { give_up(); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  // Until the engine has the answer.
+  Result<> begin(std::string_view body) {
+    if (stop_.stop_requested()) {
+      client_.reset();
+      return cancelled();
+    }
+    std::vector<net::HttpField> fields;
+    if (!node_.access_.user.empty()) fields.push_back({"X-ClickHouse-User", node_.access_.user});
+    if (!node_.access_.password.empty())
+      fields.push_back({"X-ClickHouse-Key", node_.access_.password});
+    const auto head = TRY(waiting(
+        [&](const Deadline& deadline) { return client_->begin("POST", fields, body, deadline); }));
+    if (head.status == 200) return {};
+    std::string problem;
+    while (TRY(more(problem))) {
+    }
+    return fail(error_of(node_.name(), head.status, problem));
+  }
+
+  // Appends what follows; false: nothing does.
+  Result<bool> more(std::string& into) {
+    if (!client_) return false;
+    const bool any =
+        TRY(waiting([&](const Deadline& deadline) { return client_->more(into, deadline); }));
+    if (any) return true;
+    node_.rests_until_ = 0;
+    node_.keep_client(use_, std::move(client_));
+    return false;
+  }
+
+ private:
+  static bool stops(Use use) {
+    return use == Use::kSelect ||
+           (use == Use::kRun && CancelScope::what() == CancelScope::What::kAll);
+  }
+
+  template <class Step>
+  auto waiting(Step&& step) -> decltype(step(std::declval<const Deadline&>())) {
+    const auto began = steady_ns();
+    auto result = [&] {
+      const std::stop_callback leave{stop_, [&] { client_->interrupt(); }};
+      return step(Deadline{left_});
+    }();
+    const std::chrono::nanoseconds waited{steady_ns() - began};
+    left_ -= waited;
+    if (stop_.stop_requested()) {
+      give_up();
+      return cancelled();
+    }
+    if (!result) {
+      client_.reset();  // the engine sees that the connection is closed
+      return node_.unanswered(result.error(), waited);
+    }
+    return result;
+  }
+
+  // The engine would go on.
+  void give_up() {
+    if (!client_) return;
+    client_.reset();
+    if (use_ != Use::kSelect || CancelScope::what() == CancelScope::What::kAll) return;
+    const CancelScope none{{}};
+    const auto kill = fmt::format("KILL QUERY WHERE query_id = {} ASYNC", quoted(query_));
+    if (const auto done = node_.run(kill); !done) log_error(done.error());
+  }
+
+  ClickhouseNode& node_;
+  const Use use_;
+  const std::stop_token stop_;
+  std::chrono::nanoseconds left_;  // to wait for the server, in all
+  Client client_;                  // none: it ended
+  std::string query_;              // its id in the engine
+};
+
+Result<std::string> ClickhouseNode::ask(Use use, std::string_view body) {
+  Statement statement{*this, use, kLargestHeld};
+  TRY(statement.begin(body));
+  std::string answer;
+  while (TRY(statement.more(answer))) {
+  }
+  return answer;
+}
+
+Result<Pieces> ClickhouseNode::select(const std::string& sql, std::uint64_t limit) {
+  const auto statement = std::make_shared<Statement>(*this, Use::kSelect, limit);
+  TRY(statement->begin(sql));
+  Pieces pieces;
+  while (pieces.held.size() < kFirstPiece)
+    if (!TRY(statement->more(pieces.held))) return pieces;
+  pieces.more = [statement](std::string& into) { return statement->more(into); };
+  return pieces;
 }
 
 Result<std::string> ClickhouseNode::run(const std::string& sql, std::string_view rows) {

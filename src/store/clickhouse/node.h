@@ -15,6 +15,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "net/http_client.h"
+#include "store/clickhouse/row_binary.h"
 #include "store/store.h"
 
 namespace clrscope::store {
@@ -26,12 +27,17 @@ struct ClickhouseAccess {
   std::uint64_t query_memory = QueryLimits{}.memory;
 };
 
+// Bytes of an answer that is held in memory, whole or as what was made of it.
+inline constexpr std::uint64_t kLargestHeld = 64 << 20;
+inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};  // of one that is passed on
+
 class ClickhouseNode {
  public:
   ClickhouseNode(net::HttpUrl url, const ClickhouseAccess& access);
 
-  // Reads; may be sent twice.
-  Result<std::string> select(const std::string& sql);
+  // Reads; may be sent twice. A short answer is whole when it returns; of a long one the rest comes
+  // as it is asked for. If it is given up before its end, the query is killed.
+  Result<Pieces> select(const std::string& sql, std::uint64_t limit = kLargestHeld);
   // Small statements that may run twice: the ledger's, and DDL.
   Result<std::string> run(const std::string& sql, std::string_view rows = {});
   // Sent at most once: if the connection breaks, it is unknown whether the rows were stored.
@@ -48,8 +54,12 @@ class ClickhouseNode {
   enum class Use : std::uint8_t { kSelect, kRun, kInsert, kOutside };
   using Client = std::unique_ptr<net::HttpClient>;
 
+  class Statement;  // that runs, or whose answer is being read
+
   Result<std::string> ask(Use use, std::string_view body);
-  Client make_client(Use use) const;
+  Client take_client(Use use);
+  void keep_client(Use use, Client client);
+  Failure unanswered(const Error& error, std::chrono::nanoseconds waited);
   std::string path_for(Use use) const;
 
   const net::HttpUrl url_;

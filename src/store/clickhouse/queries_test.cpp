@@ -34,6 +34,7 @@ TEST_F(ClickhouseQueries, OfCallPathsEndAtTheDeepestStack) {
     } else if (sql.starts_with("SELECT item, sum(own), count()")) {
       for (const std::uint64_t value : {kDepth, std::uint64_t{5}, std::uint64_t{1}})
         out.write(value);
+      out.write(kRowEnd);
     } else if (sql.starts_with("SELECT path, parent, method")) {
       ++asked;
       const auto list = sql.substr(sql.find('(') + 1);

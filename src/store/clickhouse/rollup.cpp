@@ -116,10 +116,10 @@ Result<ClickhouseStore::Slots> ClickhouseStore::unsettled(std::string_view table
   return found;
 }
 
-Result<std::optional<std::string>> ClickhouseStore::from_rollups(const SeriesQuery& query,
-                                                                 Points points,
-                                                                 const Ledger::View& view) {
-  const auto none = std::optional<std::string>{};
+Result<std::optional<Pieces>> ClickhouseStore::from_rollups(const SeriesQuery& query, Points points,
+                                                            const Ledger::View& view,
+                                                            std::uint64_t limit) {
+  const auto none = std::optional<Pieces>{};
   const auto since = rolled_since();
   const auto* level = level_for(query, since);
   if (level == nullptr || view.committed.empty()) return none;
@@ -151,7 +151,8 @@ Result<std::optional<std::string>> ClickhouseStore::from_rollups(const SeriesQue
   };
   const std::string_view by = steps ? "k1, k2, point" : "k1, k2";
   const auto sql = fmt::format(
-      "SELECT max(open_) AS open, {by}, {finally}{more} FROM (SELECT {first} AS k1, {second} AS "
+      "SELECT max(open_) AS open, {by}, {finally}{more}, {row_end} FROM (SELECT {first} AS k1, "
+      "{second} AS "
       "k2{slot}, {again}, max({unsettled}) AS open_ FROM {table} WHERE {settled} GROUP BY {by} "
       "UNION ALL SELECT {first} AS k1, {second} AS k2{begin}, {states}, minState(begin) AS first_, "
       "toUInt8(0) AS open_ FROM {requests} WHERE {where} AND ({others}) GROUP BY {by}) GROUP BY "
@@ -164,11 +165,12 @@ Result<std::optional<std::string>> ClickhouseStore::from_rollups(const SeriesQue
       fmt::arg("settled", settled), fmt::arg("begin", point("begin")),
       fmt::arg("states", rollup_states("_")), fmt::arg("requests", schema_.all("request")),
       fmt::arg("where", where(selection, view)), fmt::arg("others", others),
-      fmt::arg("order", steps ? ", point" : ""), fmt::arg("unsettled", is_unsettled(view)));
-  auto body = TRY(select(sql));
+      fmt::arg("order", steps ? ", point" : ""), fmt::arg("row_end", kRowEndColumn),
+      fmt::arg("unsettled", is_unsettled(view)));
+  auto body = TRY(select(sql, limit));
   // A group that arrived meanwhile is in what was summed up: such rows come first.
-  if (!body.empty() && body.front() != 0) return none;
-  return std::optional<std::string>{std::move(body)};
+  if (!body.held.empty() && body.held.front() != 0) return none;
+  return std::optional<Pieces>{std::move(body)};
 }
 
 }  // namespace clrscope::store

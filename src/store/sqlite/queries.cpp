@@ -142,13 +142,16 @@ Result<> SqliteStore::visit(Database& database, const Selection& selection, cons
     service = names_.find(selection.service);
     return Filter{selection, names_, known};
   }();
-  if (filter.nothing() || service == 0) return {};
+  const bool any_service = selection.service.empty();
+  if (filter.nothing() || (service == 0 && !any_service)) return {};
   // Without a band of percentiles, chunks without samples have nothing to say about CPU time.
   const bool cpu = weight == FlameWeight::kCpu;
   auto rows = TRY(database.prepare(fmt::format(
-      "SELECT t, seq, last, {}, head FROM chunk WHERE service = ?1 AND t > ?2 - ?4 AND t <= ?3 "
-      "AND last >= ?2 {} ORDER BY t, seq",
-      cpu ? "cpu_sums" : "sums", cpu && on_sums ? "AND samples > 0" : "")));
+      "SELECT t, seq, last, {}, head, service FROM chunk {} t > ?2 - ?4 AND t <= ?3 AND last >= ?2 "
+      "{} ORDER BY {}",
+      cpu ? "cpu_sums" : "sums",
+      any_service ? "INDEXED BY chunk_by_time WHERE" : "WHERE service = ?1 AND",
+      cpu && on_sums ? "AND samples > 0" : "", any_service ? "t" : "t, seq")));
   rows.bind(service, selection.range.from / kBucket, selection.range.to / kBucket, kWindow);
   std::uint64_t total = 0;
   std::vector<std::uint32_t> taken;
@@ -167,7 +170,9 @@ Result<> SqliteStore::visit(Database& database, const Selection& selection, cons
     if (total > kMostRequests)
       return fail(Errc::kTooLarge, "more than {} requests are selected", kMostRequests)
           .hint("choose a shorter time");
-    if (!taken.empty()) TRY(on_chunk({bucket, rows.integer(1), head, taken}));
+    if (taken.empty()) continue;
+    const auto of = static_cast<std::uint32_t>(rows.integer(5));
+    TRY(on_chunk({of, bucket, rows.integer(1), head, taken}));
   }
   return {};
 }
@@ -229,6 +234,7 @@ Result<std::vector<ServiceSummary>> SqliteStore::services(const TimeRange& range
 
 Result<Flame> SqliteStore::flame(const FlameQuery& query) {
   TRY(check_band(query.from_percentile, query.to_percentile));
+  if (query.selection.service.empty()) return Flame{};
   struct Selected {
     std::int64_t bucket, seq;
     std::vector<std::uint32_t> first, count;  // spans or samples of each request that has some

@@ -9,6 +9,7 @@ class QueryMemory {
  public:
   explicit QueryMemory(const QueryLimits& limits) : most_(limits.memory) {}
 
+  void give_back(std::uint64_t bytes) { used_ -= bytes; }
   Result<> take(std::uint64_t bytes) {
     used_ += bytes;
     if (used_ <= most_) return {};

@@ -102,5 +102,68 @@ TEST_F(SeriesTest, TheSlowestRequestsOfABandComeFirst) {
   EXPECT_FALSE(store_->slowest({{.service = "shop"}, 90, 50, 1}));
 }
 
+// Chunks of ten minutes, which begin before requests of others that came later.
+TEST_F(SeriesTest, PointsAreThoseOfTheSeriesByTime) {
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    add({.host = i % 3 == 0 ? "a" : "b",
+         .service = i % 4 == 0 ? "stock" : "shop",
+         .number = i,
+         .requests = 100,
+         .begin = kBegin + static_cast<std::int64_t>(i * 7 % 12) * 200 * kSecond,
+         .step = 3 * kSecond});
+    if (i == 8) {
+      ASSERT_TRUE(store_->compact(WallTime{std::chrono::nanoseconds{kBegin + 9000 * kSecond}}));
+    }
+  }
+  for (const auto by : {GroupBy::kService, GroupBy::kHost, GroupBy::kRoute, GroupBy::kStatus}) {
+    SeriesQuery query{.selection = {.service = "shop"}, .by = by, .step = seconds{7}};
+    if (by == GroupBy::kService) query.selection.service.clear();
+    std::vector<std::tuple<WallTime, std::string, std::int64_t>> expected, found;
+    const auto all = store_->series(query).value();
+    for (const auto& one : all)
+      for (const auto& point : one.points)
+        expected.emplace_back(point.time, one.group, point.latency.p99.count());
+    std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
+      return std::get<WallTime>(a) < std::get<WallTime>(b);
+    });
+    ASSERT_TRUE(store_->points(query, [&](const std::string& group, const RoutePoint& point) {
+      found.emplace_back(point.time, group, point.latency.p99.count());
+      return Result<>{};
+    }));
+    EXPECT_GT(found.size(), 100U);
+    EXPECT_EQ(found, expected);
+  }
+  EXPECT_FALSE(store_->points({.by = GroupBy::kHost, .step = seconds{1}}, {}));
+}
+
+TEST_F(SeriesTest, PointsNeedMemoryForAFewStepsOnly) {
+  for (std::uint64_t i = 0; i < 20; ++i)
+    add({.number = i,
+         .requests = 200,
+         .begin = kBegin + static_cast<std::int64_t>(i) * 600 * kSecond,
+         .step = kSecond});
+  store_.reset();
+  store_ = open_store("sqlite:" + folder_ + "/fleet.db", {.age = seconds{1LL << 32}},
+                      {.memory = 200'000})
+               .value();
+  const SeriesQuery query{
+      .selection = {.service = "shop"}, .by = GroupBy::kService, .step = seconds{1}};
+  EXPECT_EQ(store_->series(query).error().code, Errc::kTooLarge);
+  std::size_t points = 0;
+  const auto count = [&](const std::string&, const RoutePoint&) -> Result<> {
+    ++points;
+    return {};
+  };
+  EXPECT_TRUE(store_->points(query, count));
+  EXPECT_EQ(points, 4000U);
+  const auto refuse = [&](const std::string&, const RoutePoint&) -> Result<> {
+    ++points;
+    return fail(Errc::kGone, "the client left");
+  };
+  EXPECT_EQ(store_->points(query, refuse).error().code, Errc::kGone);
+  EXPECT_EQ(points, 4001U);
+  EXPECT_TRUE(store_->points(query, count)) << "its connection goes on";
+}
+
 }  // namespace
 }  // namespace clrscope::store

@@ -30,6 +30,7 @@ class SqliteStore final : public Store {
   Result<std::vector<RouteSummary>> routes(const Selection& selection,
                                            std::chrono::nanoseconds step) override;
   Result<std::vector<Series>> series(const SeriesQuery& query) override;
+  Result<> points(const SeriesQuery& query, const OnPoint& on_point) override;
   Result<std::vector<StoredRequest>> slowest(const SlowestQuery& query) override;
   Result<Flame> flame(const FlameQuery& query) override;
   Result<std::vector<StoredRequest>> find(const TraceId& trace) override;
@@ -55,8 +56,11 @@ class SqliteStore final : public Store {
   using Builders = std::map<std::pair<std::uint32_t, std::int64_t>, ChunkBuilder>;
   // Which requests of a chunk are meant.
   class Filter;
+  // Which group of series() a request is in.
+  class Grouping;
   // Called with a chunk's key, head, and the request numbers that the filter takes.
   struct Visited {
+    std::uint32_t service = 0;
     std::int64_t bucket = 0;
     std::int64_t seq = 0;
     const ChunkHead& head;
@@ -110,6 +114,7 @@ class SqliteStore final : public Store {
   StoredRequest head_of(const ChunkHead& head, std::size_t at, std::int64_t bucket,
                         std::string_view service, const Sources& known) const;
   std::vector<std::string> frames_of(std::uint32_t path) const;
+  // Chunks by the begin of their time; those of all services if none is selected.
   Result<> visit(Database& database, const Selection& selection, const OnChunk& on_chunk,
                  const OnSums& on_sums = {}, FlameWeight weight = FlameWeight::kRunning);
 

@@ -42,6 +42,8 @@ class FakeClickhouse {
     bool from_table = false;                       // a view of what a view writes reads the table
     // Asked first; true: it has answered.
     std::function<bool(std::string_view sql, ByteWriter& out)> answer{};
+    // Asked before all else; true: it answers in its own way.
+    std::function<bool(std::string_view sql, net::HttpReply& reply)> take_over{};
     std::size_t changes = 0;                   // statements that change something
     std::size_t fails_from = ~std::size_t{0};  // this change, and all that comes after it
   };
@@ -52,7 +54,10 @@ class FakeClickhouse {
     server_ =
         net::HttpServer::start(setting, [this](net::HttpRequest request, net::HttpReply reply) {
           if (is_hung_) return held_.with([&](auto& held) { held.push_back(std::move(reply)); });
-          reply.send(state_.with([&](State& state) { return answer(state, request.body); }));
+          state_.with([&](State& state) {
+            if (state.take_over && state.take_over(request.body, reply)) return;
+            reply.send(answer(state, request.body));
+          });
         }).value();
   }
   ~FakeClickhouse() { release(); }
