@@ -85,7 +85,7 @@ export const heapTests = [
     name: 'two heap snapshots are compared, other views are links that last, and a snapshot outlives its process',
     async run() {
       const {app, visitor, end} = await leaking();
-      const page = await visitor.open(`/heap?pid=${app.pid}`);
+      const page = await visitor.open(`/heap?pid=${app.pid}`, {expected: [400]}); // asked of a process that has just ended
       const first = await takeOne(page);
       const count = async (id) => (await heapOf(visitor, id)).types.find((one) => one.type === kOrder).count;
       const before = await count(first);
