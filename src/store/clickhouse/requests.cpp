@@ -193,9 +193,11 @@ Result<std::vector<StoredRequest>> ClickhouseStore::slowest(const SlowestQuery& 
   if (query.selection.service.empty()) return std::vector<StoredRequest>{};
   const auto where = TRY(this->where(query.selection));
   const auto band = TRY(band_of(where, query.from_percentile, query.to_percentile));
+  // bitNot(duration) instead of duration DESC: ClickHouse 26.5 fails ("__topKFilter") where rows
+  // are ordered by a column, and then by one of another type.
   return requests_of(
       fmt::format("SELECT {} FROM {} WHERE {} AND bitAnd(flags, 1) = 1 AND duration >= {} AND "
-                  "duration <= {} ORDER BY duration DESC, trace, begin, host LIMIT {}",
+                  "duration <= {} ORDER BY bitNot(duration), trace, begin, host LIMIT {}",
                   kHead, schema_.all("request"), where, band.low, band.high, query.limit),
       false);
 }
